@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import toplist as tl
 from benchmarks.baselines import pool_dicts, pool_dicts_by_logs
 from benchmarks.race import Race
-from toplist.core.isotonic import pav
+from toplist.calibration.pairs import pav
 from toplist.postprocess import combination as pools
 
 MEMBERS, CANDIDATES, K, M = 5, 25, 10, 100_000

@@ -5,6 +5,7 @@ from toplist import lists as lists
 from toplist import multilabel as multilabel
 from toplist import postprocess as postprocess
 from toplist import scoring as scoring
+from toplist.core.kernel import show_versions as show_versions
 from toplist.errors import AlignmentError as AlignmentError
 from toplist.errors import CaseError as CaseError
 from toplist.errors import ClassError as ClassError
@@ -40,7 +41,6 @@ from toplist.lists import TopLists as TopLists
 from toplist.lists import as_lists as as_lists
 from toplist.lists.labelsets import LabelSets as LabelSets
 from toplist.lists.space import ClassSpace as ClassSpace
-from toplist.report.versions import show_versions as show_versions
 from toplist.scoring.case_scores import CaseScores as CaseScores
 from toplist.scoring.case_scores import accuracy as accuracy
 from toplist.scoring.case_scores import coverage as coverage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
@@ -190,3 +191,87 @@ def are_codes(names: Iterable[str]) -> bool:
     """
     every = list(names)
     return bool(every) and all(re.fullmatch(r"0|[1-9]\d*", name) for name in every)
+
+
+def visible(text: str) -> str:
+    r"""The text with everything that cannot be seen written as an escape.
+
+    >>> print(visible("red\x1b[31m, reversed\u202e"))
+    red\x1b[31m, reversed\u202e
+    """
+    return text if text.isprintable() else "".join(map(shown, text))
+
+
+def shown(character: str) -> str:
+    """A character, as an escape if it cannot be seen."""
+    # not repr: it would double a backslash, which paths are full of
+    return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+
+
+def first_of(items: Sequence[str], most: int = 5) -> str:
+    """The first ones in a representation, and how many more there are.
+
+    >>> first_of(["a", "b", "c"], 2), first_of(["a"])
+    ('a, b, … 1 more', 'a')
+    """
+    more = f", … {len(items) - most:,} more" if len(items) > most else ""
+    return ", ".join(items[:most]) + more
+
+
+_WORD = re.compile(r"[^\W\d][\w.-]*")
+
+
+def label(value: Any) -> str:
+    """A class in a representation: a word as it is, anything else as Python writes it.
+
+    >>> label("cat"), label("New York"), label(3), label("3")
+    ('cat', "'New York'", '3', "'3'")
+    """
+    word = isinstance(value, str) and len(value) <= _LIMIT and value.isprintable() and _WORD.fullmatch(value)
+    return value if word else quote(value)
+
+
+NOTHING = "\u2013"
+"""What stands for a number where there is none."""
+_MINUS = "\u2212"
+
+
+def significant(x: float | None, digits: int = 4, *, sign: bool = False) -> str:
+    r"""A number with so many significant digits, a minus sign and an infinity; a dash where there is none.
+
+    >>> significant(-0.123456), significant(0.5, sign=True), significant(math.inf), significant(None)
+    ('\u22120.1235', '+0.5', '∞', '\u2013')
+    """
+    if x is None or math.isnan(x):
+        return NOTHING
+    shown = "∞" if math.isinf(x) else f"{abs(x):.{digits}g}"
+    return (_MINUS if x < 0 else "+" if sign and x > 0 else "") + shown
+
+
+def fixed(x: float | None, digits: int, *, sign: bool = False) -> str:
+    r"""A number with so many decimals, a minus sign and an infinity; a dash where there is none, never a negative zero.
+
+    >>> fixed(-0.123456, 3), fixed(-1e-9, 3), fixed(0.5, 2, sign=True), fixed(math.nan, 2)
+    ('\u22120.123', '0.000', '+0.50', '\u2013')
+    """
+    if x is None or not math.isfinite(x):
+        return significant(x, sign=sign)
+    shown = f"{round(x, digits) + 0.0:{'+' if sign and round(x, digits) else ''}.{digits}f}"
+    return shown.replace("-", _MINUS)
+
+
+SHORTEST = 0.001
+"""Probabilities below this are not written out."""
+
+
+def probability(x: float) -> str:
+    """A probability with at most four decimals, which is 0 or 1 only if it is exactly that.
+
+    >>> [probability(x) for x in (0.25, 0.67827, 1.0, 0.99999, 1e-7, 0.0)]
+    ['0.25', '0.6783', '1', '>0.9999', '<0.001', '0']
+    """
+    if 0 < x < SHORTEST:
+        return "<0.001"
+    if 0.99995 <= x < 1:
+        return ">0.9999"
+    return f"{round(x, 4):g}"

@@ -13,7 +13,7 @@ from scipy import stats
 import toplist as tl
 from studies.multilabel.data import Data
 from studies.multilabel.methods import LONGEST
-from toplist.calibration.bins import Bins
+from toplist.calibration.pairs import Bins
 from toplist.multilabel import METRICS, f1_sets, instance_f1, mode_sets
 
 Record = dict[str, Any]

@@ -13,7 +13,7 @@ from tests.calibration.models import SPECIAL, anything, known, rounded, seeds, s
 from tests.properties.cases import law
 from toplist.calibration import calibration_bias, calibration_error
 from toplist.calibration.binned import Binned
-from toplist.calibration.error import bins_of
+from toplist.calibration.miscalibration import bins_of
 from toplist.calibration.pairs import calibration_pairs, view
 
 LISTS = np.array([[0.5, 0.2, 0.1], [0.4, 0.4, 0.1], [0.2, 0.2, 0.2], [0.8, 0.1, 0.05]])

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from tests.calibration.models import seeds
 from tests.properties.cases import law
-from toplist.core.isotonic import TiedGroups, grouped, pav, pool
+from toplist.calibration.pairs import TiedGroups, grouped, pav, pool
 
 
 def points(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ import toplist as tl
 from tests.calibration.models import SPECIAL, anything, known, rounded, seeds, special
 from tests.properties.cases import law
 from toplist.calibration import reliability, reliability_by_rank
-from toplist.core.isotonic import pav
+from toplist.calibration.pairs import pav
 
 
 def plainly(lists: tl.TopLists, y: list[int], of: str | int) -> tuple[list[float], list[bool]]:

@@ -129,7 +129,7 @@ def test_an_interrupt_inside_the_engine_is_an_interrupt(
 def test_what_the_engine_says_of_an_interrupt_is_one() -> None:
     import duckdb
 
-    from toplist.io.duckdb_engine import connect, guarded, message_of
+    from toplist.io.readers.base import connect, guarded, message_of
 
     for error in (RuntimeError("Query interrupted"), duckdb.InterruptException("INTERRUPT Error: Interrupted!")):
         with pytest.raises(KeyboardInterrupt), connect():
@@ -156,7 +156,7 @@ def test_the_memory_that_unique_ids_take_is_guarded(folder: Path, monkeypatch: p
     import duckdb
 
     from toplist.errors import ResourceError
-    from toplist.io.duckdb_engine import connect
+    from toplist.io.readers.base import connect
 
     with (
         pytest.raises(ResourceError, match=r"more than .* of memory\. Allow more with TOPLIST_MEMORY=4GB\."),

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.core.integers import SMALL, UNIT, doubles, factors, law, product, scattered, sums, total, whole
 from toplist.core import kernel
-from toplist.core.exact_sums import BITS, exact_sums, to_float
+from toplist.core.kernel import BITS, exact_sums, to_float
 
 PAIRS = list(combinations_with_replacement(range(3), 2))
 needs_native = pytest.mark.skipif(not kernel.NATIVE, reason="the compiled kernel was not built, or not asked for")

@@ -74,7 +74,7 @@ def test_both_see_the_same_rest_mass_and_the_same_flags(
 def clean(rows: Rows, found: NDArray[np.uint16]) -> Rows:
     """Only the rows without problems."""
     from toplist.core.flags import PROBLEMS, TINY_NEGATIVE
-    from toplist.core.validity import gather
+    from toplist.lists.validation import gather
 
     return gather(rows, np.flatnonzero((found & (PROBLEMS | TINY_NEGATIVE)) == 0))
 

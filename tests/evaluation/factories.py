@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.inference.case_score_factories import ragged
-from toplist.evaluation.model_details import DetailsAccumulator, accumulate, finish
+from toplist.evaluation.model_details import ArrayNames, DetailsAccumulator, accumulate, finish
 from toplist.inference.results import ModelDetails
-from toplist.lists.checks.detect import MemoryNames
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import as_rule
 
@@ -140,7 +139,7 @@ def gathered(
     at = np.arange(len(lists)) if at is None else at
     part, happened, rule = lists[at], y[at], as_rule(rule)
     made = CaseScores.from_lists(part, happened, (rule,), penalty=penalty)
-    return accumulate(part, happened, made, rule=rule, position=at, names=MemoryNames(part.space, part.ids, happened))
+    return accumulate(part, happened, made, rule=rule, position=at, names=ArrayNames(part.space, part.ids, happened))
 
 
 def shown(lists: tl.TopLists, y: Any, rule: Any = "brier") -> ModelDetails:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.evaluation.factories import KINDS, batch, law, seeds, shown
-from toplist.calibration.bins import Bin
+from toplist.calibration.pairs import Bin
 from toplist.lists.converters import as_codes
 
 HARD = [kind for kind in KINDS if kind != "soft"]

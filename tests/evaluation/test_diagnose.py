@@ -409,3 +409,19 @@ def test_cases_that_are_not_held_are_in_the_curves(monkeypatch):
 
 def test_the_limit_is_a_number_of_listed_classes():
     assert case_sample.EXACT == 2_000_000
+
+
+@pytest.mark.parametrize("limit", [1, 20, 60])
+def test_a_sample_by_class_is_the_sample_by_place_with_its_classes(limit):
+    lists, y = drawn(n=20, k=3)
+    into = CaseSampler(limit, named=True)
+    for at in (slice(12, 20), slice(0, 12)):
+        into.add(lists[at], y[at], np.arange(20)[at])
+    found = into.sample()
+    assert found.named is not None
+    assert found.codes is not None
+    expected = lists[found.rows]
+    assert np.array_equal(found.named.classes, expected.classes)
+    assert np.array_equal(found.named.confidences, found.lists.confidences)
+    assert np.array_equal(found.codes, y[found.rows])
+    assert np.array_equal(by_place(found.named, found.codes)[1], found.y)

@@ -59,7 +59,7 @@ def test_nothing_shows_nothing(kind: str) -> None:
     lists, y = batch(kind, 1, 0)
     made = shown(lists, y)
     assert made.cases == 0
-    assert (made.ks, made.curve, made.listed, made.top, made.mass, made.sizes, made.shapes, made.costly) == ((),) * 8
+    assert (made.ks, made.curve, made.listed, made.top, made.mass, made.sizes, made.shapes, made.worst) == ((),) * 8
     assert made.invalid == ""
     assert (made.shortest, made.longest) == (0, 0)
 
@@ -95,4 +95,5 @@ def test_both_kernels_show_the_same(kind: str, monkeypatch: pytest.MonkeyPatch) 
         means = theirs.mean_confidence, theirs.hit_rate
         assert (mine.mean_confidence, mine.hit_rate) == pytest.approx(means, rel=1e-12)
     assert [(one.kind, one.cases) for one in pure.shapes] == [(one.kind, one.cases) for one in native.shapes]
-    assert [one.case for one in pure.costly] == [one.case for one in native.costly]
+    assert [one.case for one in pure.worst] == [one.case for one in native.worst]
+    assert pure.confusions == native.confusions

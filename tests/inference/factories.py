@@ -9,10 +9,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.inference.case_score_factories import sheet_of
-from toplist.inference.aggregates import Aggregates, tally
+from toplist.inference.aggregates import Aggregates, ScoreMatrix, tally
 from toplist.inference.intervals import Intervals
 from toplist.inference.results import Estimate
-from toplist.inference.score_matrix import ScoreMatrix
 from toplist.inference.settings import TIMED, IntervalMethod
 from toplist.scoring.case_scores import Grouping
 

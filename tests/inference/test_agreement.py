@@ -16,7 +16,7 @@ from scipy import stats
 import toplist as tl
 from tests.core.integers import law
 from tests.inference.factories import World, ends
-from toplist.inference.long_run_variance import long_run_error, small_sample_factor, usual_lag
+from toplist.inference.dependence import long_run_error, small_sample_factor, usual_lag
 from toplist.inference.ranking import holm
 
 few = settings(law, max_examples=25)

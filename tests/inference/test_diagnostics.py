@@ -13,18 +13,11 @@ from scipy.signal import lfilter
 
 import toplist as tl
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.inference.diagnostics import (
-    ScoreSample,
-    TruthColumn,
-    autocorrelations,
-    is_persistent,
-    is_skewed,
-    season,
-    skewness,
-    variance_ratio,
-)
+from toplist.inference.dependence import TruthColumn, autocorrelations, is_persistent, season, variance_ratio
+from toplist.inference.diagnostics import ScoreSample, is_skewed, skewness
 from toplist.scoring import bounds
-from toplist.scoring.bounds import highest_score, largest_loss, log_mean_gain, most_lost
+from toplist.scoring.bounds import largest_loss, log_mean_gain, most_lost
+from toplist.scoring.scores import highest_score
 
 CLASSES = 20
 

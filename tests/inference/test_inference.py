@@ -14,9 +14,9 @@ from scipy import stats
 
 from tests.core.integers import law
 from tests.inference.factories import World, ends, worlds
-from toplist.inference.estimands import Difference
+from toplist.inference.dependence import cosine_error, long_run_error, usual_lag, usual_waves
+from toplist.inference.estimation import Difference
 from toplist.inference.intervals import Intervals
-from toplist.inference.long_run_variance import cosine_error, long_run_error, usual_lag, usual_waves
 from toplist.inference.ranking import ComparisonSpec, ranked
 from toplist.inference.results import Estimate
 from toplist.inference.settings import DRAWN, METHODS, TIMED, Inference, InferenceSettings, IntervalMethod

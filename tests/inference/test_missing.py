@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.core.integers import law
 from tests.inference.factories import World
+from toplist.inference.aggregates import ScoreMatrix
 from toplist.inference.missing import Difficulty, adjusted_means
-from toplist.inference.score_matrix import ScoreMatrix
 
 few = settings(law, max_examples=25)
 Floats = np.ndarray[Any, np.dtype[np.float64]]

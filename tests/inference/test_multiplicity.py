@@ -15,8 +15,8 @@ from scipy import stats
 
 from tests.core.integers import law
 from tests.inference.factories import World
+from toplist.inference.estimation import POWER, extra_units
 from toplist.inference.intervals import SAME
-from toplist.inference.power import POWER, extra_units
 from toplist.inference.ranking import ComparisonSpec, holm, judge, ranked
 from toplist.inference.results import Estimate, Group
 

@@ -13,9 +13,16 @@ from scipy.stats import t as student
 from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import DescrStatsW
 
-from toplist.inference.intervals import estimate
-from toplist.inference.long_run_variance import usual_waves
-from toplist.inference.power import detectable, one_sided, pessimistic, power_of, required_units, two_one_sided
+from toplist.inference.dependence import usual_waves
+from toplist.inference.estimation import (
+    detectable,
+    estimate,
+    one_sided,
+    pessimistic,
+    power_of,
+    required_units,
+    two_one_sided,
+)
 from toplist.inference.results import Estimate
 
 

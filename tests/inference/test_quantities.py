@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.core.integers import law
 from tests.inference.factories import World, ends, worlds
-from toplist.inference.estimands import BaselineSkill, Difference, Estimand, LogRelative, Mean, Skill
-from toplist.inference.score_matrix import UnitSums
+from toplist.inference.aggregates import UnitSums
+from toplist.inference.estimation import BaselineSkill, Difference, Estimand, LogRelative, Mean, Skill
 
 QUANTITIES = (Mean(0), Difference(0, 1), Skill(0), BaselineSkill(0, 1), LogRelative(0, (0, 1)))
 quantities = st.sampled_from(QUANTITIES)

@@ -16,9 +16,10 @@ import toplist as tl
 from tests.core.integers import law
 from tests.inference.factories import World, ends, worlds
 from toplist.inference import bootstrap
+from toplist.inference.aggregates import ScoreMatrix, UnitSums
 from toplist.inference.bootstrap import BootstrapT, Wild, counts, thinned, webb
-from toplist.inference.estimands import BaselineSkill, Difference, LogRelative, Mean, Skill
-from toplist.inference.score_matrix import ScoreMatrix, UnitSums, one_if_alike
+from toplist.inference.estimation import BaselineSkill, Difference, LogRelative, Mean, Skill
+from toplist.scoring.case_scores import one_if_alike
 
 few = settings(law, max_examples=15)
 WEBB = [sign * math.sqrt(size) for sign in (-1, 1) for size in (0.5, 1.0, 1.5)]

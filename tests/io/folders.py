@@ -31,8 +31,8 @@ from toplist import ClassSpace
 from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.compare import compare
 from toplist.evaluation.transform import pool_files, truncate_file
-from toplist.io.checks import check_file
 from toplist.io.layouts import LayoutHints
+from toplist.io.lists import check_file
 from toplist.io.sources import open_source
 from toplist.io.write import convert
 from toplist.lists.validation import Repairs

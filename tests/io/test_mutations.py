@@ -15,8 +15,8 @@ from tests.io.strategies import chance
 from toplist import ClassSpace
 from toplist.errors import TopListError
 from toplist.evaluation.compare import compare
-from toplist.io.checks import check_file
 from toplist.io.layouts import LayoutHints
+from toplist.io.lists import check_file
 from toplist.io.sources import OpenTable, open_source
 from toplist.io.write import convert
 from toplist.lists.validation import Repairs

@@ -13,9 +13,9 @@ import pytest
 from pyarrow import parquet
 
 import toplist as tl
-from toplist.core.validity import last_places, significant_digits
 from toplist.io.columns import decimals
 from toplist.io.readers import delimited, json_lines
+from toplist.lists.validation import last_places, significant_digits
 
 N, M, K = 300, 10, 5
 SPACE = [f"c{i}" for i in range(M)]

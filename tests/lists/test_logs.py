@@ -413,9 +413,9 @@ def test_rounding_above_one_is_divided_out_of_logarithms_too() -> None:
 
 def test_one_list_shows_and_compares_what_underflows() -> None:
     lists = from_logs([0, 2, 4], [3, 1, 1, 3], [-3083.0, -0.5, -0.5, -3084.0], 50)
-    assert repr(lists[0]) == "TopList({3: e^-3083, 1: 0.606531}, rest=0.393469 over 48 classes)"
+    assert repr(lists[0]) == "TopList(1 0.6065, 3 e^-3083; unlisted 0.3935 over 48 classes)"
     nearly_sure = from_logs([0, 1], [3], [0.0], 50, log_rest=[-800.0])
-    assert repr(nearly_sure[0]) == "TopList({3: 1}, rest=e^-800 over 49 classes)"
+    assert repr(nearly_sure[0]) == "TopList(3 1; unlisted e^-800 over 49 classes)"
     assert lists[0] != lists[1]
     assert lists[0] == lists[0].truncate(2)
     assert hash(lists[0]) == hash(lists[0].truncate(2))
@@ -430,7 +430,7 @@ def test_a_listed_zero_stays_a_zero() -> None:
     assert tl.score(lists, [0], rule="log") == [math.inf]
     assert tl.score(lists, [1], rule="log") == [900.0]
     assert tl.ranks(lists, [0]) == [3]
-    assert repr(lists[0]).startswith("TopList({0: 0, 1: e^-900, 2: 1}")
+    assert repr(lists[0]).startswith("TopList(2 1, 1 e^-900, 0 0;")
     given_rest = from_logs([0, 3], [0, 1, 2], [-math.inf, -900.0, 0.0], 5, log_rest=[-1000.0])
     assert given_rest.strictly_valid().classes.tolist() == [1, 2]
     assert tl.score(given_rest, [0], rule="log") == pytest.approx(1000 + math.log(3), rel=1e-14)

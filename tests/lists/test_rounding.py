@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.properties.cases import law
-from toplist.lists.operations import join
+from toplist.lists.toplists import join
 
 T = tl.TopLists
 DTYPES = (np.float16, np.float32, np.float64)

@@ -127,9 +127,9 @@ def test_what_is_no_label_set_is_refused(use: Any, said: str) -> None:
 def test_a_list_shows_its_sets_in_the_order_of_the_labels() -> None:
     space = tl.LabelSets(["sun", "sea", "rain"])
     one = tl.TopList({("rain", "sun"): 0.5, (): 0.25}, space)
-    assert repr(one) == "TopList({{'sun', 'rain'}: 0.5, {}: 0.25}, rest=0.25 over 6 classes)"
+    assert repr(one) == "TopList({sun, rain} 0.5, {} 0.25; unlisted 0.25 over 6 classes)"
     wide = tl.TopList({tuple(range(100)): 0.5}, tl.LabelSets(range(200)))
-    assert repr(wide).startswith("TopList({{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ... 90 more}: 0.5}, rest=0.5 over ")
+    assert repr(wide).startswith("TopList({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, … 90 more} 0.5; unlisted 0.5 over ")
 
 
 @pytest.mark.parametrize("names", [range(3), ["sun", "sea", "rain"]], ids=["numbers", "names"])

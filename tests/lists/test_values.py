@@ -192,17 +192,17 @@ def test_lists_are_equal_if_they_say_the_same_of_as_many_classes() -> None:
             "TopLists(2 cases, k = 2, 9 classes, 1 invalid)",
         ),
         (lambda: T.from_dicts([], 5), "TopLists(0 cases, k = 0, 5 classes)"),
-        (lambda: tl.TopList({0: 0.5, 1: 1 / 3}, 9), "TopList({0: 0.5, 1: 0.333333}, rest=0.166667 over 7 classes)"),
-        (lambda: tl.TopList({}, 9), "TopList({}, rest=1 over 9 classes)"),
-        (lambda: tl.TopList({0: 0.5, 1: 0.5}, 2), "TopList({0: 0.5, 1: 0.5}, rest=0)"),
-        (lambda: tl.TopList({0: 0.5}, math.inf), "TopList({0: 0.5}, rest=0.5 over infinitely many classes)"),
+        (lambda: tl.TopList({0: 0.5, 1: 1 / 3}, 9), "TopList(0 0.5, 1 0.3333; unlisted 0.1667 over 7 classes)"),
+        (lambda: tl.TopList({}, 9), "TopList(empty; unlisted 1 over 9 classes)"),
+        (lambda: tl.TopList({0: 0.5, 1: 0.5}, 2), "TopList(0 0.5, 1 0.5; unlisted 0)"),
+        (lambda: tl.TopList({0: 0.5}, math.inf), "TopList(0 0.5; unlisted 0.5 over infinitely many classes)"),
         (
             lambda: tl.TopList(dict.fromkeys("ab", 0.25), 10**15),
-            "TopList({'a': 0.25, 'b': 0.25}, rest=0.5 over about 2**49.8289 classes)",
+            "TopList(a 0.25, b 0.25; unlisted 0.5 over about 2**49.8289 classes)",
         ),
         (
             lambda: tl.TopList(dict.fromkeys(range(12), 0.0625), 12 + 1),
-            "TopList({" + ", ".join(f"{i}: 0.0625" for i in range(10)) + ", ... 2 more}, rest=0.25 over 1 class)",
+            "TopList(0 0.0625, 1 0.0625, 2 0.0625, 3 0.0625, 4 0.0625, … 7 more; unlisted 0.25 over 1 class)",
         ),
     ],
     ids=range(13),
@@ -218,7 +218,7 @@ def test_a_batch_of_label_sets_says_how_many_classes_there_are() -> None:
 
 
 def test_a_list_among_more_classes_than_a_float_can_count_can_be_shown() -> None:
-    assert repr(tl.TopList({0: 0.5}, 2**10000)).startswith("TopList({0: 0.5}, rest=0.5 over ")
+    assert repr(tl.TopList({0: 0.5}, 2**10000)).startswith("TopList(0 0.5; unlisted 0.5 over ")
 
 
 @settings(deadline=None, max_examples=60)

@@ -100,38 +100,33 @@ def follows(line: str) -> Callable[[Callable[[Draft], None]], Callable[[Draft], 
 
 @follows("a scoring rule with a closed form")
 def add_a_rule(draft: Draft) -> None:
-    draft.create(
-        "scoring/rules/doubled.py",
-        '''
-        """Twice the logarithmic score."""
-
-        from dataclasses import dataclass
-        from typing import Any, ClassVar
-
-        from toplist.scoring.rules.log import Log
-
-
-        @dataclass(frozen=True, slots=True)
-        class DoubledLog(Log):
-            """Twice the logarithmic score."""
-
-            name: ClassVar[str] = "doubled-log"
-
-            def score(self, m: Any, others: Any) -> Any:
-                """-2 log q."""
-                return 0.0 - 2.0 * m.log_outcome
-
-            def entropy(self, m: Any, total: Any) -> Any:
-                """Twice the entropy."""
-                return 2.0 * total
-        ''',
-    )
     draft.insert(
-        "scoring/rules/__init__.py",
-        r"^from toplist\.scoring\.rules\.log import Log\n",
-        "from toplist.scoring.rules.doubled import DoubledLog\n",
+        "scoring/rules/standard.py",
+        r"^@dataclass\(frozen=True, slots=True\)\nclass Log(?s:.*?)\n\n\n(?=@)",
+        dedent(
+            '''\
+            @dataclass(frozen=True, slots=True)
+            class DoubledLog(Log):
+                """Twice the logarithmic score."""
+
+                name: ClassVar[str] = "doubled-log"
+
+                def score(self, m: CaseStatistics, others: Array) -> Array:
+                    """-2 log q."""
+                    return 0.0 - 2.0 * m.log_outcome
+
+                def entropy(self, m: CaseStatistics, total: Array) -> Array:
+                    """Twice the entropy."""
+                    return 2.0 * total
+
+
+            '''
+        ),
     )
-    draft.insert("scoring/rules/__init__.py", r"^RULES: .*\{\n", '    "doubled-log": DoubledLog,\n')
+    draft.insert("scoring/rules/standard.py", r"^RULES: .*\{\n", '    "doubled-log": DoubledLog,\n')
+    draft.insert(
+        "scoring/rules/__init__.py", r"^from toplist\.scoring\.rules\.standard import \(\n", "    DoubledLog,\n"
+    )
     draft.append("__init__.pyi", "from toplist.scoring.rules import DoubledLog as DoubledLog\n")
     draft.append(
         "tests/paper/rules.py",
@@ -387,7 +382,7 @@ def add_an_issue(draft: Draft) -> None:
 
 @follows("a warning about a leaderboard")
 def add_a_warning(draft: Draft) -> None:
-    home = "inference/plausibility.py"
+    home = "inference/diagnostics.py"
     draft.append(
         home,
         '''

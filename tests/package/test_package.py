@@ -17,7 +17,7 @@ import pytest
 import toplist as tl
 from toplist import errors
 from toplist.core import flags, kernel
-from toplist.report import versions
+from toplist.core.kernel import versions
 
 ROOT = Path(__file__).parents[2]
 
@@ -90,7 +90,7 @@ def test_versions_name_the_kernel(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert ("native (C++)" if kernel.NATIVE else "pure Python") in said
     assert tl.__version__ in said
-    assert versions.versions()["toplist"] == tl.__version__
+    assert versions()["toplist"] == tl.__version__
 
 
 def test_pure_python_can_be_asked_for() -> None:

@@ -188,14 +188,14 @@ def test_scores_that_are_infinite_for_all_do_not_confuse() -> None:
     assert isinstance(choice.best, Identity)
     assert choice.table[0].score is None
     assert choice.table[0].infinite == 4
-    assert "none" in repr(choice)
+    assert "\u2013" in str(choice)
 
 
 def test_candidates_that_cannot_say_why() -> None:
     lists, y = open_ended()
     choice = select_recalibrator(lists, y, candidates=[Temperature(), Beta()])
     assert "take BucketTemperature" in choice.table[1].refused
-    assert "take BucketTemperature" in repr(choice)
+    assert "take BucketTemperature" in str(choice)
     assert not isinstance(choice.best, Temperature)
     usual = [one.name for one in select_recalibrator(lists, y).table]
     assert "Temperature()" not in usual
@@ -204,10 +204,13 @@ def test_candidates_that_cannot_say_why() -> None:
 
 def test_the_table_can_be_read() -> None:
     lists, y = sharpened(58, 100, k=2)
-    shown = repr(select_recalibrator(lists, y, folds=3, seed=2, candidates=[Temperature()]))
-    assert "Selection by the brier score in 3 folds (seed 2)" in shown
-    assert sum(line.startswith(">") for line in shown.splitlines()) == 1
-    assert len({len(line.rstrip()) for line in shown.splitlines()[1:]}) == 1
+    shown = str(select_recalibrator(lists, y, folds=3, seed=2, candidates=[Temperature()]))
+    title, head, *rows, rule = shown.splitlines()
+    assert "Selection by the brier score in 3 folds (seed 2)" in title
+    assert [line.startswith(">") for line in rows].count(True) == 1
+    at = head.index("Δ vs no recalibration")
+    assert all(row[at] in "+\u22120" and row[at - 1] == " " for row in rows)
+    assert "one standard error" in rule
 
 
 def test_cases_without_weight_have_no_say() -> None:

@@ -110,7 +110,7 @@ def test_guesses_that_are_too_sure_are_rejected() -> None:
         made = rejection_curve(lists, y, by=by)  # type: ignore[arg-type]
         assert made.coverage[made.chosen] == pytest.approx(known.mean())
         np.testing.assert_array_equal(made.transform(lists).sizes, known)
-        assert "best, chosen" in repr(made)
+        assert "best, chosen" in str(made)
 
 
 def test_calibrated_lists_are_not_rejected() -> None:

@@ -229,8 +229,8 @@ def test_true_lists_are_worth_what_they_expect() -> None:
     assert made.error is not None
     assert (abs(made.expected - made.realised)[:4] < 4 * made.error[:4]).all()
     assert made.expected[4] == made.realised[4] == 0  # the last class of all is known
-    assert "rank" in repr(made)
-    assert "rank" in repr(worth(tl.TopLists.from_proba(p)))
+    assert "rank" in str(made)
+    assert "rank" in str(worth(tl.TopLists.from_proba(p)))
 
 
 def test_lists_too_small_for_numbers_are_cut_too() -> None:
@@ -255,10 +255,10 @@ def test_the_number_of_classes_may_differ_per_case() -> None:
 def test_a_choice_shows_what_it_chose_from() -> None:
     rng = np.random.default_rng(0)
     long = choose_k(tl.TopLists.from_proba(rng.dirichlet(np.ones(40), 20)), rng.integers(0, 40, 20))
-    assert repr(long).startswith(f"Truncation to k = {long.chosen}")
-    assert "(41 were tried)" in repr(long)
+    assert str(long).startswith(f"Truncation to k = {long.chosen}")
+    assert "(41 were tried)" in str(long)
     assert "chosen" in repr(long)
-    assert "best, chosen" in repr(choose_mass(tl.TopLists.from_labels([0], 2), [0]))
+    assert "best, chosen" in str(choose_mass(tl.TopLists.from_labels([0], 2), [0]))
 
 
 @pytest.mark.parametrize(

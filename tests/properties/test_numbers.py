@@ -14,7 +14,7 @@ import pytest
 
 import toplist as tl
 from toplist.lists import from_logs
-from toplist.lists.operations import join
+from toplist.lists.toplists import join
 from toplist.scoring.bounds import largest_loss
 
 T = tl.TopLists

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from toplist.calibration.bins import Bin
+from toplist.calibration.pairs import Bin
 from toplist.inference.ranking import confidence_set, holm, judge, with_rank_intervals
 from toplist.inference.results import (
     Comparison,

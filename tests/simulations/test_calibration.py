@@ -8,7 +8,7 @@ from simulations import calibration
 from simulations.calibration import TRIALS, Trial, run, run_at
 from simulations.page import holds
 
-from toplist.calibration import testing
+from toplist.calibration import miscalibration
 
 _FEW = 40
 
@@ -30,8 +30,8 @@ def test_a_test_without_a_least_covariance_is_noticed(monkeypatch: pytest.Monkey
     method = calibration.rejection("test over clusters")
     sharp = Trial("", lambda rng: calibration.clustered(rng, 10, "even", 0.8, sharpness=0.05, k=1), (method,), 1.0)
     assert holds(run(sharp, 200, 1)[0])
-    monkeypatch.setattr(testing, "_LEAST", 1e-6)
-    monkeypatch.setattr(testing, "_POOLED", 0.0)
+    monkeypatch.setattr(miscalibration, "_LEAST", 1e-6)
+    monkeypatch.setattr(miscalibration, "_POOLED", 0.0)
     assert not holds(run(sharp, 200, 1)[0])
 
 

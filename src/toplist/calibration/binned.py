@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from toplist._arguments import as_probability, as_whole
-from toplist.calibration.bins import Bins
-from toplist.calibration.decomposition import REST, Decomposition, split, sum_up, unlisted
-from toplist.calibration.error import (
+from toplist.calibration.decomposition import REST, Decomposition, Reliability, split, sum_up, unlisted
+from toplist.calibration.miscalibration import (
     CalibrationBias,
     CalibrationError,
     bias_of,
@@ -20,10 +19,8 @@ from toplist.calibration.error import (
     joined,
     least_variance,
 )
-from toplist.calibration.pairs import Of, as_of, calibration_pairs
-from toplist.calibration.reliability_curve import Reliability
-from toplist.core.exact_sums import UNIT, exact_sums
-from toplist.core.isotonic import pool
+from toplist.calibration.pairs import Bins, Of, as_of, calibration_pairs, pool
+from toplist.core.kernel import UNIT, exact_sums
 from toplist.errors import TopListError
 from toplist.lists import as_lists
 from toplist.scoring.rules import Brier

@@ -1,22 +1,116 @@
-"""Pairs of confidence and hit: every listed class with its confidence, its rank, and whether it is the outcome."""
+"""Pairs of confidence and hit: every listed class with its confidence and rank, and whether it is the outcome.
+
+They are put in bins of one width with exact sums, so that bins of disjoint pairs can be added, or pooled by isotonic
+regression: the rising step function that fits the hits best, by pooling adjacent violators (PAV).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
 
-from toplist._typing import Floats
+from toplist._typing import Bools, Codes, Floats
+from toplist.core.kernel import UNIT, exact_sums, sums_by
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_happened
-from toplist.lists.operations import ranks_in
+from toplist.lists.toplists import ranks_in
 from toplist.lists.validation import row_sums
 
 MISSED = -1
 _DIGITS = 13  # sums of the same numbers in another order differ in the last of sixteen
+Column = tuple[int, ...]
+BINS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class TiedGroups:
+    """Equal values of x taken together, in rising order: how much they weigh, and the sum of y over them."""
+
+    x: Floats
+    weight: Floats
+    total: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A rising step function: `value[i]` from `low[i]` to `high[i]`, with what each step weighs; straight between."""
+
+    low: Floats
+    high: Floats
+    value: Floats
+    weight: Floats
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __call__(self, x: Any) -> Floats:
+        """The function at x: the value of a step within it, a straight line between steps, and flat outside."""
+        ends = np.stack((self.low, self.high), axis=1).ravel()
+        apart = np.ones(len(ends), bool)
+        apart[1::2] = self.high > self.low
+        found: Floats = np.interp(x, ends[apart], np.repeat(self.value, 2)[apart])
+        return found
+
+
+def pav(x: Any, y: Any, weight: Any = None) -> Steps:
+    """The rising function of x that is nearest to y in (weighted) mean square; equal x have one value.
+
+    >>> steps = pav([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1])
+    >>> steps.low, steps.high, steps.value
+    (array([0.1, 0.2, 0.4]), array([0.1, 0.3, 0.4]), array([0. , 0.5, 1. ]))
+    """
+    return pool(grouped(x, y, weight))
+
+
+def grouped(x: Any, y: Any, weight: Any = None) -> TiedGroups:
+    """Values of x in rising order, equal ones together.
+
+    Where y is yes or no and x is not negative, both are sorted as one column of integers: the bits of such doubles are
+    in the order of their values, and the last bit is free for y.
+    """
+    x, y = np.ascontiguousarray(x, dtype=np.float64), np.asarray(y)
+    if not len(x):
+        return TiedGroups(x, np.zeros(0), np.zeros(0))
+    if weight is None and y.dtype == bool and not np.signbit(x).any():
+        packed = (x.view(np.uint64) << np.uint64(1)) | y
+        packed.sort()
+        kept = packed & np.uint64(1)
+        bits = packed >> np.uint64(1)
+        first = _first(bits)
+        hits = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)))
+        ends = np.append(first, len(x))
+        return TiedGroups(
+            bits[first].view(np.float64), np.diff(ends).astype(np.float64), np.diff(hits[ends]).astype(np.float64)
+        )
+    order = np.argsort(x, kind="stable")
+    x, y = x[order], y[order].astype(np.float64)
+    w = np.ones(len(x)) if weight is None else np.asarray(weight, np.float64)[order]
+    first = _first(x)
+    return TiedGroups(x[first], np.add.reduceat(w, first), np.add.reduceat(w * y, first))
+
+
+def pool(groups: TiedGroups) -> Steps:
+    """The step function of groups; those that weigh nothing have no say, and no step."""
+    some = groups.weight > 0
+    x, w = groups.x[some], groups.weight[some]
+    if not len(x):
+        return Steps(x, x, x, x)
+    found = isotonic_regression(groups.total[some] / w, weights=w)
+    starts, ends = found.blocks[:-1], found.blocks[1:] - 1
+    return Steps(x[starts], x[ends], found.x[starts], found.weights)
+
+
+def _first(ordered: NDArray[Any]) -> NDArray[np.intp]:
+    """Where a new value begins."""
+    new = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    return np.flatnonzero(new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,3 +280,145 @@ def require_cases(made: CalibrationPairs) -> None:
 
 def _rank(of: Of) -> int:
     return 0 if isinstance(of, str) else of - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """The pairs of confidence and hit whose confidence is in one bin.
+
+    Attributes
+    ----------
+    low, high : float
+        The bounds of the bin.
+    count : int
+        How many pairs there are.
+    mean_confidence, hit_rate : float
+        The mean of the confidences, and how often their classes are the outcome.
+
+    """
+
+    low: float
+    high: float
+    count: int
+    mean_confidence: float
+    hit_rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Sums by bin: of weights, confidences and hits and, if asked for, of squared confidences and confidences of hits.
+
+    Bin i of n has the confidences with floor(n x) = i, and the last one those of exactly 1 too. Sums are whole numbers
+    in units of the smallest double, so that how the pairs were split does not matter.
+    """
+
+    columns: tuple[Column, ...] = ((0,) * BINS,) * 3
+
+    @classmethod
+    def zeros(cls, n: int, *, products: bool = False) -> Bins:
+        """So many empty bins."""
+        return cls(((0,) * n,) * (5 if products else 3))
+
+    @classmethod
+    def of(cls, x: Floats, hit: NDArray[Any], n: int = BINS) -> Bins:
+        """The bins of confidences in [0, 1]; a hit is yes or no, or a probability."""
+        which = _bin(x, n)
+        if hit.dtype == bool:
+            return cls((_counts(which, n), tuple(sums_by(x[None, :], which, n)[:, 0].tolist()), _counts(which[hit], n)))
+        made = sums_by(np.stack([x, hit]), which, n)
+        return cls((_counts(which, n), *(tuple(column) for column in made.T.tolist())))
+
+    @classmethod
+    def of_listed(cls, t: Floats, sizes: Codes | None, hits: Floats, n: int = BINS) -> Bins:
+        """The bins of padded lists side by side, with the confidences of the outcomes that are listed.
+
+        `sizes` are the lengths of the lists where some are padded.
+        """
+        which = _bin(t, n)
+        if sizes is not None:
+            which[np.arange(len(t))[:, None] >= sizes] = n
+        which = which.reshape(-1)
+        sums = sums_by(t.reshape(1, -1), which, n + 1)[:n, 0]
+        return cls((_counts(which, n), tuple(sums.tolist()), _counts(_bin(hits, n), n)))
+
+    @classmethod
+    def by_layer(cls, layer: NDArray[Any], layers: int, x: Floats, hit: Bools, n: int) -> tuple[Bins, ...]:
+        """Bins with products for each layer."""
+        code, size = layer * n + _bin(x, n), layers * n
+        made = exact_sums(np.stack((x, np.where(hit, x, 0.0))), ((0, 0),), code, size).T.tolist()
+        columns = _counts(code, size), made[0], _counts(code[hit], size), made[2], made[1]
+        return tuple(cls(tuple(tuple(c[at : at + n]) for c in columns)) for at in range(0, size, n))
+
+    @classmethod
+    def weighted(cls, x: Floats, hit: Bools, weight: Floats, n: int) -> Bins:
+        """Bins with products of pairs that do not weigh the same."""
+        once = weight * x
+        columns = np.stack((weight, once, weight * hit, once * x, once * hit))
+        return cls(tuple(tuple(column) for column in exact_sums(columns, (), _bin(x, n), n).T.tolist()))
+
+    def __add__(self, other: Bins) -> Bins:
+        pairs = zip(self.columns, other.columns, strict=True)
+        return Bins(tuple(tuple(map(int.__add__, a, b)) for a, b in pairs))
+
+    def __bool__(self) -> bool:
+        return any(self.columns[0])
+
+    @property
+    def count(self) -> int:
+        """How many pairs there are."""
+        return sum(self.columns[0]) // UNIT
+
+    def merge(self, parts: Iterable[Iterable[int]]) -> Bins:
+        """Some bins taken together, one bin for each part."""
+        where = [list(part) for part in parts]
+        return Bins(tuple(tuple(sum(column[i] for i in part) for part in where) for column in self.columns))
+
+    def means(self) -> tuple[Bin, ...]:
+        """Means by bin; empty bins are left out.
+
+        >>> Bins.of(np.array([1.0, 0.5]), np.array([True, False])).means()[0]
+        Bin(low=0.5, high=0.55, count=1, mean_confidence=0.5, hit_rate=0.0)
+        """
+        n = len(self.columns[0])
+        return tuple(
+            Bin(i / n, (i + 1) / n, weight // UNIT, confidence / weight, hits / weight)
+            for i, (weight, confidence, hits) in enumerate(zip(*self.columns[:3], strict=True))
+            if weight
+        )
+
+    def groups(self) -> TiedGroups:
+        """The filled bins, each at the mean of its confidences."""
+        some = [at for at in zip(*self.columns[:3], strict=True) if at[0]]
+        return TiedGroups(
+            np.array([confidence / weight for weight, confidence, _ in some]),
+            np.array([weight / UNIT for weight, _, _ in some]),
+            np.array([hits / UNIT for _, _, hits in some]),
+        )
+
+    def squared_distance(self) -> int:
+        """The sum of (confidence - hit)^2; of bins with products."""
+        _, _, hits, squares, both = map(sum, self.columns)
+        return squares - 2 * both + hits
+
+
+def _bin(x: Floats, n: int) -> NDArray[np.int32]:
+    which = (x * float(n)).astype(np.int32)
+    return np.minimum(which, n - 1, out=which)
+
+
+def _counts(which: NDArray[Any], n: int) -> Column:
+    return tuple(count * UNIT for count in np.bincount(which, minlength=n)[:n].tolist())
+
+
+def averages(bins: Iterable[Bin]) -> tuple[float, float] | None:
+    """The mean confidence and the hit rate over all bins; None where they are empty.
+
+    >>> averages([Bin(0.0, 0.5, 1, 0.25, 0.0), Bin(0.5, 1.0, 3, 0.75, 1.0)])
+    (0.625, 0.75)
+    """
+    filled = [b for b in bins if b.count]
+    total = sum(b.count for b in filled)
+    if not total:
+        return None
+    means = ([b.count * b.mean_confidence for b in filled], [b.count * b.hit_rate for b in filled])
+    return sum(means[0]) / total, sum(means[1]) / total

@@ -25,6 +25,7 @@ from toplist.cli.output import (
     print_json,
     progress_bar,
     require_outputs,
+    writes_unicode,
 )
 from toplist.inference.settings import Inference
 from toplist.io.options import MISSING
@@ -32,13 +33,14 @@ from toplist.report.text import number_of, percent, visible
 
 if TYPE_CHECKING:
     from toplist.evaluation.leaderboard import Leaderboard
+    from toplist.evaluation.next_steps import Invocation
     from toplist.evaluation.planning import Equivalence
     from toplist.evaluation.stream import ReadSummary, ScoringSpec
     from toplist.inference.aggregates import Aggregates
-    from toplist.inference.results import BoardWarning, Pair
+    from toplist.inference.results import BoardWarning, GateResult, Pair
     from toplist.io.plan import Plan
 
-_SURE = PANELS["Inference"]
+_PENALTY = "Penalty of an invalid list; 1% of the score of the uniform prediction by default."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,36 +49,37 @@ class ScoringOptions(Printing):
 
     rule: tuple[str, ...] = option(
         ("brier", "log"),
-        f"{', '.join(RULES)}; may be given several times. The first ranks.",
+        f"{', '.join(RULES)}; brier and log by default; may be repeated. The first one ranks.",
         choices=RULES,
-        show_default="brier and log",
     )
-    penalty: float | None = option(None, "What an invalid list pays; by default 1 % of the uniform score.")
+    penalty: float | None = option(None, _PENALTY)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoardOptions(Printing):
     """Where a leaderboard goes."""
 
-    output: tuple[Path, ...] = option((), "Write it too, as .json, .csv, .md, .tex, .html or .txt.", "-o")
+    output: tuple[Path, ...] = option(
+        (), "Write the results to a file: .json, .csv, .md, .tex, .html or .txt; may be repeated.", "-o"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions(ScoringOptions, BoardOptions):
     """The options of `toplist compare`."""
 
-    k: tuple[int, ...] = option((5,), "The k of top-k errors; may be given several times.", show_default="5")
-    baseline: str | None = option(
-        None, "The model that the others are compared with, as skill and by --sequential.", "-b"
-    )
+    k: tuple[int, ...] = option((5,), "The k of top-k errors, 5 by default; may be repeated.")
+    baseline: str | None = option(None, "Reference model for skill and for --sequential.", "-b")
     missing: str = missing_option()
-    min_cases: int | None = option(None, "Rank only models with so many compared cases.")
-    fail_if: tuple[str, ...] = option((), 'Exit with 3 if this holds, such as "new worse than old by 0.01".')
-    report: Path | None = option(None, "Write everything on one HTML page, such as board.html.")
-    title: str | None = option(None, "The title of the report.")
-    detail: bool = option(False, "Every number, in more tables.")
+    min_cases: int | None = option(None, "Rank only models with at least this many compared cases.")
+    fail_if: tuple[str, ...] = option(
+        (), 'Exit with code 3 if this holds, such as "new worse than old by 0.01"; may be repeated.'
+    )
+    report: Path | None = option(None, "Write an HTML report with figures, such as board.html.")
+    title: str | None = option(None, "Title of the report.")
+    detail: bool = option(False, "Print all columns, in several tables.")
     sequential: bool = option(
-        False, "Intervals that hold at any time, for those who look often.", rich_help_panel=_SURE
+        False, "Add anytime-valid comparisons, which hold after every case.", rich_help_panel=PANELS["Inference"]
     )
 
 
@@ -89,7 +92,7 @@ class CompareOptions(ScoringOptions, BoardOptions):
     ),
 )
 def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> None:
-    """Rank predictions of any shape on one scale, with error bars."""
+    """Compare models by proper scores, with confidence intervals and tests: lists, labels and distributions."""
     keep_freed_memory()
     require_boards(options.output, options.report, inputs.paths)
     gates = [_gate(text, list(inputs.files)) for text in options.fail_if]
@@ -106,7 +109,7 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
         "penalty": options.penalty,
         "read": inputs.read,
     }
-    with progress_bar(options.quiet) as update:
+    with progress_bar(options.quiet, len(inputs.files)) as update:
         board = ranked(
             inputs.models,
             inputs.truth,
@@ -122,20 +125,17 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
             board = replace(
                 board, comparison=replace(board.comparison, paths=_paths(board, inputs, inference, reading))
             )
+        checked = [gate.check(board) for gate in gates]
+        invocation = inputs.invocation(options.missing, inference)
         if options.report is not None:
             typed = shlex.join(["toplist", *sys.argv[1:]])
-            board.report(options.report, title=options.title, command=typed, progress=update)
-    print_board(board, json=options.json, detail=options.detail)
+            asked: Any = {"command": typed, "gates": checked, "invocation": invocation}
+            board.report(options.report, title=options.title, progress=update, **asked)
+    print_board(board, json=options.json, detail=options.detail, invocation=invocation)
     for path in options.output:
         board.write(path)
-    hit = [gate for gate in gates if gate.holds(board)]
-    for gate in hit:
-        typer.echo(f"toplist: {visible(gate.describe(board))}.", err=True)
-    for gate in gates:
-        why = None if gate in hit else gate.untested(board)
-        if why is not None:
-            typer.echo(f"toplist: warning: not tested, {visible(gate.text)}: {visible(why)}.", err=True)
-    if hit:
+    print_gates(checked, ascii_only=not writes_unicode(sys.stderr))
+    if any(gate.failed for gate in checked):
         raise typer.Exit(GATE)
 
 
@@ -159,22 +159,30 @@ def require_boards(output: Sequence[Path], report: Path | None, inputs: Sequence
     require_outputs([*output, report], inputs)
 
 
-def print_board(board: Leaderboard, *, json: bool, detail: bool = False) -> None:
-    """Print for people or for machines."""
+def print_board(board: Leaderboard, *, json: bool, detail: bool = False, invocation: Invocation | None = None) -> None:
+    """Print for people or for machines; to a terminal in its width, else plain and with all columns."""
     if json:
         typer.echo(board.to_json())
         return
+    from toplist.evaluation.next_steps import quick
+    from toplist.report.terminal import as_renderable, as_text
+
+    how: Any = {
+        "detail": detail,
+        "actions": quick(board.comparison, invocation),
+        "ascii": not writes_unicode(sys.stdout),
+    }
+    if not sys.stdout.isatty():
+        typer.echo(as_text(board.comparison, **how))
+        return
     from rich.console import Console
 
-    from toplist.report.terminal import as_renderable
-
-    width = None if sys.stdout.isatty() else 400
-    Console(width=width, highlight=False).print(as_renderable(board.comparison, detail=detail))
+    Console(highlight=False).print(as_renderable(board.comparison, **how))
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What must not hold: `a` is worse, or not better, or may be worse than `b`, or not equivalent to it.
+    """A condition on two models: `a` is worse, not better, possibly worse than `b`, or not equivalent to it.
 
     Worse and better mean significantly so, as everywhere on the board: by Holm's method over all tested pairs, or, by
     more than a margin, where the interval that holds for all tested pairs at once lies beyond it.
@@ -186,18 +194,33 @@ class Gate:
     b: str
     margin: float = 0.0
 
-    def holds(self, board: Leaderboard) -> bool:
-        """Whether it does. What cannot be tested is neither worse nor better nor equivalent."""
+    def check(self, board: Leaderboard) -> GateResult:
+        """Whether the condition holds, with the numbers that decide it.
+
+        A pair without a test is neither worse nor better nor equivalent.
+        """
+        from toplist.inference.results import GateResult
+
+        failed, why = self._holds(board), self._untested(board)
+        words = _FAILED[self.how] if failed else _PASSED[self.how]
+        by = f" by more than {self.margin:g}" if self.margin else ""
+        within = f" within {self.margin:g}"
+        said = words.format(a=self.a, b=self.b, by=by, within=within)
+        if why is not None and not failed:
+            said = f"whether {self.a} is {_ASKED[self.how]} {self.b}{within if 'equivalent' in self.how else by}"
+        return GateResult(self.text, failed, f"{said}: {why or self._numbers(board)}", why is None)
+
+    def _holds(self, board: Leaderboard) -> bool:
         if self.how == "not equivalent":
-            return self.a != self.b and not self._equivalence(board).equivalent
+            return not self._equivalence(board).equivalent
         worse, better, low, high = self._standing(board)
         return {
             "worse": worse,
             "better": better,
             "not better": not better,
             "not worse": not worse,
-            "may be worse": not better and self.a != self.b and (high is None or high > self.margin),
-            "may be better": not worse and self.a != self.b and (low is None or low < -self.margin),
+            "may be worse": not better and (high is None or high > self.margin),
+            "may be better": not worse and (low is None or low < -self.margin),
         }[self.how]
 
     def _standing(self, board: Leaderboard) -> tuple[bool, bool, float | None, float | None]:
@@ -206,9 +229,7 @@ class Gate:
         from toplist.inference.ranking import judge
 
         pair = self._pair(board)
-        if pair is None:
-            return False, False, 0.0, 0.0
-        infinite = [board[name].scores[pair.rule].infinite for name in (self.a, self.b)]
+        infinite = self._infinite(board)
         if any(infinite):
             return infinite[0] > infinite[1], infinite[0] < infinite[1], None, None
         if pair.difference.reason == SAME:
@@ -225,49 +246,87 @@ class Gate:
             worse, better = low is not None and low > self.margin, high is not None and high < -self.margin
         return worse, better, low, high
 
-    def untested(self, board: Leaderboard) -> str | None:
-        """Why the two could not be tested; None where they were, or are one model."""
+    def _untested(self, board: Leaderboard) -> str | None:
+        """Why the two could not be tested; None where they were, or infinite scores or the same scores decide."""
         pair = self._pair(board)
-        if pair is None or pair.adjusted_p is not None or self._standing(board)[3] is not None:
+        if pair.adjusted_p is not None or self._standing(board)[3] is not None or any(self._infinite(board)):
             return None
-        infinite = any(board[name].scores[pair.rule].infinite for name in (self.a, self.b))
-        return None if infinite else pair.difference.reason or "there is no p value"
+        return f"not tested ({pair.difference.reason or 'there is no p value'})"
 
     def _equivalence(self, board: Leaderboard) -> Equivalence:
         from toplist.evaluation.planning import equivalent
 
         return equivalent(board, self.a, self.b, self.margin)
 
-    def _pair(self, board: Leaderboard) -> Pair | None:
-        """The two under the rule that ranks; None if they are one."""
-        own = (pair for pair in board.pairwise if {pair.a, pair.b} == {self.a, self.b})
-        return next((pair for pair in own if pair.rule == board.comparison.rules[0]), None)
+    def _pair(self, board: Leaderboard) -> Pair:
+        """The two under the rule that ranks."""
+        rule = board.comparison.rules[0]
+        return next(pair for pair in board.pairwise if pair.rule == rule and {pair.a, pair.b} == {self.a, self.b})
 
-    def describe(self, board: Leaderboard) -> str:
-        """The gate, with the numbers that decide it."""
+    def _infinite(self, board: Leaderboard) -> list[int]:
+        """How many scores of each are infinite."""
+        return [board[name].scores[board.comparison.rules[0]].infinite for name in (self.a, self.b)]
+
+    def _numbers(self, board: Leaderboard) -> str:
+        """The difference with the interval that decides."""
         from toplist.report.numbers import decimals, fixed, small
+        from toplist.report.text import kind
 
         pair, level = self._pair(board), percent(board.comparison.level)
-        if pair is None:
-            return f"{self.text}: the two are one model"
-        infinite = [board[name].scores[pair.rule].infinite for name in (self.a, self.b)]
+        infinite, n = self._infinite(board), f"n = {pair.cases:,}"
         if any(infinite):
-            return f"{self.text}: {infinite[0]:,} infinite {pair.rule} scores against {infinite[1]:,}"
-        if self.how == "not equivalent":
-            return f"{self.text}: {self._equivalence(board)}".rstrip(".")
-        _, _, low, high = self._standing(board)
-        sign = 1 if pair.a == self.a else -1
+            return f"{infinite[0]:,} infinite {kind(pair.rule)} scores against {infinite[1]:,}, {n}"
         digits = decimals([pair.simultaneous])
-        value = f"difference {fixed(sign * pair.difference.value, digits, signed=True)}"
+        value = pair.difference.value if pair.a == self.a else -pair.difference.value
+        found = f"{kind(pair.rule)} {fixed(value, digits, signed=True)}"
+        if self.how == "not equivalent":
+            return f"{found} (p {small(self._equivalence(board).p)}, two one-sided tests), {n}"
+        _, _, low, high = self._standing(board)
         if low is None or high is None:
-            return f"{self.text}: {value}, no interval ({pair.difference.reason})"
+            return f"{found} (no interval: {pair.difference.reason}), {n}"
         ends = " to ".join(fixed(end, digits, signed=True) for end in (low, high))
         tested = sum(one.rule == pair.rule and one.adjusted_p is not None for one in board.pairwise)
-        kind = f"simultaneous {level} interval for all {tested:,} pairs" if tested > 1 else f"{level} interval"
-        found = f"{value}, {kind} {ends}, adjusted p {small(pair.adjusted_p)}"
-        if pair.lead is not None:
-            found += f", {pair.lead:.2g} times the largest loss that one more case could bring"
-        return f"{self.text}: {found}"
+        among = f", simultaneous for {tested:,} pairs; adjusted p {small(pair.adjusted_p)}" if tested > 1 else ""
+        return f"{found} ({level} CI {ends}{among}), {n}"
+
+
+_ASKED = {
+    "worse": "worse than",
+    "better": "better than",
+    "not better": "better than",
+    "not worse": "worse than",
+    "may be worse": "worse than",
+    "may be better": "better than",
+    "not equivalent": "equivalent to",
+}
+_FAILED = {
+    "worse": "{a} is worse than {b}{by}",
+    "better": "{a} is better than {b}{by}",
+    "not better": "{a} is not significantly better than {b}{by}",
+    "not worse": "{a} is not significantly worse than {b}{by}",
+    "may be worse": "{a} may be worse than {b}{by}",
+    "may be better": "{a} may be better than {b}{by}",
+    "not equivalent": "{a} is not shown to be equivalent to {b}{within}",
+}
+_PASSED = {
+    "worse": "{a} is not significantly worse than {b}{by}",
+    "better": "{a} is not significantly better than {b}{by}",
+    "not better": "{a} is better than {b}{by}",
+    "not worse": "{a} is worse than {b}{by}",
+    "may be worse": "{a} is not worse than {b}{by}",
+    "may be better": "{a} is not better than {b}{by}",
+    "not equivalent": "{a} is equivalent to {b}{within}",
+}
+
+
+def print_gates(gates: Sequence[GateResult], *, ascii_only: bool) -> None:
+    """One line on stderr for every gate."""
+    from toplist.report.terminal import to_ascii
+
+    for gate in gates:
+        word = "FAIL" if gate.failed else "PASS" if gate.tested else "NOT TESTED"
+        line = f"{word} {visible(gate.sentence)}"
+        typer.echo(to_ascii(line) if ascii_only else line, err=True)
 
 
 def _gate(text: str, names: Sequence[str]) -> Gate:
@@ -281,6 +340,8 @@ def _gate(text: str, names: Sequence[str]) -> Gate:
             else:
                 unknown.append(next(one for one in (a, name) if one not in names))
     if len(found) == 1:
+        if found[0].a == found[0].b:
+            raise UsageError(f"--fail-if {text!r} compares a model with itself: name two models.")
         if found[0].how == "not equivalent" and not found[0].margin:
             raise UsageError(f'--fail-if {text!r} needs a margin, as in "A not equivalent to B by 0.01".')
         return found[0]
@@ -318,11 +379,11 @@ def _margins(text: str) -> list[tuple[str, float]]:
 class PlanOptions(Printing):
     """The options of `toplist plan`."""
 
-    smallest: float = option(..., "The smallest difference of mean scores that matters, such as 0.01.")
-    power: float = option(0.8, "How often a true difference of this size is to be significant.")
-    models: int | None = option(None, "How many models will be compared; by default as many as in the pilot.")
-    rule: str = option("brier", "The scoring rule.", choices=RULES)
-    penalty: float | None = option(None, "What an invalid list pays; by default 1 % of the uniform score.")
+    smallest: float = option(..., "Smallest difference of mean scores of interest, such as 0.01.")
+    power: float = option(0.8, "Probability that a true difference of this size is significant.")
+    models: int | None = option(None, "Number of models to compare; as many as in the pilot by default.")
+    rule: str = option("brier", "Scoring rule.", choices=RULES)
+    penalty: float | None = option(None, _PENALTY)
     missing: str = missing_option()
 
 
@@ -334,11 +395,11 @@ class PlanOptions(Printing):
     ),
 )
 def plan(inputs: Inputs, options: PlanOptions, inference: Inference) -> None:
-    """Say how many cases find a smallest difference of interest, from the spread in a pilot comparison."""
+    """Plan a sample: how many cases find a smallest difference of interest, from the variance in a pilot."""
     from toplist.evaluation.compare import compare as ranked
     from toplist.evaluation.planning import plan as planned
 
-    with progress_bar(options.quiet) as update:
+    with progress_bar(options.quiet, len(inputs.files)) as update:
         pilot = ranked(
             inputs.models,
             inputs.truth,
@@ -361,8 +422,8 @@ def plan(inputs: Inputs, options: PlanOptions, inference: Inference) -> None:
 class ScoreOptions(ScoringOptions):
     """The options of `toplist score`."""
 
-    output: Path | None = option(None, "Where the scores go: .parquet, .csv or .jsonl.", "-o")
-    keep: tuple[str, ...] = option((), "A column of the truth to keep beside the scores.")
+    output: Path | None = option(None, "File for the scores: .parquet, .csv or .jsonl.", "-o")
+    keep: tuple[str, ...] = option((), "Column of the truth to copy to the scores; may be repeated.")
     missing: str = missing_option((*MISSING[:2], "uniform"))
 
 
@@ -374,7 +435,7 @@ class ScoreOptions(ScoringOptions):
     ),
 )
 def score(inputs: Inputs, options: ScoreOptions) -> None:
-    """Score every case of one file; the scores go to a file, the means to the screen."""
+    """Score every case of one file: print mean scores, write the scores of the cases to a file."""
     if options.keep and options.output is None:
         raise UsageError("--keep goes with --output: it keeps columns of the truth beside the scores.")
     require_named("keep", options.keep)
@@ -409,8 +470,8 @@ def _warnings(
 ) -> Sequence[BoardWarning]:
     """Why the scores may not be right."""
     from toplist.evaluation.compare import spelled_in_files
+    from toplist.inference.diagnostics import warnings
     from toplist.inference.intervals import Intervals
-    from toplist.inference.plausibility import warnings
     from toplist.inference.ranking import ComparisonSpec, ranked
     from toplist.inference.results import Comparison
 
@@ -440,7 +501,7 @@ def _warnings(
 
 def _print_means(sums: Any, rules: Sequence[str], read: ReadSummary, options: ScoreOptions) -> None:
     """Print the mean score under each rule, and what was repaired or left out."""
-    from toplist.core.exact_sums import to_float
+    from toplist.core.kernel import to_float
 
     infinite = {rule: int(sums["infinite"][r, 0, 0]) for r, rule in enumerate(rules)}
     means = {

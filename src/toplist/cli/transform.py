@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SCHEMA = "toplist.weights/1"
 
 
-KINDS = names_in("RECALIBRATORS", "postprocess/recalibration")
+KINDS = names_in("RECALIBRATORS", "postprocess/recalibration/__init__")
 
 
 @dataclass(frozen=True, kw_only=True)

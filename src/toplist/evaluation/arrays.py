@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,20 +12,19 @@ from numpy.typing import NDArray
 
 from toplist._arguments import as_array, as_sample_weight
 from toplist.errors import AlignmentError, ShapeError, SpaceError, TopListError
-from toplist.evaluation.model_details import accumulate, finish
+from toplist.evaluation.model_details import ArrayNames, accumulate, finish, outcome_of, prediction_of
 from toplist.evaluation.stream import ReadSummary, ScoringSpec
-from toplist.inference.aggregates import Aggregates, tally
-from toplist.inference.results import ModelDetails, SourceSummary
-from toplist.inference.score_matrix import ScoreMatrix, one_if_alike, side_by_side
+from toplist.inference.aggregates import Aggregates, ScoreMatrix, tally
+from toplist.inference.results import CaseView, ModelDetails, SourceSummary
 from toplist.inference.settings import InferenceSettings
 from toplist.io.lists import REMEDY, group_name, require_few_groups, untimely
 from toplist.io.options import ReadRequest
 from toplist.lists import TopList, TopLists
-from toplist.lists.converters import as_lists, require_one_order
+from toplist.lists.converters import as_codes, as_lists, as_truth, is_soft, require_one_order
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, as_space, show_size
 from toplist.lists.validation import Repairs
-from toplist.scoring.case_scores import CaseScores, Grouping
+from toplist.scoring.case_scores import CaseScores, Grouping, one_if_alike, side_by_side
 from toplist.scoring.rules import name_of
 
 
@@ -44,8 +44,7 @@ class ArrayModels:
 
     def scores(self) -> dict[str, CaseScores]:
         """The scored cases of each model, with what is known of them."""
-        ids = next((one.ids for one in self.lists.values() if one.ids is not None), None)
-        case = np.arange(len(next(iter(self.lists.values())))) if ids is None else np.asarray(ids)
+        case = np.arange(len(next(iter(self.lists.values())))) if self.ids is None else np.asarray(self.ids)
         known = {"case": case, **self.metadata}
         return {name: replace(one, metadata=known) for name, one in zip(self.lists, self.sheets(), strict=True)}
 
@@ -77,10 +76,47 @@ class ArrayModels:
     def exhibits(self, sheets: Sequence[CaseScores]) -> tuple[ModelDetails, ...]:
         """What the lists show beside their scores."""
         rule = self.scoring.rules[0]
+
+        def counted(cases: Sequence[tuple[str, int]]) -> list[tuple[float, int]]:
+            right = [[float(one.metrics["accuracy"][at]) for one in sheets] for _, at in cases]
+            return [(math.fsum(each), len(each)) for each in right]
+
         return tuple(
-            finish(accumulate(one, self.y, scored, rule=rule), name, name_of(rule))
+            finish(accumulate(one, self.y, scored, rule=rule), name, name_of(rule), counted)
             for (name, one), scored in zip(self.lists.items(), sheets, strict=True)
         )
+
+    def views(self, sheets: Sequence[CaseScores], name: str, places: Sequence[int]) -> list[CaseView]:
+        """Some cases, each with the prediction of one model."""
+        lists, scored = self.lists[name], sheets[list(self.lists).index(name)]
+        soft = is_soft(self.y, lists.space)
+        truth = as_truth(self.y, lists.space, len(lists)) if soft else as_codes(self.y, lists)
+        names = ArrayNames(lists.space, self.ids, self.y)
+        scores, right = scored.scores[0], scored.metrics["accuracy"]
+        return [
+            CaseView(
+                names.case(at, at),
+                outcome_of(truth, at, names),
+                (prediction_of(lists, truth, at, float(scores[at]), float(right[at]), names, name),),
+            )
+            for at in places
+        ]
+
+    def true_classes(self) -> Grouping | None:
+        """The true class of each case by name, in the order of names; None where the truth is a distribution."""
+        lists = next(iter(self.lists.values()))
+        if is_soft(self.y, lists.space):
+            return None
+        codes = as_codes(self.y, lists)
+        known, codes = np.unique(
+            ArrayNames(lists.space, None, self.y).outcomes(np.arange(len(codes)), codes), return_inverse=True
+        )
+        return Grouping(known.tolist(), codes.astype(np.int32))
+
+    @property
+    def ids(self) -> NDArray[Any] | None:
+        """The ids of the cases, where any model has them."""
+        return next((one.ids for one in self.lists.values() if one.ids is not None), None)
 
     def read(self) -> ReadSummary:
         """What was read."""

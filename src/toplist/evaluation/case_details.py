@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
 from typing import Any
@@ -13,88 +14,251 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import disk_full_explained
-from toplist._typing import Progress
-from toplist.calibration.testing import CalibrationVerdict
+from toplist._files import disk_full_explained, need
+from toplist._typing import Codes, Floats, Progress
+from toplist.calibration import Decomposition, Reliability, decompose, reliability
+from toplist.calibration.miscalibration import CalibrationVerdict
 from toplist.errors import FileError, TopListError
 from toplist.evaluation.arrays import ArrayModels
+from toplist.evaluation.breakdown import BreakdownMaker
 from toplist.evaluation.case_sample import (
     EXACT,
     TESTED,
     CaseSample,
     CaseSampler,
+    attempt,
     by_place,
     calibration_verdict,
     sample_cases,
+    tested,
 )
-from toplist.evaluation.model_details import DetailsAccumulator, accumulate, finish
-from toplist.evaluation.stream import MatrixCollector, ScoredBatch, ScoringSpec, run
-from toplist.inference.results import FileRecord, ModelDetails
-from toplist.inference.score_difference import Decided, split
-from toplist.inference.score_matrix import ScoreMatrix
+from toplist.evaluation.model_details import (
+    LISTED,
+    BatchNames,
+    DetailsAccumulator,
+    Places,
+    accumulate,
+    classes_at,
+    finish,
+    soft_outcome,
+    top_entries,
+    worst,
+)
+from toplist.evaluation.stream import MatrixCollector, ScoredBatch, ScoringSpec, coder_of, run
+from toplist.inference.aggregates import ScoreMatrix
+from toplist.inference.intervals import Intervals
+from toplist.inference.results import (
+    Breakdown,
+    CaseView,
+    Comparison,
+    FileRecord,
+    ModelDetails,
+    PairCases,
+    PredictionView,
+)
+from toplist.inference.score_difference import differences, turning
 from toplist.io.batches import Batch
-from toplist.io.checks import for_batch
-from toplist.io.lists import filled
+from toplist.io.columns import Column, as_arrow, as_numpy, is_list, plain
+from toplist.io.encoding import label_sets
+from toplist.io.lists import filled, for_batch
 from toplist.io.plan import Plan
 from toplist.io.sources import OpenTable
-from toplist.lists.checks.detect import text
-from toplist.lists.converters import is_soft
-from toplist.scoring.case_scores import CaseScores
+from toplist.lists import TopLists
+from toplist.lists.checks.detect import Names, text
+from toplist.lists.converters import as_codes, is_soft
+from toplist.scoring.case_scores import CaseScores, Grouping
 from toplist.scoring.rules import Rule, name_of
+
+RIGHT = 0.5  # the share of the first place from which a top-1 prediction counts as right, where classes tie for it
+_PAIRS = 12  # models that are compared with one
+_ADVANTAGES = 5  # cases that are shown in favour of each of two models
+_PANELS = 4  # tied models whose reliability curves are made, beside the two that are ranked last
+_BAND = 0.9  # the level of the band of a reliability curve
+
+Views = Callable[[str, Sequence[int]], list[CaseView]]
+"""Some cases by their places in the matrix, each with the prediction of one model."""
+
+
+def against(results: Comparison) -> tuple[str, ...]:
+    """The baseline if one was named, else the leader; then the other ranked models, best first, at most twelve."""
+    rows = results.overall.rows
+    first = rows[0].name if results.baseline is None else results.baseline
+    others = [row.name for row in rows if row.rank is not None and row.name != first]
+    return first, *others[:_PAIRS]
 
 
 @dataclass(frozen=True, slots=True)
 class CaseDetails:
     """Everything about the cases that is not in the sums."""
 
+    names: tuple[str, ...]  # of the models, in the order of the columns
+    scoring: ScoringSpec
     panel: ScoreMatrix
     exhibits: tuple[ModelDetails, ...]
-    right: NDArray[np.floating[Any]]  # (cases, models): whether first guesses were right; ties share
-    called: Callable[[Sequence[int]], list[str]]  # what cases are called, by their places
+    right: NDArray[np.float64]  # (cases, models): whether top-1 predictions are right; ties share
+    classes: Grouping | None  # the true class of each case, in the order of names; None where the truth is soft
+    views: Views  # of the models that `against` names
     held: Callable[[str], CaseSample | None]  # the lists of a model by place; None where the truth is soft
     files: tuple[FileRecord, ...] = ()
+    seen: Callable[[str], NDArray[np.bool_]] | None = None  # the cases that a model predicts, where others are imputed
 
     def judged(self, names: Sequence[str], *, level: float, seed: int) -> dict[str, CalibrationVerdict]:
-        """The test of calibration that a diagnosis makes, of every model whose truth is what happened."""
-        found = {name: self.held(name) for name in names}
-        known = {name: one for name, one in found.items() if one is not None}
-        return {name: calibration_verdict(one, level=level, seed=seed) for name, one in known.items()}
+        """The test of calibration that a diagnosis makes, of every model whose truth is one class per case."""
+        return {name: calibration_verdict(one, level=level, seed=seed) for name, one in self._held(names)}
 
-    def decided(
-        self, pairs: Sequence[tuple[int, int]], names: Sequence[str], rule: str, most: int
-    ) -> tuple[Decided, ...]:
-        """Of pairs (worse, better), under the first rule and on the cases of both: the cases that decide."""
-        found = []
-        for a, b in pairs:
-            scores = self.panel.scores[:, 0, [a, b]]
-            both = np.flatnonzero(~np.isnan(scores).any(axis=1))
-            w = None if self.panel.weights is None else self.panel.weights[both]
-            right = self.right[both][:, [a, b]].astype(np.float64)
-            parts = split(*scores[both].T, *right.T, rule=rule, most=most, weights=w)
-            cases = [one.case for one in (*parts.favour_a, *parts.favour_b)]
-            whole = float(len(both)) if w is None else float(w.sum())
-            places = [int(both[case]) for case in cases]
-            found.append((names[a], names[b], whole, parts, dict(zip(cases, places, strict=True))))
-        every = sorted({place for *_, places in found for place in places.values()})
-        called = dict(zip(every, self.called(every), strict=True))
-        return tuple(
-            Decided(worse, better, whole, parts, {case: called[place] for case, place in places.items()})
-            for worse, better, whole, parts, places in found
+    def curves(self, results: Comparison, *, seed: int) -> dict[str, Reliability]:
+        """Reliability curves of the top class: of the first models that are tied for best, and of the last two."""
+        ranked = [row.name for row in results.overall.rows if row.rank is not None]
+        tied = () if results.confidence_set is None else results.confidence_set.members
+        chosen = dict.fromkeys([*(tied or ranked[:1])[:_PANELS], *ranked[-2:]])
+        found = {
+            name: attempt("curve", partial(reliability, *tested(one), of="top", level=_BAND, seed=seed), [])
+            for name, one in self._held([row.name for row in results.overall.rows if row.name in chosen])
+            if one.any_listed
+        }
+        return {name: curve for name, curve in found.items() if curve is not None}
+
+    def decompositions(self, names: Sequence[str]) -> dict[str, Decomposition]:
+        """What the mean score of each model is made of, under the first rule and without weights."""
+        rule, penalty = self.scoring.rules[0], self.scoring.penalty
+        found = {
+            name: attempt("decomposition", partial(decompose, *tested(one), rule=rule, penalty=penalty), [])
+            for name, one in self._held(names)
+        }
+        return {name: parts for name, parts in found.items() if parts is not None}
+
+    def _held(self, names: Sequence[str]) -> Iterator[tuple[str, CaseSample]]:
+        for name in names:
+            one = self.held(name)
+            if one is not None and len(one.lists):
+                yield name, one
+
+    def breakdowns(self, results: Comparison, intervals: Intervals) -> tuple[Breakdown, ...]:
+        """Mean scores by true class, then by the groups that were asked for.
+
+        Parameters
+        ----------
+        results : Comparison
+            The standings over all cases, and of each group.
+        intervals : Intervals
+            How the intervals over all cases are made: those of groups are made in the same way.
+
+        Returns
+        -------
+        tuple of Breakdown
+            By true class where the truth has two classes or more, by group where there are groups.
+
+        """
+        made = BreakdownMaker(results, self.names, self.panel, self.right, intervals)
+        found = (None if self.classes is None else made.by_class(self.classes), made.by_group())
+        return tuple(one for one in found if one is not None)
+
+    def against(self, results: Comparison) -> tuple[PairCases, ...]:
+        """The baseline, or the leader, against the other ranked models, case by case; see `against`."""
+        first, *others = against(results)
+        pairs = [_Pair.of(self, first, other) for other in others]
+        wanted: dict[str, set[int]] = {}
+        for pair in pairs:
+            for name in (pair.counts.a, pair.counts.b):
+                wanted.setdefault(name, set()).update(pair.places)
+        shown = {name: dict(zip(each, self.views(name, each), strict=True)) for name, each in _in_order(wanted)}
+
+        def case(pair: _Pair, place: int) -> CaseView:
+            one, other = (shown[name][place] for name in (pair.counts.a, pair.counts.b))
+            right, models = self.counted([place])[0]
+            return replace(one, predictions=one.predictions + other.predictions, right=right, models=models)
+
+        return tuple(pair.record(partial(case, pair)) for pair in pairs)
+
+    def counted(self, places: Sequence[int]) -> list[tuple[float, int]]:
+        """How many models have the true class first in some cases, and how many predict them; none if it is soft."""
+        if self.classes is None:
+            return [(0.0, 0)] * len(places)
+        return right_and_all(self.panel, self.right, places)
+
+
+def right_and_all(panel: ScoreMatrix, right: NDArray[np.float64], places: Sequence[int]) -> list[tuple[float, int]]:
+    """How many models are right in some cases, and how many predict them."""
+    there = ~np.isnan(panel.scores[list(places), 0])
+    return [
+        (math.fsum(each[has].tolist()), int(has.sum())) for each, has in zip(right[list(places)], there, strict=True)
+    ]
+
+
+def _in_order(wanted: Mapping[str, set[int]]) -> list[tuple[str, list[int]]]:
+    return [(name, sorted(places)) for name, places in wanted.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two models on the cases of both: counts, and the places of the cases that are shown."""
+
+    counts: PairCases  # without the cases that are shown
+    for_a: tuple[int, ...]
+    for_b: tuple[int, ...]
+
+    @classmethod
+    def of(cls, details: CaseDetails, a: str, b: str) -> _Pair:
+        """From the scores under the first rule, weighted as in the comparison."""
+        at = [details.names.index(name) for name in (a, b)]
+        scores = np.asarray(details.panel.scores[:, 0])[:, at]
+        both = np.flatnonzero(~np.isnan(scores).any(axis=1))
+        one, other = scores[both].T
+        weights = details.panel.weights
+        d = differences(one, other, np.ones(len(both)) if weights is None else weights[both])
+        shown = np.ones(len(both), bool)
+        if details.seen is not None:
+            shown = details.seen(a)[both] & details.seen(b)[both]
+        right, only_a, only_b, wrong = 0, 0, 0, 0
+        if details.classes is not None:
+            first, second = (details.right[both, column] >= RIGHT for column in at)
+            right, only_a, only_b, wrong = np.bincount(3 - 2 * first - second, minlength=4).tolist()
+        better, worse = int(np.count_nonzero(one < other)), int(np.count_nonzero(one > other))
+        counts = PairCases(
+            a=a,
+            b=b,
+            cases=len(both),
+            both_right=right,
+            only_a_right=only_a,
+            only_b_right=only_b,
+            both_wrong=wrong,
+            a_better=better,
+            b_better=worse,
+            equal=len(both) - better - worse,
+            turning=turning(d),
+            for_a=(),
+            for_b=(),
         )
+
+        def largest(advantage: Floats) -> tuple[int, ...]:
+            some = np.flatnonzero(shown & (advantage > 0))
+            return tuple(both[some[worst(advantage[some], some, _ADVANTAGES)]].tolist())
+
+        return cls(counts, largest(-d), largest(d))
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        return self.for_a + self.for_b
+
+    def record(self, case: Callable[[int], CaseView]) -> PairCases:
+        return replace(self.counts, for_a=tuple(map(case, self.for_a)), for_b=tuple(map(case, self.for_b)))
 
 
 @dataclass
 class CaseReader:
     """Reads the cases of a comparison again, for details and for scores, each once."""
 
-    _read: Callable[[Progress], CaseDetails]
+    _read: Callable[[Sequence[str], Progress], CaseDetails]
     scores: Callable[[], Mapping[str, CaseScores]]
     _found: CaseDetails | None = None
 
-    def details(self, agrees: Callable[[CaseDetails], bool], progress: Progress) -> CaseDetails:
-        """The details, or an error where they do not agree with what was compared."""
+    def details(self, agrees: Callable[[CaseDetails], bool], shown: Sequence[str], progress: Progress) -> CaseDetails:
+        """The details, or an error where they do not agree with what was compared.
+
+        `shown` are the models of whose predictions single cases are shown; see `against`.
+        """
         if self._found is None:
-            found = self._read(progress)
+            found = self._read(shown, progress)
             if not agrees(found):
                 raise TopListError("the predictions or outcomes have changed since they were compared: compare again.")
             self._found = found
@@ -104,13 +268,16 @@ class CaseReader:
 def from_memory(given: ArrayModels) -> CaseDetails:
     """From predictions in memory."""
     sheets = given.sheets()
-    right = np.stack([np.asarray(one.metrics["accuracy"], np.float64) for one in sheets], axis=1)
-    ids = next((one.ids for one in given.lists.values() if one.ids is not None), None)
-
-    def called(places: Sequence[int]) -> list[str]:
-        return [str(place) if ids is None else text(ids[place]) for place in places]
-
-    return CaseDetails(given.panel(sheets), given.exhibits(sheets), right, called, partial(_held, given))
+    return CaseDetails(
+        tuple(given.lists),
+        given.scoring,
+        given.panel(sheets),
+        given.exhibits(sheets),
+        np.stack([np.asarray(one.metrics["accuracy"], np.float64) for one in sheets], axis=1),
+        given.true_classes(),
+        partial(given.views, sheets),
+        partial(_held, given),
+    )
 
 
 def _held(given: ArrayModels, name: str) -> CaseSample | None:
@@ -118,59 +285,261 @@ def _held(given: ArrayModels, name: str) -> CaseSample | None:
     if is_soft(given.y, lists.space):
         return None
     units = None if clusters is None or clusters.codes is None else clusters.codes.astype(np.intp)
-    return sample_cases(*by_place(lists, given.y), units)
+    return sample_cases(*by_place(lists, given.y), units, named=(lists, as_codes(given.y, lists)))
 
 
-def from_files(plan: Plan, scoring: ScoringSpec, progress: Progress) -> CaseDetails:
+def from_files(plan: Plan, scoring: ScoringSpec, shown: Sequence[str], progress: Progress) -> CaseDetails:
     """From the files, which are read once more."""
     rule = scoring.rules[0]
-    seen, _ = run(plan, scoring, lambda: DetailsCollector(plan, rule), progress)
-    exhibits = tuple(finish(seen.looks[one.name].found, one.name, name_of(rule)) for one in plan.sources)
-    records = tuple(r for one in (*plan.sources, plan.truth) for r in _records(one))
-    return CaseDetails(seen.panel(), exhibits, seen.right(), seen.called, seen.held, records)
+    seen, _ = run(plan, scoring, lambda: DetailsCollector(plan, rule, shown), progress)
+    panel, right = seen.panel(), seen.right()
+
+    def counted(cases: Sequence[tuple[str, int]]) -> list[tuple[float, int]]:
+        places = seen.places(cases)
+        known = iter(right_and_all(panel, right, [place for place in places if place is not None]))
+        return [(0.0, 0) if place is None else next(known) for place in places]
+
+    return CaseDetails(
+        tuple(one.name for one in plan.sources),
+        scoring,
+        panel,
+        tuple(finish(seen.looks[one.name].found, one.name, name_of(rule), counted) for one in plan.sources),
+        right,
+        seen.classes(),
+        partial(seen.views, panel, right),
+        seen.held,
+        tuple(r for one in (*plan.sources, plan.truth) for r in _records(one)),
+        seen.seen if plan.missing in ("worst", "baseline") else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FileNames:
+    """Names of cases and classes in a batch of a file, with the batch of the truth that it was scored with.
+
+    With the labels of all classes, codes are their places. Label sets that are text have their labels in order, where
+    many are named at once.
+    """
+
+    batch: Batch
+    columns: tuple[str, ...]  # the classes, where they are columns
+    codes: Codes
+    truth: Batch
+    truth_columns: tuple[str, ...]
+    outcome_codes: Codes
+    labels: Sequence[Any] | None = None
+    separator: str | None = None  # between the labels of a set
+    _single: Names = field(init=False)
+
+    def __post_init__(self) -> None:
+        own = (self.batch, self.columns, self.codes, self.truth, self.truth_columns, self.outcome_codes)
+        object.__setattr__(self, "_single", for_batch(*own))
+
+    def case(self, at: int, position: int) -> str:
+        """See `Names`."""
+        return self._single.case(at, position)
+
+    def classes(self, at: int, codes: Sequence[int]) -> list[str]:
+        """See `Names`."""
+        return self._single.classes(at, codes) if self.labels is None else [text(self.labels[code]) for code in codes]
+
+    def outcome(self, at: int, code: int) -> str:
+        """See `Names`."""
+        return self._single.outcome(at, code) if self.labels is None or code < 0 else text(self.labels[code])
+
+    def predicted(self, cases: Places, codes: Codes) -> Sequence[str]:
+        """See `BatchNames`."""
+        return self._named(self.batch, self.columns, self.codes, cases, codes)
+
+    def outcomes(self, cases: Places, codes: Codes) -> Sequence[str]:
+        """See `BatchNames`."""
+        return self._named(self.truth, self.truth_columns, self.outcome_codes, cases, codes)
+
+    def _named(self, batch: Batch, columns: tuple[str, ...], own: Codes, cases: Places, codes: Codes) -> Sequence[str]:
+        """The names of one class of each case: the first entry of the case that has its code says it."""
+        if self.labels is not None and not (codes < 0).any():
+            return [text(self.labels[code]) for code in codes.tolist()]
+        if batch.classes is None and len(own) == len(columns):
+            known = dict(zip(own.tolist(), columns, strict=True))
+            return [text(known.get(code, code)) for code in codes.tolist()]
+        sizes = np.diff(batch.offsets)[cases]
+        starts = np.cumsum(sizes) - sizes
+        entries = np.repeat(batch.offsets[:-1][cases] - starts, sizes) + np.arange(int(sizes.sum()))
+        which = np.repeat(np.arange(len(cases)), sizes)
+        hits = np.flatnonzero(own[entries] == codes[which])
+        there, first = np.unique(which[hits], return_index=True)
+        found = entries[hits[first]]
+        if batch.classes is None:
+            texts = [columns[place] for place in (found % len(columns)).tolist()]
+        else:
+            texts = class_texts(batch.classes.take(as_arrow(found)), self.separator).to_pylist()
+        if len(texts) == len(cases):
+            return texts
+        known = dict(zip(there.tolist(), texts, strict=True))
+        return [known.get(at, text(code)) for at, code in enumerate(codes.tolist())]
+
+
+def class_texts(values: Column, separator: str | None) -> Column:
+    """Classes as text that is the same for the same class: label sets have their labels in order."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    values = plain(values)
+    if is_list(values.type):
+        return pa.array([text(one) for one in values.to_pylist()], pa.string())
+    if separator is not None:
+        return label_sets(values, separator)
+    return values if pa.types.is_string(values.type) else pc.cast(values, pa.string())
+
+
+_RECORD = np.dtype(
+    [
+        ("listed", "f8", (LISTED,)),  # the largest confidences
+        ("names", "i4", (LISTED,)),  # numbers of the names of their classes
+        ("true", "f8"),  # the probability of the true class, listed or padded
+        ("size", "i8"),
+        ("rest", "f8"),
+        ("outcome", "i4"),  # the number of the name of the true class, or of the most likely one; -1 for none
+        ("belief", "f8"),  # its probability, where the truth is a distribution
+    ]
+)
+
+
+class PredictionRecords:
+    """The most confident classes of every case of some models, in a file that has no name.
+
+    Which cases are shown is known when all models are scored: then their lists have been read, and gone by.
+    """
+
+    def __init__(self, models: Sequence[str]) -> None:
+        self.file = tempfile.TemporaryFile(prefix="toplist-")  # noqa: SIM115  lives as long as this
+        self.parts: dict[str, list[tuple[str, Codes, int]]] = {name: [] for name in models}  # rows of sources; start
+        self.numbers: dict[str, int] = {}  # of names
+        self.count = 0
+        self._lock = Lock()
+
+    def __del__(self) -> None:
+        self.file.close()
+
+    def add(self, model: str, lists: TopLists, y: Any, names: BatchNames, source: str, rows: Codes) -> None:
+        """The cases of a batch, in any order and from any thread."""
+        made = np.zeros(len(lists), _RECORD)
+        named: list[tuple[str, tuple[Any, ...], Sequence[str]]] = []  # columns, where in them, and the names there
+        made["size"], made["rest"], made["names"], made["outcome"] = lists.sizes, lists.rest, -1, -1
+        top, t = top_entries(lists, LISTED), lists.normalized_confidences
+        for rank in range(LISTED):
+            at = np.flatnonzero(top[:, rank] >= 0)
+            made["listed"][at, rank] = t[top[at, rank]]
+            named.append(("names", (at, rank), names.predicted(at, classes_at(lists, top[at, rank], at))))
+        if isinstance(y, TopLists):
+            entries = top_entries(y)[:, 0]
+            at = np.flatnonzero(entries >= 0)
+            made["belief"][at] = y.normalized_confidences[entries[at]]
+            named.append(("outcome", (at,), names.outcomes(at, classes_at(y, entries[at], at))))
+        else:
+            made["true"] = true_probabilities(lists, y)
+            at = np.arange(len(lists))
+            named.append(("outcome", (at,), names.outcomes(at, y)))
+        with self._lock:
+            for column, where, texts in named:
+                made[column][where] = [self.numbers.setdefault(one, len(self.numbers)) for one in texts]
+            with disk_full_explained():
+                self.file.write(made.tobytes())
+            self.parts[model].append((source, rows, self.count))
+            self.count += len(made)
+
+    def find(self, model: str, cases: Sequence[tuple[str, int]]) -> dict[tuple[str, int], Any]:
+        """The records of some cases of a model, by source and row."""
+        with disk_full_explained():
+            self.file.flush()
+        found: dict[tuple[str, int], Any] = {}
+        every = np.memmap(self.file, _RECORD, "r") if self.count else np.zeros(0, _RECORD)
+        for source, rows, start in self.parts[model]:
+            wanted = [row for name, row in cases if name == source]
+            for at in np.flatnonzero(np.isin(rows, wanted)).tolist():
+                found[source, int(rows[at])] = every[start + at]
+        return found
+
+
+def true_probabilities(lists: TopLists, codes: Codes) -> Floats:
+    """The probability of the true class of each case: listed, or its share of the rest.
+
+    >>> true_probabilities(TopLists.from_dicts([{0: 0.6, 1: 0.2}, {2: 0.5}], 3), np.array([1, 0]))
+    array([0.2 , 0.25])
+    """
+    found, sizes = lists.proxy, lists.sizes
+    hits = np.flatnonzero(lists.classes == np.repeat(codes, sizes))
+    found[np.repeat(np.arange(len(lists)), sizes)[hits]] = lists.normalized_confidences[hits]
+    return found
 
 
 @dataclass(slots=True)
 class DetailsWatcher:
     """Gathers what the lists of one source show, batch by batch."""
 
+    name: str
+    plan: Plan
     rule: Rule
+    labels: Sequence[Any] | None  # of all classes
     ranked: bool = False
-    holding: CaseSampler | None = None  # where the truth says what happened
-    cluster: str | None = None  # a column of the truth
+    holding: CaseSampler | None = None  # where the truth is one class per case
+    records: PredictionRecords | None = None  # where single cases of this source may be shown
     found: DetailsAccumulator = field(default_factory=DetailsAccumulator)
     _lock: Lock = field(default_factory=Lock)
 
     def __call__(self, seen: ScoredBatch) -> None:
         """See `streaming.Sink.watchers`."""
-        names = for_batch(seen.batch, seen.names, seen.codes, seen.truth, seen.truth_names, seen.outcomes)
+        names = FileNames(
+            seen.batch,
+            seen.names,
+            seen.codes,
+            seen.truth,
+            seen.truth_names,
+            seen.outcomes,
+            self.labels,
+            self.plan.set_separator,
+        )
+        source, rows = seen.truth.source, seen.truth.rows
         part = accumulate(
             seen.lists,
             seen.y,
             seen.scores,
             rule=self.rule,
-            position=seen.truth.rows,
+            position=rows,
             names=names,
             ranked=self.ranked,
+            source=source,
         )
         if self.holding is not None:
-            clusters = None if self.cluster is None else filled(seen.truth, self.cluster, "cluster")
-            self.holding.add(seen.lists, seen.y, seen.truth.rows, seen.truth.source, clusters)
+            cluster = self.plan.cluster
+            clusters = None if cluster is None else filled(seen.truth, cluster, "cluster")
+            self.holding.add(seen.lists, seen.y, rows, source, clusters)
+        if self.records is not None:
+            self.records.add(self.name, seen.lists, seen.y, names, source, rows)
         with self._lock:
             self.found = self.found + part
 
 
 class DetailsCollector(MatrixCollector):
-    """A sink that keeps every score and first guess, and looks at the lists of every source as they are scored."""
+    """Keeps every score and whether top-1 predictions are right, and looks at all lists as they are scored."""
 
-    def __init__(self, plan: Plan, rule: Rule) -> None:
+    def __init__(self, plan: Plan, rule: Rule, shown: Sequence[str]) -> None:
         super().__init__(plan)
         self.guesses = tempfile.TemporaryFile(prefix="toplist-")  # noqa: SIM115  lives as long as this
-        self.rows: list[tuple[str, NDArray[np.int64]]] = []  # where in the truth the cases stand
-        happened, limit = plan.truth.layout.kind == "labels", TESTED if plan.cluster is None else EXACT
+        self.rows: list[tuple[str, Codes, Column | None]] = []  # where in the truth the cases stand, and their ids
+        self.outcomes: list[Column] = []  # the names of the true classes
+        self.hard, limit = plan.truth.layout.kind == "labels", TESTED if plan.cluster is None else EXACT
+        coder = coder_of(plan)
+        named = plan.space is not None and plan.set_separator is None and (coder.labels is not None or coder.integers)
+        self.labels = None if coder.labels is None or plan.space is None else plan.space.labels
+        self.records = PredictionRecords(shown)
         self.looks = {
             one.name: DetailsWatcher(
-                rule, one.layout.kind == "ranked", CaseSampler(limit) if happened else None, plan.cluster
+                one.name,
+                plan,
+                rule,
+                self.labels,
+                one.layout.kind == "ranked",
+                CaseSampler(limit, named) if self.hard else None,
+                self.records if one.name in shown else None,
             )
             for one in plan.sources
         }
@@ -186,43 +555,108 @@ class DetailsCollector(MatrixCollector):
 
     def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
         """See `streaming.Sink`."""
-        right = np.stack([np.asarray(one.metrics["accuracy"], np.float32) for one in sheets], axis=1)
-        return super().make(truth, sheets, present), right, (truth.source, truth.rows)
+        right = np.stack([np.asarray(one.metrics["accuracy"], np.float64) for one in sheets], axis=1)
+        outcomes = self._outcomes(truth) if self.hard else None
+        return super().make(truth, sheets, present), right, outcomes, (truth.source, truth.rows, truth.ids)
+
+    def _outcomes(self, truth: Batch) -> Column:
+        """The names of the true classes of a batch: whole numbers may be the places of labels."""
+        pa, values = need("pyarrow"), plain(truth.classes)
+        if self.labels is not None and pa.types.is_integer(values.type):
+            codes = coder_of(self.plan).codes(truth, self.plan.truth.names, truth, self.plan.truth.names)[1]
+            if not (codes < 0).any():
+                return pa.array([text(label) for label in self.labels]).take(as_arrow(codes)).dictionary_encode()
+        return class_texts(values, self.plan.set_separator).dictionary_encode()
 
     def add(self, made: Any) -> None:
         """See `streaming.Sink`."""
-        scored, right, rows = made
+        scored, right, outcomes, rows = made
         super().add(scored)
         with disk_full_explained():
             self.guesses.write(right.tobytes())
         self.rows.append(rows)
+        if outcomes is not None:
+            self.outcomes.append(outcomes)
 
-    def right(self) -> NDArray[np.floating[Any]]:
-        """Whether first guesses were right, by case and model."""
+    def right(self) -> NDArray[np.float64]:
+        """Whether top-1 predictions are right, by case and model."""
         with disk_full_explained():
             self.guesses.flush()
-        return np.memmap(self.guesses, np.float32, "r").reshape(-1, len(self.plan.sources))
+        return np.memmap(self.guesses, np.float64, "r").reshape(-1, len(self.plan.sources))
+
+    def classes(self) -> Grouping | None:
+        """The true class of each case, in the order of names; None where the truth is a distribution."""
+        if not self.outcomes:
+            return None
+        numbers: dict[str, int] = {}
+        parts = []
+        for one in self.outcomes:
+            known = [numbers.setdefault(name, len(numbers)) for name in one.dictionary.to_pylist()]
+            parts.append(np.array(known, np.int32)[as_numpy(one.indices)])
+        order = sorted(numbers)
+        rank = np.empty(len(order), np.int32)
+        rank[[numbers[name] for name in order]] = np.arange(len(order))
+        return Grouping(order, rank[np.concatenate(parts)])
 
     def held(self, name: str) -> CaseSample | None:
         """The lists of a source by place: as many as the test of calibration looks at."""
         holding = self.looks[name].holding
         return None if holding is None or not holding.parts else holding.sample()
 
-    def called(self, places: Sequence[int]) -> list[str]:
-        """The ids of cases, or their rows; the truth is read once more for them."""
-        starts = np.cumsum([0, *(len(rows) for _, rows in self.rows)])
-        wanted: dict[tuple[str, int], str] = {}
-        keys = []
-        for place in places:
-            part = int(np.searchsorted(starts, place, "right")) - 1
-            source, rows = self.rows[part]
-            keys.append((source, int(rows[place - starts[part]])))
-        for batch in self.plan.truth.batches(together=True) if keys else ():
-            for source, row in keys:
-                at = np.flatnonzero(batch.rows == row)
-                if source == batch.source and len(at):
-                    wanted[source, row] = f"row {row}" if batch.ids is None else text(batch.ids[int(at[0])].as_py())
-        return [wanted.get(key, f"row {key[1]}") for key in keys]
+    def views(self, panel: ScoreMatrix, right: NDArray[np.float64], name: str, places: Sequence[int]) -> list[CaseView]:
+        """See `Views`."""
+        column, called = list(self.looks).index(name), list(self.records.numbers)
+        where = [self._where(place) for place in places]
+        records = self.records.find(name, [key for key, _ in where])
+        out = []
+        for place, (key, case) in zip(places, where, strict=True):
+            one = records[key]
+            listed = zip(one["names"].tolist(), one["listed"].tolist(), strict=True)
+            outcome = called[one["outcome"]] if one["outcome"] >= 0 else None
+            prediction = PredictionView(
+                name,
+                float(panel.scores[place, 0, column]),
+                float(right[place, column]) if self.hard else math.nan,
+                tuple((called[i], t) for i, t in listed if i >= 0),
+                float(one["true"]) if self.hard else None,
+                int(one["size"]),
+                float(one["rest"]),
+            )
+            known = outcome if self.hard else soft_outcome(outcome, float(one["belief"]))
+            out.append(CaseView(case, known or "", (prediction,)))
+        return out
+
+    def _where(self, place: int) -> tuple[tuple[str, int], str]:
+        """The source and the row of a case in the truth, and what it is called."""
+        part = int(np.searchsorted(self._starts, place, "right")) - 1
+        source, rows, ids = self.rows[part]
+        at = place - int(self._starts[part])
+        row = int(rows[at])
+        return (source, row), f"row {row}" if ids is None else text(ids[at].as_py())
+
+    @property
+    def _starts(self) -> Codes:
+        return np.cumsum([0, *(len(rows) for _, rows, _ in self.rows)])
+
+    def places(self, cases: Sequence[tuple[str, int]]) -> list[int | None]:
+        """Where cases stand in the matrix, by source and row; None for those that were not compared."""
+        found: dict[tuple[str, int], int] = {}
+        for start, (source, rows, _) in zip(self._starts.tolist(), self.rows, strict=False):
+            wanted = [row for name, row in cases if name == source]
+            for at in np.flatnonzero(np.isin(rows, wanted)).tolist():
+                found[source, int(rows[at])] = start + at
+        return [found.get(case) for case in cases]
+
+    def seen(self, name: str) -> NDArray[np.bool_]:
+        """Which cases of the matrix a model predicts itself."""
+        own: dict[str, list[Codes]] = {}
+        for source, rows, _ in self.records.parts[name]:
+            own.setdefault(source, []).append(rows)
+        parts = [
+            np.isin(rows, np.concatenate(own[source])) if source in own else np.zeros(len(rows), bool)
+            for source, rows, _ in self.rows
+        ]
+        return np.concatenate(parts)
 
 
 def _records(source: OpenTable) -> list[FileRecord]:

@@ -18,13 +18,13 @@ from toplist._files import need
 from toplist._typing import Codes
 from toplist.calibration import CalibrationBias, calibration_bias, calibration_test
 from toplist.calibration.binned import Binned
-from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict
+from toplist.calibration.miscalibration import SIGNIFICANT, CalibrationVerdict
 from toplist.errors import TopListError
 from toplist.io.lists import clusters_in_order
 from toplist.lists import TopLists
 from toplist.lists.converters import as_happened
-from toplist.lists.operations import join
 from toplist.lists.space import ClassSpace
+from toplist.lists.toplists import join
 
 T = TypeVar("T")
 Places = NDArray[np.intp]
@@ -43,6 +43,8 @@ class CaseSample:
     binned: Binned | None
     rows: Codes  # the positions of the sampled cases among all
     units: Places | None = None  # the cluster of each sampled case, from zero
+    named: TopLists | None = None  # the sampled lists by class, where a code means the same class to all models
+    codes: Codes | None = None  # their outcomes
 
     @property
     def any_listed(self) -> bool:
@@ -82,35 +84,47 @@ def thinned(sizes: Codes, rows: Codes, limit: int, every: int = 1) -> int:
         every *= 2
 
 
-def sample_cases(lists: TopLists, y: Codes, units: Places | None = None, *, limit: int = EXACT) -> CaseSample:
+def sample_cases(
+    lists: TopLists,
+    y: Codes,
+    units: Places | None = None,
+    *,
+    limit: int = EXACT,
+    named: tuple[TopLists, Codes] | None = None,
+) -> CaseSample:
     """All cases in memory where there are few enough; else one in so many, and sums over all.
 
-    `lists` and `y` are those of `by_place`.
+    `lists` and `y` are those of `by_place`; `named` are the lists and outcomes that these were made of.
     """
     rows = np.arange(len(lists), dtype=np.int64)
     every = thinned(lists.sizes, rows, limit)
+    own = (None, None) if named is None else named
     if every == 1:
-        return CaseSample(lists, y, 1, None, rows, units)
+        return CaseSample(lists, y, 1, None, rows, units, *own)
     parts = (slice(lo, lo + _PART) for lo in range(0, len(lists), _PART))
     binned = sum((Binned.of(lists[part], y[part]) for part in parts), Binned())
     some = None if units is None else np.unique(units[::every], return_inverse=True)[1]
-    return CaseSample(lists[np.arange(0, len(lists), every)], y[::every], every, binned, rows[::every], some)
+    at = np.arange(0, len(lists), every)
+    own = (None, None) if named is None else (named[0][at], named[1][at])
+    return CaseSample(lists[at], y[at], every, binned, rows[at], some, *own)
 
 
 @dataclass(frozen=True, slots=True)
 class SamplePart:
-    """Some cases of one source, by position."""
+    """Some cases of one source, by position; and by class, where codes mean the same in all batches."""
 
     source: str
     rows: Codes
     lists: TopLists
     y: Codes
     clusters: Any  # a column of names, or None
+    named: tuple[TopLists, Codes] | None = None
 
     def take(self, cases: Places) -> SamplePart:
         """Some of the cases."""
         clusters = None if self.clusters is None else self.clusters.take(cases)
-        return SamplePart(self.source, self.rows[cases], self.lists[cases], self.y[cases], clusters)
+        named = None if self.named is None else (self.named[0][cases], self.named[1][cases])
+        return SamplePart(self.source, self.rows[cases], self.lists[cases], self.y[cases], clusters, named)
 
 
 @dataclass(slots=True)
@@ -118,6 +132,7 @@ class CaseSampler:
     """Samples cases of batches in any order and from any thread; the sample does not depend on either."""
 
     limit: int = EXACT
+    named: bool = False  # whether a code means the same class in all batches, so that lists are kept by class too
     every: int = 1
     binned: Binned | None = None
     entries: int = 0
@@ -130,7 +145,8 @@ class CaseSampler:
         with self._lock:
             if self.binned is not None:
                 self.binned = self.binned + Binned.of(made, places)
-            self._keep(SamplePart(source, rows, made, places, clusters))
+            named = (lists, as_happened(y, lists, "calibration is about")) if self.named else None
+            self._keep(SamplePart(source, rows, made, places, clusters, named))
             while self.entries > self.limit and self._more_than_one():
                 if self.binned is None:
                     self.binned = sum((Binned.of(part.lists, part.y) for part in self.parts), Binned())
@@ -161,7 +177,11 @@ class CaseSampler:
         if (np.diff(order) != 1).any():
             lists, y, rows = lists[order], y[order], rows[order]
             units = None if units is None else units[order]
-        return CaseSample(lists, y, self.every, self.binned, rows, units)
+        named = [part.named for part in parts if part.named is not None]
+        if not named:
+            return CaseSample(lists, y, self.every, self.binned, rows, units)
+        own, codes = _joined(named, named[0][0].space)
+        return CaseSample(lists, y, self.every, self.binned, rows, units, own[order], codes[order])
 
 
 def _units(clusters: Sequence[Any]) -> Places | None:
@@ -171,12 +191,12 @@ def _units(clusters: Sequence[Any]) -> Places | None:
     return clusters_in_order(need("pyarrow").chunked_array(clusters).combine_chunks()).astype(np.intp)
 
 
-def _joined(parts: Sequence[tuple[TopLists, Codes]]) -> tuple[TopLists, Codes]:
-    """One batch of several; each has positions as classes."""
+def _joined(parts: Sequence[tuple[TopLists, Codes]], space: ClassSpace | None = None) -> tuple[TopLists, Codes]:
+    """One batch of several; each has positions as classes, or, in a given space, codes that are the same throughout."""
     if len(parts) == 1:
         return parts[0]
     every = [lists for lists, _ in parts]
-    made = join(every, [lists.classes for lists in every], _space(every))
+    made = join(every, [lists.classes for lists in every], _space(every) if space is None else space)
     return made, np.concatenate([places for _, places in parts])
 
 
@@ -221,6 +241,14 @@ def calibration_verdict(sample: CaseSample, *, level: float, draws: int = DRAWS,
     first = attempt("difference", lambda: bias("top"), notes) if sample.any_listed else None
     mass = attempt("difference of the mass", lambda: bias("mass"), notes)
     return CalibrationVerdict(test, 0 if test is None else len(some), first, mass, number, tuple(notes))
+
+
+def tested(sample: CaseSample) -> tuple[TopLists, Codes]:
+    """The lists and outcomes that are looked at where cases are taken as independent, as many as are tested."""
+    some = np.flatnonzero(sample.rows % thinned(sample.lists.sizes, sample.rows, TESTED, sample.every) == 0)
+    if len(some) == len(sample.lists):
+        return sample.lists, sample.y
+    return sample.lists[some], sample.y[some]
 
 
 def attempt(what: str, find: Callable[[], T], notes: list[str]) -> T | None:

@@ -18,6 +18,7 @@ from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.case_details import CaseReader, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
+from toplist.evaluation.next_steps import Invocation
 from toplist.evaluation.score_sample import ArrayLosses, FileLosses, SampleCollector, of_arrays
 from toplist.evaluation.stream import (
     MatrixCollector,
@@ -28,13 +29,20 @@ from toplist.evaluation.stream import (
     run,
     scores_of_files,
 )
-from toplist.inference.aggregates import Aggregates, overall
-from toplist.inference.diagnostics import ScoreSample, diagnose, with_leads
+from toplist.inference.aggregates import Aggregates, ScoreMatrix, overall
+from toplist.inference.diagnostics import (
+    ScoreSample,
+    Spelled,
+    diagnose,
+    in_file,
+    in_lists,
+    of_outcomes,
+    warnings,
+    with_leads,
+)
 from toplist.inference.intervals import IntervalsOf
-from toplist.inference.plausibility import Spelled, in_file, in_lists, of_outcomes, warnings
 from toplist.inference.ranking import ComparisonSpec, confidence_set, sections
 from toplist.inference.results import Comparison
-from toplist.inference.score_matrix import ScoreMatrix
 from toplist.inference.settings import DRAWN, Inference, InferenceSettings, as_inference
 from toplist.io.encoding import empty_set_explained
 from toplist.io.options import MISSING, ReadOptions, ReadRequest
@@ -127,7 +135,16 @@ def compare(
     else:
         scored = _score_files(tables, space, question, progress or (lambda what, done, total: None))
     data = (*request.models.values(), request.truth.data)
-    return _rank(question, scored, tuple(os.path.abspath(one) for one in data if isinstance(one, str | os.PathLike)))
+    inputs = tuple(os.path.abspath(one) for one in data if isinstance(one, str | os.PathLike))
+    return replace(_rank(question, scored, inputs), _invocation=_typed(request, space, question))
+
+
+def _typed(request: ReadRequest, space: Any, question: _Question) -> Invocation | None:
+    """How the files are written in a shell; None where they, or their classes, are in memory."""
+    if space is not None and not (isinstance(space, int | float) and not isinstance(space, bool)):
+        return None
+    classes = None if space is None else "inf" if space == math.inf else str(space)
+    return Invocation.of(request, classes, missing=question.missing, inference=question.inference)
 
 
 def score_cases(
@@ -292,7 +309,7 @@ def _score_arrays(request: ReadRequest, space: Any, question: _Question) -> _Sco
         held.space.size,
         _name(about.weight),
         None if about.group is None else "group",
-        CaseReader(lambda progress: from_memory(held), held.scores),
+        CaseReader(lambda shown, progress: from_memory(held), held.scores),
         partial(_spelled_in_memory, held),
         of_arrays(held, sheets, settings),
         ArrayLosses(held),

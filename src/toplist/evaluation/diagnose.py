@@ -23,9 +23,8 @@ from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, TableSummary, measu
 from toplist.evaluation.stream import Collector, ScoredBatch, ScoringSpec, run
 from toplist.inference.settings import Inference, as_inference
 from toplist.io.batches import Batch
-from toplist.io.checks import check_file, for_batch
 from toplist.io.encoding import as_sets, empty_set_explained
-from toplist.io.lists import filled
+from toplist.io.lists import check_file, filled, for_batch
 from toplist.io.options import ReadOptions, ReadRequest, as_source, as_truth
 from toplist.io.plan import Plan, as_tables, open_request, plan_of
 from toplist.io.sources import OpenTable, tell

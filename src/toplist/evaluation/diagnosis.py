@@ -21,7 +21,7 @@ from toplist.calibration import (
     decompose,
     reliability,
 )
-from toplist.calibration.testing import SIGNIFICANT, CalibrationVerdict, excludes_zero
+from toplist.calibration.miscalibration import SIGNIFICANT, CalibrationVerdict, excludes_zero
 from toplist.errors import TopListError
 from toplist.evaluation.case_sample import CaseSample, attempt, calibration_verdict
 from toplist.lists.checks import Issue, ListSummary
@@ -465,9 +465,10 @@ class Diagnosis:
             None if found is None else {"reliability": found.top, "listed": found.listed, "mass": found.mass}.get(name)
         )
         if curve is not None:
-            return plot.calibration({self.name: curve} if self.name != UNNAMED else curve)
+            judged = {self.name: self.calibration_verdict} if name == "reliability" else {}
+            return plot.reliability({self.name: curve}, judged) if self.name != UNNAMED else plot.reliability(curve)
         if name == "ranks" and found is not None and found.ranks:
-            return plot.calibration(found.ranks)
+            return plot.reliability(found.ranks)
         if name == "decomposition" and self.decomposition is not None:
             return plot.decomposition({self.name: self.decomposition})
         raise TopListError(f"there is no {name} to draw. {self.reason or ' '.join(self.notes)}".rstrip())

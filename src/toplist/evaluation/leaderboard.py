@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,20 +17,29 @@ import numpy as np
 from toplist._arguments import as_probability
 from toplist._files import require_apart, require_place, write_bytes
 from toplist._typing import Progress
-from toplist.core.exact_sums import to_float
+from toplist.core.kernel import to_float, versions
 from toplist.errors import TopListError
-from toplist.evaluation.case_details import CaseDetails, CaseReader
+from toplist.evaluation.case_details import CaseDetails, CaseReader, against
 from toplist.inference.aggregates import Aggregates, overall
+from toplist.inference.estimation import POWER
 from toplist.inference.intervals import Intervals
-from toplist.inference.power import POWER
 from toplist.inference.ranking import ComparisonSpec, confidence_set, extra_of, judge
-from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelDetails, ModelRow, Pair
+from toplist.inference.results import (
+    Comparison,
+    ConfidenceSet,
+    Estimate,
+    GateResult,
+    Group,
+    ModelDetails,
+    ModelRow,
+    Pair,
+)
 from toplist.report import export, markup
 from toplist.report.terminal import as_renderable, as_text
-from toplist.report.versions import versions
 from toplist.scoring.case_scores import CaseScores
 
 if TYPE_CHECKING:
+    from toplist.evaluation.next_steps import Invocation
     from toplist.report.plot import Plot
 
 
@@ -60,6 +71,7 @@ class Leaderboard:
     _cases: CaseReader = field(compare=False)
     _seed: int = 0  # of what is drawn
     _inputs: tuple[Any, ...] = field(default=(), compare=False)  # files that were read: nothing is written over them
+    _invocation: Invocation | None = field(default=None, compare=False)  # how these are written in a shell
 
     # What is in it
 
@@ -152,7 +164,7 @@ class Leaderboard:
         TopListError
             Where predictions or outcomes have changed since they were compared.
         """
-        return self._cases.details(self._agrees, progress or (lambda what, done, total: None))
+        return self._cases.details(self._agrees, against(self.comparison), progress or (lambda what, done, total: None))
 
     def _agrees(self, found: CaseDetails) -> bool:
         """Whether reading again finds the scores of the comparison, up to rounding."""
@@ -172,46 +184,93 @@ class Leaderboard:
 
     # For people
 
-    def plot(self, kind: str = "intervals", *, rule: str | None = None) -> Plot[Any]:
+    def plot(self, kind: str = "intervals", *, rule: str | None = None, backend: str = "matplotlib") -> Any:
         """A figure: intervals, pairs, groups, curves (score against k), reliability, shapes, or path.
 
         It shows itself in a notebook; `.save("board.svg")` writes it, `.figure()` is matplotlib's, `.data` its values.
+        With `backend="plotly"` it is an interactive figure of plotly.
         """
         from toplist.report import plot  # noqa: PLC0415 - figures are loaded when one is asked for
 
         if kind not in plot.PLOTS:
             raise TopListError(f"{kind!r} is no plot: there are {', '.join(plot.PLOTS)}.")
+        require_known(backend, ("matplotlib", "plotly"), "backend of plots")
+        made = self._plot(kind, rule)
+        return made.plotly() if backend == "plotly" else made
+
+    def _plot(self, kind: str, rule: str | None) -> Plot[Any]:
+        from toplist.report import plot  # noqa: PLC0415
+
+        found = self.comparison
+        if kind == "groups":
+            return plot.groups(found, rule, self.confidence_set(rule).members)
         if kind in plot.OF_RESULTS:
-            return plot.OF_RESULTS[kind](self.comparison, rule)
-        if rule not in (None, self.comparison.rules[0]):
-            raise TopListError(f"{kind} is drawn for {self.comparison.rules[0]!r}, the rule that decides the order.")
-        if kind in plot.OF_EXHIBITS:
-            return plot.OF_EXHIBITS[kind](self._exhibits(self.details()))
-        if not self.comparison.paths:
-            raise TopListError("there is no path here: tl.monitor(...) has them, and compare --sequential.")
-        return plot.paths(self.comparison.paths)
+            return plot.OF_RESULTS[kind](found, rule)
+        if rule not in (None, found.rules[0]):
+            raise TopListError(f"{kind} is drawn for {found.rules[0]!r}, the rule that decides the order.")
+        if kind == "path":
+            if not found.paths:
+                raise TopListError("there is no path here: tl.monitor(...) has them, and compare --sequential.")
+            return plot.paths(found.paths)
+        details = self.details()
+        if kind == "reliability":
+            curves = details.curves(found, seed=self._seed)
+            judged = details.judged([row.name for row in self], level=found.level, seed=self._seed)
+            return plot.reliability(curves, judged, len(self) - len(curves))
+        exhibits = self._exhibits(details)
+        return plot.curves(exhibits, self.confidence_set().members) if kind == "curves" else plot.shapes(exhibits)
 
-    def report(self, path: Any, *, title: str | None = None, command: str = "", progress: Any = None) -> None:
-        """Write one HTML page with everything: what was compared, who leads, what is significant, what was wrong.
+    def report(
+        self,
+        path: Any,
+        *,
+        title: str | None = None,
+        command: str = "",
+        progress: Progress | None = None,
+        gates: Sequence[GateResult] = (),
+        invocation: Invocation | None = None,
+    ) -> None:
+        """Write one HTML page with everything: who leads, what is significant, what to do next, what was compared.
 
-        The page needs no network and no other file. `command` is what was typed, to be shown under how to reproduce.
+        The page needs no network and no other file.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            Where to write; its folder exists.
+        title : str, optional
+            The heading of the page; by default it names the leader and says how much was compared.
+        command : str, default ""
+            What was typed, to be shown under how to reproduce.
+        progress : callable, optional
+            Called with what is done, how much of it, and of how much.
+        gates : sequence of GateResult, default ()
+            What the gates found, to be shown beside the result.
+        invocation : Invocation, optional
+            How the files and options are written in a shell, for the commands that the page suggests.
+
         """
+        from toplist.evaluation.next_steps import actions  # noqa: PLC0415  which needs this module
         from toplist.report.html import Page, Provenance, write  # noqa: PLC0415  templates are not for everyone
-        from toplist.report.statements import MOST, disagreeing  # noqa: PLC0415
 
         require_apart([path], self._inputs)
         require_place(path)
-        details = self.details(progress)
+        results, details = self.comparison, self.details(progress)
         installed = {name: what for name, what in versions().items() if name != "threads"}  # which change nothing
-        made = Provenance(command=command, versions=installed, files=details.files)
-        exhibits = self._exhibits(details)
-        names = self._spec.names
-        split = [one.verdict for one in disagreeing(self.comparison)[0][:MOST]]
-        pairs = [(names.index(v.worse or ""), names.index(v.better or "")) for v in split]
-        decided = details.decided(pairs, names, self._spec.rules[0], 5)
-        judged = details.judged([row.name for row in self], level=self.comparison.level, seed=self._seed)
-        named = {} if title is None else {"title": title}
-        write(Page(self.comparison, exhibits, made, decided=decided, judged=judged, **named), path)
+        names = [row.name for row in self]
+        page = Page(
+            results,
+            self._exhibits(details),
+            Provenance(command=command, versions=installed, files=details.files, written=_today()),
+            judged=details.judged(names, level=results.level, seed=self._seed),
+            curves=details.curves(results, seed=self._seed),
+            decompositions=details.decompositions(names),
+            breakdowns=details.breakdowns(results, self._intervals),
+            against=details.against(results),
+            actions=actions(self, details, invocation),
+            gates=tuple(gates),
+        )
+        write(page if title is None else replace(page, title=title), path)
 
     def _exhibits(self, details: CaseDetails) -> tuple[ModelDetails, ...]:
         """In the order of the table."""
@@ -287,3 +346,10 @@ def require_known(name: str, known: tuple[str, ...], what: str) -> str:
     if name not in known:
         raise TopListError(f"{name!r} is no {what} here: there are {', '.join(map(repr, known))}.")
     return name
+
+
+def _today() -> str:
+    """The date, or that of SOURCE_DATE_EPOCH, so that a page can be made again byte for byte."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now().astimezone()
+    return now.date().isoformat()

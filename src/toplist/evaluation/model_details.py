@@ -1,26 +1,35 @@
-"""Details of one model: reliability, truncation curve, prediction types, worst cases, data quality."""
+"""Details of one model: reliability, truncation curve, prediction types, worst cases, confusions, data quality."""
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist._text import quote
-from toplist._typing import Floats
-from toplist.calibration.bins import Bins
+from toplist._typing import Codes, Floats
+from toplist.calibration.pairs import Bins
 from toplist.core import array_api, kernel
-from toplist.inference.results import KINDS, ModelDetails, PredictionType, WorstCase
+from toplist.inference.results import (
+    KINDS,
+    CaseView,
+    Confusion,
+    ModelDetails,
+    PredictionType,
+    PredictionView,
+    WorstCase,
+)
 from toplist.lists import TopLists
 from toplist.lists.checks import QualityCounts
 from toplist.lists.checks.detect import MemoryNames, Names, summed
 from toplist.lists.converters import as_codes, as_truth, is_soft
-from toplist.lists.operations import beliefs
 from toplist.lists.space import show_size
+from toplist.lists.toplists import beliefs
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import Rule
 from toplist.scoring.truncation_curve import (
@@ -35,27 +44,78 @@ from toplist.scoring.truncation_curve import (
 )
 
 Positions = NDArray[np.int64]
-MOST = 10  # costly cases
-_LISTED = 3  # classes of each that are shown
+Places = NDArray[np.intp]
+MOST = 10  # worst cases, and confusions
+LISTED = 3  # classes of a prediction that are shown
 _CHUNK = 64
+
+
+class BatchNames(Names, Protocol):
+    """The names behind the codes of one batch, of single cases and of many at once."""
+
+    def predicted(self, cases: Places, codes: Codes) -> Sequence[str]:
+        """The names of one listed class of each of these cases."""
+        ...
+
+    def outcomes(self, cases: Places, codes: Codes) -> Sequence[str]:
+        """The names of the outcomes of these cases."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayNames(MemoryNames):
+    """Names of predictions in memory, where a code is the same class in every case.
+
+    >>> names = ArrayNames(ClassSpace(labels=["cat", "dog"]), y=["fox", "cat"])
+    >>> names.predicted(np.arange(2), np.array([1, 1])), names.outcomes(np.arange(2), np.array([-1, 0]))
+    (['dog', 'dog'], ['fox', 'cat'])
+    """
+
+    def predicted(self, cases: Places, codes: Codes) -> list[str]:
+        """See `BatchNames`."""
+        return self._each(lambda at, code: self.classes(at, [code])[0], cases, codes)
+
+    def outcomes(self, cases: Places, codes: Codes) -> list[str]:
+        """See `BatchNames`: a class that no list can name has the name that was given."""
+        found = self._each(self.outcome, cases, codes)
+        for stranger in np.flatnonzero(codes < 0).tolist():
+            found[stranger] = self.outcome(int(cases[stranger]), -1)
+        return found
+
+    @staticmethod
+    def _each(name: Callable[[int, int], str], cases: Places, codes: Codes) -> list[str]:
+        known, first, which = np.unique(codes, return_index=True, return_inverse=True)
+        names = [name(int(cases[at]), int(code)) for at, code in zip(first, known, strict=True)]
+        return [names[i] for i in which.tolist()]
 
 
 @dataclass(frozen=True, slots=True)
 class WorstCases:
     """The cases with the largest scores, worst first; among equals those that stand first in the truth."""
 
-    cases: tuple[tuple[int, WorstCase], ...] = ()  # with their positions in the truth
+    cases: tuple[tuple[str, int, CaseView], ...] = ()  # with their sources and positions there
 
     def __add__(self, other: WorstCases) -> WorstCases:
-        both = sorted((*self.cases, *other.cases), key=lambda one: (-one[1].score, one[0], one[1].case))
+        both = sorted((*self.cases, *other.cases), key=lambda one: (-one[2].predictions[0].score, *one[1::-1]))
         return WorstCases(tuple(both[:MOST]))
 
     @classmethod
-    def of(cls, lists: TopLists, truth: Any, scores: Floats, position: Positions, names: Names) -> WorstCases:
-        """The costliest cases of a batch; `truth` are codes, or lists."""
+    def of(
+        cls, lists: TopLists, truth: Any, scored: CaseScores, position: Positions, names: Names, source: str
+    ) -> WorstCases:
+        """The worst cases of a batch; `truth` are codes, or lists."""
+        scores, right = scored.scores[0], scored.metrics["accuracy"]
         return cls(
             tuple(
-                (int(position[at]), _costly(lists, truth, at, float(scores[at]), int(position[at]), names))
+                (
+                    source,
+                    int(position[at]),
+                    CaseView(
+                        names.case(at, int(position[at])),
+                        outcome_of(truth, at, names),
+                        (prediction_of(lists, truth, at, float(scores[at]), float(right[at]), names),),
+                    ),
+                )
                 for at in worst(scores, position, MOST).tolist()
             )
         )
@@ -87,30 +147,160 @@ def _candidates(scores: Floats, most: int) -> NDArray[np.intp]:
     return np.flatnonzero(scores >= np.partition(tops, chunks - most)[chunks - most])
 
 
-def _costly(lists: TopLists, truth: Any, at: int, score: float, position: int, names: Names) -> WorstCase:
+def prediction_of(
+    lists: TopLists, truth: Any, at: int, score: float, right: float, names: Names, model: str = ""
+) -> PredictionView:
+    """One prediction as it is shown; `truth` are codes, or lists."""
     part = lists[at : at + 1]
     t = part.normalized_confidences
-    first = np.argsort(-t, stable=True)[:_LISTED]
+    first = top_entries(part, LISTED)[0]
+    first = first[first >= 0]
     called = names.classes(at, part.classes[first].tolist())
-    return WorstCase(
-        names.case(at, position),
-        score,
-        _outcome(truth, at, names),
-        tuple(zip(called, t[first].tolist(), strict=True)),
-        len(t),
-        float(part.rest[0]),
-    )
+    soft = isinstance(truth, TopLists)
+    true = None
+    if not soft:
+        hit = np.flatnonzero(part.classes == truth[at])
+        true = float(t[hit[0]] if len(hit) else part.proxy[0])
+    listed = tuple(zip(called, t[first].tolist(), strict=True))
+    return PredictionView(model, score, math.nan if soft else right, listed, true, len(t), float(part.rest[0]))
 
 
-def _outcome(truth: Any, at: int, names: Names) -> str:
+def outcome_of(truth: Any, at: int, names: Names) -> str:
+    """What the true class of a case is called; of a distribution, the most likely class."""
     if not isinstance(truth, TopLists):
         return names.outcome(at, int(truth[at]))
     part = truth[at : at + 1]
-    t = part.normalized_confidences
-    if not len(t):
-        return "any class alike"
-    likely = int(np.argmax(t))
-    return f"{names.outcome(at, int(part.classes[likely]))} ({t[likely]:.3g})"
+    likely = int(top_entries(part)[0, 0])
+    if likely < 0:
+        return soft_outcome(None, 0.0)
+    return soft_outcome(names.outcome(at, int(part.classes[likely])), float(part.normalized_confidences[likely]))
+
+
+def soft_outcome(name: str | None, probability: float) -> str:
+    """What a distribution over the classes is called: by its most likely class.
+
+    >>> soft_outcome("cat", 0.75), soft_outcome(None, 0.0)
+    ('cat (0.75)', 'any class alike')
+    """
+    return "any class alike" if name is None else f"{name} ({probability:.3g})"
+
+
+def top_entries(lists: TopLists, count: int = 1) -> NDArray[np.intp]:
+    """Where the most confident classes of each case stand among all entries, most confident first; -1 for none.
+
+    Of several that are as confident, the one that is listed first comes first.
+
+    >>> top_entries(TopLists.from_dicts([{0: 0.4, 1: 0.4}, {}, {2: 0.1, 0: 0.6}], 5), 2).tolist()
+    [[0, 1], [-1, -1], [3, 2]]
+    """
+    offsets, sizes, t = lists.offsets, lists.sizes, _by_confidence(lists)
+    found = np.full((len(sizes), count), -1, np.intp)
+    width = int(sizes.max(initial=0))
+    for rank in range(min(count, width)):
+        if rank:
+            t = t.copy() if rank == 1 else t
+            t[found[found[:, rank - 1] >= 0, rank - 1]] = -np.inf
+        some = np.flatnonzero(sizes > rank)
+        if sizes.min() == width:
+            found[:, rank] = offsets[:-1] + t.reshape(len(sizes), width).argmax(axis=1)
+            continue
+        every = np.flatnonzero(sizes)
+        largest = np.repeat(np.maximum.reduceat(t, offsets[every]), sizes[every])
+        reached = np.flatnonzero(t == largest)
+        found[some, rank] = reached[np.searchsorted(reached, offsets[some])]
+    return found
+
+
+def _by_confidence(lists: TopLists) -> NDArray[Any]:
+    """Numbers that rank the classes of a list as its confidences do, also where these are too small for numbers."""
+    rows = lists.checked.rows
+    if rows.log_confidences is None:
+        return rows.confidences
+    return np.maximum(rows.log_confidences, np.finfo(rows.log_confidences.dtype).min)  # below it is what was taken
+
+
+def classes_at(lists: TopLists, entries: Places, cases: Places) -> Codes:
+    """The classes of some entries, which are of these cases."""
+    classes = lists.checked.rows.classes
+    return np.asarray(entries - lists.offsets[cases] if classes is None else classes[entries], np.int64)
+
+
+_HIGH, _LOW = 26, 27  # bits of a confidence in two whole numbers, whose sums over up to 2**26 cases are exact
+
+
+@dataclass(frozen=True, slots=True)
+class Confusions:
+    """How often each class is predicted first where another one is true, and how often each class is true.
+
+    The top-1 prediction is the most confident class; of several that are as confident, the one that is listed first.
+    An empty list predicts none.
+    """
+
+    pairs: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)  # cases; confidence in 2**-53
+    classes: Mapping[str, int] = field(default_factory=dict)  # cases of each true class
+
+    def __add__(self, other: Confusions) -> Confusions:
+        if not self.classes or not other.classes:
+            return self if self.classes else other
+        pairs = dict(self.pairs)
+        for pair, (cases, confidence) in other.pairs.items():
+            own = pairs.get(pair, (0, 0))
+            pairs[pair] = own[0] + cases, own[1] + confidence
+        return Confusions(pairs, summed(self.classes, other.classes))
+
+    @classmethod
+    def of(cls, lists: TopLists, codes: Codes, peaks: Floats, names: BatchNames) -> Confusions:
+        """Those of a batch; `peaks` are the largest confidences."""
+        entries = top_entries(lists)[:, 0]
+        some = np.flatnonzero(entries >= 0)
+        predicted = classes_at(lists, entries[some], some)
+        wrong = np.flatnonzero(predicted != codes[some])
+        cases, predicted = some[wrong], predicted[wrong]
+        local = lists.space.per_case  # a code may be another class in the next case
+        first, which = _distinct(local, codes[cases], predicted)
+        high = np.floor(peaks[cases] * 2.0**_HIGH)
+        low = np.rint((peaks[cases] * 2.0**_HIGH - high) * 2.0**_LOW)
+        counts, highs, lows = (np.bincount(which, w, len(first)) for w in (None, high, low))
+        pairs: dict[tuple[str, str], tuple[int, int]] = {}
+        called = zip(
+            names.outcomes(cases[first], codes[cases[first]]),
+            names.predicted(cases[first], predicted[first]),
+            strict=True,
+        )
+        for pair, n, upper, lower in zip(called, counts.tolist(), highs.tolist(), lows.tolist(), strict=True):
+            own = pairs.get(pair, (0, 0))
+            pairs[pair] = own[0] + n, own[1] + (int(upper) << _LOW) + int(lower)
+        first, which = _distinct(local, codes)
+        classes: dict[str, int] = {}
+        for name, n in zip(names.outcomes(first, codes[first]), np.bincount(which).tolist(), strict=True):
+            classes[name] = classes.get(name, 0) + n
+        return cls(pairs, classes)
+
+    def most_frequent(self) -> tuple[Confusion, ...]:
+        """The most frequent ones."""
+        order = sorted(self.pairs.items(), key=lambda one: (-one[1][0], one[0]))[:MOST]
+        return tuple(
+            Confusion(true, predicted, cases, cases / self.classes[true], confidence / (cases << (_HIGH + _LOW)))
+            for (true, predicted), (cases, confidence) in order
+        )
+
+
+def _distinct(local: bool, *columns: Codes) -> tuple[Places, Places]:
+    """The first of the cases that are alike in all columns, and which of these each case is.
+
+    Where codes are `local`, or a class has none, every case is apart.
+    """
+    n = len(columns[0])
+    if local:
+        return np.arange(n), np.arange(n)
+    key = np.zeros(n, np.int64)
+    for column in columns:
+        known, which = np.unique(column, return_inverse=True)
+        key = key * len(known) + which
+    strangers = np.flatnonzero(columns[0] < 0)
+    key[strangers] = -1 - strangers
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    return first, which
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +361,8 @@ class DetailsAccumulator:
     mass: Bins = field(default_factory=Bins)
     sizes: Mapping[int, int] = field(default_factory=dict)
     shapes: tuple[tuple[int, Total], ...] = ((0, Total()),) * len(KINDS)
-    costliest: WorstCases = field(default_factory=WorstCases)
+    worst: WorstCases = field(default_factory=WorstCases)
+    confusions: Confusions = field(default_factory=Confusions)
     invalid: FirstInvalid = field(default_factory=FirstInvalid)
     look: QualityCounts = field(default_factory=QualityCounts)
 
@@ -184,7 +375,8 @@ class DetailsAccumulator:
             self.mass + other.mass,
             summed(self.sizes, other.sizes),
             tuple((m + n, a + b) for (m, a), (n, b) in zip(self.shapes, other.shapes, strict=True)),
-            self.costliest + other.costliest,
+            self.worst + other.worst,
+            self.confusions + other.confusions,
             self.invalid + other.invalid,
             self.look + other.look,
         )
@@ -197,14 +389,15 @@ def accumulate(
     *,
     rule: Rule,
     position: NDArray[np.int64] | None = None,
-    names: Names | None = None,
+    names: BatchNames | None = None,
     ranked: bool = False,
+    source: str = "",
 ) -> DetailsAccumulator:
     """The details of a batch; `scored` are its scores, those under its first rule, which is `rule`.
 
     `y` are outcomes or, as lists, soft outcomes; then hits are expected ones, and there is no curve. `position` is the
-    place of each case in the truth: no two cases of one model have the same. `ranked` lists are declared to have the
-    most confident class first.
+    place of each case in the truth: no two cases of one model have the same in one `source` of the truth. `ranked`
+    lists are declared to have the most confident class first.
 
     >>> import toplist as tl
     >>> from toplist.scoring.case_scores import CaseScores
@@ -215,15 +408,17 @@ def accumulate(
     """
     n = len(lists)
     where = np.arange(n) if position is None else position
-    called = MemoryNames(lists.space, lists.ids, y) if names is None else names
+    called = ArrayNames(lists.space, lists.ids, y) if names is None else names
     truth: Any
     cuts: Cuts | None = None
+    confusions = Confusions()
     if is_soft(y, lists.space):
         truth = as_truth(y, lists.space, n)
         listed, peaks = _expected(lists, truth)
     else:
         truth = as_codes(y, lists)
         listed, peaks, cuts = _walked(lists, truth, scored, rule)
+        confusions = Confusions.of(lists, truth, peaks, called)
     some = scored.metrics["mean_length"] > 0
     every = bool(some.all())
     sizes = _histogram(scored.metrics["mean_length"])
@@ -237,7 +432,8 @@ def accumulate(
         Bins.of(scored.metrics["mean_mass"], scored.metrics["coverage"]),
         sizes,
         _shapes(lists, scored, sizes),
-        WorstCases.of(lists, truth, scored.scores[0], where, called),
+        WorstCases.of(lists, truth, scored, where, called, source),
+        confusions,
         FirstInvalid.of(lists, scored.invalid, where, called),
         QualityCounts.at(
             lists,
@@ -249,14 +445,28 @@ def accumulate(
     )
 
 
-def finish(details: DetailsAccumulator, name: str, rule: str) -> ModelDetails:
-    """The details as a result: means of exact sums, each rounded once. The curve ends with the lists as they are."""
+Counted = Callable[[Sequence[tuple[str, int]]], list[tuple[float, int]]]
+"""Of cases by their sources and positions there: how many models are right, and how many predict them."""
+
+
+def finish(details: DetailsAccumulator, name: str, rule: str, counted: Counted | None = None) -> ModelDetails:
+    """The details as a result: means of exact sums, each rounded once. The curve ends with the lists as they are.
+
+    Without `counted`, nothing is known of what other models predict in the worst cases.
+    """
     cases, cuts = details.cases, details.cuts
     ks: tuple[int, ...] = ()
     curve: tuple[float, ...] = ()
     if cuts is not None and cases:
         ks = (*below(cuts.longest), cuts.longest)
         curve = tuple(total.mean(cases) for total in (*cuts.at, cuts.whole))
+    known = [(0.0, 0)] * len(details.worst.cases)
+    if counted is not None and cuts is not None:
+        known = counted([(source, position) for source, position, _ in details.worst.cases])
+    shown = tuple(
+        replace(case, predictions=(replace(case.predictions[0], model=name),), right=right, models=models)
+        for (_, _, case), (right, models) in zip(details.worst.cases, known, strict=True)
+    )
     frequent = sorted(details.sizes.items(), key=lambda one: (-one[1], one[0]))[:_SIZES]
     return ModelDetails(
         name=name,
@@ -275,10 +485,17 @@ def finish(details: DetailsAccumulator, name: str, rule: str) -> ModelDetails:
             for kind, (count, total) in zip(KINDS, details.shapes, strict=True)
             if count
         ),
-        costly=tuple(costly for _, costly in details.costliest.cases),
+        costly=tuple(_costly(one) for one in shown),
         invalid=details.invalid.words,
         issues=details.look.issues(),
+        worst=shown,
+        confusions=details.confusions.most_frequent(),
     )
+
+
+def _costly(one: CaseView) -> WorstCase:
+    prediction = one.predictions[0]
+    return WorstCase(one.case, prediction.score, one.outcome, prediction.listed, prediction.size, prediction.rest)
 
 
 def _walked(

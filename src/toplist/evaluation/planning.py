@@ -11,15 +11,16 @@ from toplist._arguments import as_probability, as_whole
 from toplist.errors import TopListError
 from toplist.evaluation.leaderboard import Leaderboard, require_known
 from toplist.inference.diagnostics import FEW
-from toplist.inference.intervals import SAME, estimate
-from toplist.inference.power import (
+from toplist.inference.estimation import (
     POWER,
     detectable,
+    estimate,
     one_sided,
     pessimistic,
     required_units,
     two_one_sided,
 )
+from toplist.inference.intervals import SAME
 from toplist.inference.results import Estimate, Pair
 from toplist.report.export import to_plain
 from toplist.report.numbers import NOTHING, decimals, fixed, small
@@ -45,7 +46,7 @@ class PairPlan:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SamplePlan:
     """How many units find a smallest difference of interest, from the spread in a pilot; made by `plan`.
 
@@ -134,8 +135,14 @@ class SamplePlan:
             *lacking,
         ]
 
+    def __repr__(self) -> str:
+        needed = NOTHING if self.needed is None else f"{self.needed:,}"
+        what = f"a difference of {self.smallest:g} in {self.rule}"
+        how = f"{self.power:.0%} power, {percent(self.level)}, {number_of(self.tested, 'pair')}"
+        return f"SamplePlan({needed} {self.unit}s for {what}; {how})"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Equivalence:
     """Whether two models are equal within a margin (two one-sided tests; Schuirmann 1987); made by `equivalent`.
 
@@ -193,6 +200,11 @@ class Equivalence:
         if self.equivalent:
             return f"{what[0].upper()}{what[1:]} are equal within {self.margin:g} at {percent(self.level)} ({shown})."
         return f"That {what} are equal within {self.margin:g} is not shown at {percent(self.level)} ({shown})."
+
+    def __repr__(self) -> str:
+        models = f"{plain(self.a)} and {plain(self.b)}"
+        found = "not tested" if self.p is None else f"{'yes' if self.equivalent else 'not shown'}, p = {small(self.p)}"
+        return f"Equivalence({models} within {self.margin:g} in {self.rule}: {found})"
 
 
 def _cells(pair: PairPlan) -> tuple[str, ...]:

@@ -14,7 +14,8 @@ from toplist._files import need
 from toplist._typing import Codes, Floats
 from toplist.evaluation.arrays import ArrayModels
 from toplist.evaluation.stream import Collector, ScoringSpec, coder_of
-from toplist.inference.diagnostics import MOST_VALUES, SAMPLED, UNSEEN, ScoreSample, TruthColumn
+from toplist.inference.dependence import TruthColumn
+from toplist.inference.diagnostics import MOST_VALUES, SAMPLED, UNSEEN, ScoreSample
 from toplist.inference.settings import InferenceSettings
 from toplist.io.align import AlignedCases, OutOfStepError
 from toplist.io.batches import Batch
@@ -24,8 +25,9 @@ from toplist.io.lists import lists_of, untimely, weights_of
 from toplist.io.plan import Plan
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets
-from toplist.scoring.bounds import highest_score, log_mean_gain, most_lost
+from toplist.scoring.bounds import log_mean_gain, most_lost
 from toplist.scoring.case_scores import CaseScores
+from toplist.scoring.scores import highest_score
 
 _COLUMNS = 8  # of the truth that are looked at
 _SEED = 20240229

@@ -23,10 +23,9 @@ from toplist._text import argument
 from toplist._typing import Codes, Floats, Progress
 from toplist.core.kernel import parallel_map
 from toplist.errors import AlignmentError, FileError, OutcomeError
-from toplist.inference.aggregates import Aggregates, merge, tally
+from toplist.inference.aggregates import Aggregates, ScoreMatrix, merge, tally
 from toplist.inference.missing import Difficulty
 from toplist.inference.results import SourceSummary
-from toplist.inference.score_matrix import ScoreMatrix, one_if_alike, side_by_side
 from toplist.io.align import AlignedCases, Matched, OutOfStepError
 from toplist.io.batches import Batch
 from toplist.io.columns import plain
@@ -52,9 +51,9 @@ from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Repairs
-from toplist.scoring.bounds import highest_score
-from toplist.scoring.case_scores import CaseScores, Grouping
+from toplist.scoring.case_scores import CaseScores, Grouping, one_if_alike, side_by_side
 from toplist.scoring.rules import Rule
+from toplist.scoring.scores import highest_score
 
 _IN_MEMORY = 1 << 31  # bytes for all models together; more goes to disk
 

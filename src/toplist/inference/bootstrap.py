@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Floats
-from toplist.inference.estimands import Estimand
+from toplist.inference.aggregates import UnitSums
+from toplist.inference.estimation import Estimand
 from toplist.inference.results import Estimate
-from toplist.inference.score_matrix import UnitSums
 
 FEWEST = 10  # units; of fewer, too few different samples can be drawn
 MOST = 20_000  # units; more are merged at random

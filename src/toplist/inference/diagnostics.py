@@ -1,6 +1,8 @@
-"""What the intervals of a comparison rest on: rare losses, skewness, dependence in time and by columns of the truth.
+"""What makes a comparison doubtful: what its intervals rest on, and boards that cannot be right.
 
-Thresholds were set by simulation (docs/inference.md, "What the warnings mean").
+Intervals: rare losses, few units, skewness, dependence. Thresholds were set by simulation (docs/inference.md, "What the
+warnings mean"). Boards: what the sums say about whether the right things were compared, and how outcomes and listed
+classes are written, by a look at the first cases.
 """
 
 from __future__ import annotations
@@ -8,20 +10,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
+from statistics import median
 from typing import Any
 
 import numpy as np
 
-from toplist._text import argument, quote
-from toplist._typing import Codes, Floats
-from toplist.core.exact_sums import UNIT
+from toplist._files import need
+from toplist._text import are_codes, argument, quote, spelling_difference
+from toplist._typing import Floats
+from toplist.core.kernel import UNIT
 from toplist.inference.aggregates import Aggregates
-from toplist.inference.estimands import Difference
-from toplist.inference.intervals import Intervals
-from toplist.inference.long_run_variance import autocorrelation, usual_waves
+from toplist.inference.dependence import Findings, TruthColumn, dependence_in_time, ignored_dependence
+from toplist.inference.estimation import Difference
+from toplist.inference.intervals import Intervals, same_scores
 from toplist.inference.ranking import verdicts
 from toplist.inference.results import BoardWarning, Comparison, Diagnostic, Pair
 from toplist.inference.settings import TIMED
+from toplist.io.columns import plain
+from toplist.io.sources import OpenTable
+from toplist.lists import TopLists
+from toplist.lists.checks.detect import text
+from toplist.lists.labelsets import LabelSets
+from toplist.lists.space import ClassSpace
 
 SAMPLED = 100_000  # cases that are looked at one by one; of more, as many at random
 MOST_VALUES = 10_000  # of a column by which cases may depend on each other
@@ -32,21 +43,12 @@ _ALL_PAIRS = 10  # models up to which all pairs are looked at, not only those of
 _RIVALS = 10  # of the leader, the first in the table
 _SKEWED = 1 / 5  # skewness of a mean
 _BY_CHANCE = 0.05  # how often the skewness of normal differences is larger, on either side
-_COUNT_LIKE = 9.0  # independent time points
-_ENDS = -0.3  # autocorrelation of the residuals of an autoregression that says that dependence ends
-_PERSISTENT = 0.6  # autocorrelation from which hac and bootstrap intervals are too short
-_SEASON, _RISE = 0.4, 0.6  # an autocorrelation, and how far it lies above one at a shorter lag
-_RATIO = 1.5  # of standard errors
-_LEAST_VALUES = 5  # of a column
-_RARE = 0.01  # how often some column is named by chance
+_CASES = 100_000
+_NAMES = 10_000
+_FEW = 10  # cases up to which nobody wonders that no outcome is listed, unless a spelling explains it
+_RARE = 0.01  # how often models that guess at random are called worse than that, all of them together
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TruthColumn:
-    """The values of a column of the truth as codes; where `timed`, they rise with time."""
-
-    codes: Codes
-    timed: bool = False
+Spelled = Callable[[str], tuple[Sequence[str], Sequence[str]]]  # of a model: names of outcomes, names of its classes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,17 +250,9 @@ def _quantile(p: float) -> float:
     return float(ndtri(p))
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What was measured, and what is doubtful for that reason."""
-
-    diagnostics: list[Diagnostic] = field(default_factory=list)
-    warnings: list[BoardWarning] = field(default_factory=list)
-
-
-def skewed_differences(results: Comparison, parts: Mapping[str, Floats], share: float) -> _Found:
+def skewed_differences(results: Comparison, parts: Mapping[str, Floats], share: float) -> Findings:
     """The skewness of the leader's differences over the units; `parts` are the contributions by the rival's name."""
-    out, leader = _Found(), results.overall.rows[0].name
+    out, leader = Findings(), results.overall.rows[0].name
     sure = {v.worse for v in verdicts(results, results.rules[0]) if v.significant and v.better == leader}
     second = next(iter(parts), None)
     doubtful: list[tuple[float, float, str]] = []
@@ -268,7 +262,7 @@ def skewed_differences(results: Comparison, parts: Mapping[str, Floats], share: 
         skew, of_mean = skewness(c)
         of_mean *= math.sqrt(share)
         sentence = f"The differences of {leader} and {rival} have the skewness {skew:.2g} over {_many(results)}."
-        out.diagnostics.append(Diagnostic("skewness", f"{leader}, {rival}", _rounded(skew), sentence))
+        out.diagnostics.append(Diagnostic("skewness", f"{leader}, {rival}", skew, sentence))
         if is_skewed(skew, of_mean, len(c), len(parts)):
             doubtful.append((abs(of_mean), skew, rival))
     if doubtful:
@@ -293,181 +287,6 @@ def _many(results: Comparison) -> str:
     return f"{results.units:,} {results.unit}{'' if results.units == 1 else 's'}"
 
 
-# Dependence in time
-
-
-def autocorrelations(contributions: Floats, lags: int) -> Floats:
-    """The autocorrelations at lags 1 to `lags` of contributions in the order of time.
-
-    >>> autocorrelations(np.array([1.0, -1.0, 1.0, -1.0]), 2)
-    array([-0.75,  0.5 ])
-    """
-    c = contributions - contributions.mean()
-    squares = float(c @ c)
-    found = [float(c[h:] @ c[:-h]) for h in range(1, min(lags, len(c) - 1) + 1)]
-    return np.array(found) / squares if squares else np.zeros(len(found))
-
-
-def _persistence(contributions: Floats) -> float:
-    return autocorrelation(contributions, np.ones(len(contributions), bool))
-
-
-def is_persistent(contributions: Floats) -> bool:
-    """Whether dependence in time lasts so long that time points count like fewer than nine independent ones.
-
-    So an autoregression of first order says; it is not believed where its residuals, or the autocorrelations at lags 3
-    to 8, say that dependence ends within a few time points.
-    """
-    c = contributions - contributions.mean()
-    n = len(c)
-    if n < 12 or not c.any():
-        return False
-    own = autocorrelations(c, 10)
-    rho = _persistence(c)
-    residuals = autocorrelations(c[1:] - own[0] * c[:-1], 10)[1:]
-    few = n * (1 - rho) < _COUNT_LIKE * (1 + rho)
-    return bool(few and residuals.min() > _ENDS and own[2:8].mean() > 0)
-
-
-def season(contributions: Floats) -> int | None:
-    """The lag of up to a third of all time points at which dependence returns; None where it does not.
-
-    >>> season(np.tile([3.0, 0.0, -1.0, -2.0], 10) + np.arange(40) % 3)
-    4
-    """
-    r = autocorrelations(contributions, len(contributions) // 3)
-    if len(r) < 3:
-        return None
-    rise = np.where(r[2:] > _SEASON, r[2:] - np.minimum.accumulate(r)[1:-1], -np.inf)
-    lag = int(np.argmax(r[2:] * (rise > _RISE)))
-    return lag + 3 if rise[lag] > _RISE else None
-
-
-def dependence_in_time(results: Comparison, parts: Mapping[str, Floats], method: str) -> _Found:
-    """The autocorrelation of the leader's differences, what it does to the error, and where that is not enough."""
-    out, leader = _Found(), results.overall.rows[0].name
-    lasting: list[tuple[float, str]] = []
-    seasonal: list[tuple[int, str]] = []
-    firsts = {rival: float(autocorrelations(c, 1)[0]) for rival, c in parts.items() if len(c) > 2}
-    widest = max(firsts, key=lambda rival: abs(firsts[rival]), default=None)
-    for rival, first in firsts.items():
-        c = parts[rival]
-        if rival in (next(iter(firsts)), widest):
-            error, plain = _error(results, leader, rival), math.sqrt(len(c) / (len(c) - 1) * float(c @ c))
-            effect = f": the standard error is {error / plain:.2g} times that of independent ones" if plain else ""
-            sentence = (
-                f"The differences of {leader} and {rival} at neighbouring time points have the correlation "
-                f"{first:.2f}{effect}."
-            )
-            out.diagnostics.append(Diagnostic("autocorrelation", f"{leader}, {rival}", _rounded(first), sentence))
-        if is_persistent(c) or (method != "ewc" and _persistence(c) > _PERSISTENT):
-            lasting.append((first, rival))
-        lag = season(c)
-        if lag is not None:
-            seasonal.append((lag, rival))
-    if lasting:
-        first, rival = max(lasting)
-        rho, n = _persistence(parts[rival]), len(parts[rival])
-        like = max(1.0, n * (1 - rho) / (1 + rho))
-        remedy = "" if method == "ewc" else f" Use {argument('method', 'ewc')}."
-        sentence = (
-            f"their differences at neighbouring time points have the correlation {first:.2f}: {n:,} time points count "
-            f"like {like:.0f}, and such intervals miss more often than their level says.{remedy}"
-        )
-        out.warnings.append(BoardWarning("strong autocorrelation", sentence, (leader, rival)))
-    if seasonal:
-        lag, rival = seasonal[0]
-        r = float(autocorrelations(parts[rival], lag)[-1])
-        sentence = (
-            f"their differences have the correlation {r:.2f} at a distance of {lag} time points, as in seasons: "
-            "intervals that take dependence to fade with time may then be much too short, unless the season is the "
-            "same in all years and the cases cover whole years. Make one time point of each "
-            f"season with {argument('time')}, or more seasons."
-        )
-        out.warnings.append(BoardWarning("seasonal", sentence, (leader, rival)))
-    return out
-
-
-def _error(results: Comparison, a: str, b: str) -> float:
-    """The standard error of a difference under the first rule."""
-    pairs = (p for p in results.pairs if p.rule == results.rules[0] and {p.a, p.b} == {a, b})
-    return next((p.difference.error for p in pairs if p.difference.error is not None), math.nan)
-
-
-# Dependence by columns of the truth
-
-
-def variance_ratio(contributions: Floats, column: TruthColumn) -> tuple[float, float, int]:
-    """The variance of the sum if cases depend on each other by a column, over that if they do not.
-
-    Also its degrees of freedom, and how many values there are. Cases with the same value are a cluster; values in time
-    are summed and get a variance from cosine waves.
-    """
-    c, codes = contributions, column.codes
-    sizes = np.bincount(codes)
-    sums, sizes = np.bincount(codes, c)[sizes > 0], sizes[sizes > 0]
-    count, squares = len(sizes), float(c @ c)
-    if count < 2 or not squares:
-        return 1.0, 0.0, count
-    if column.timed:
-        from scipy.fft import dct  # noqa: PLC0415  not cheap to import
-
-        waves = usual_waves(count)
-        waved = dct(sums)[1 : waves + 1] / 2
-        return 2 / waves * float(waved @ waved) / squares, float(waves), count
-    like = float(sizes.sum()) ** 2 / float((sizes.astype(np.float64) ** 2).sum())
-    return count / (count - 1) * float(sums @ sums) / squares, like - 1, count
-
-
-def ignored_dependence(results: Comparison, sample: ScoreSample, names: Sequence[str]) -> _Found:
-    """Columns of the truth by which the error of the leader's differences would be much larger than it is.
-
-    In a share of the cases, products of two cases are seen with the square of the share.
-    """
-    from scipy.special import fdtri  # noqa: PLC0415  not cheap to import
-
-    out, leader = _Found(), results.overall.rows[0].name
-    rivals = _rivals(results)
-    tests = max(1, len(rivals) * len(sample.columns))
-    doubtful: list[tuple[float, str, str, int]] = []
-    for name, column in sample.columns.items():
-        largest: tuple[float, str, str, int] | None = None
-        for pair in rivals:
-            rival = pair.b if pair.a == leader else pair.a
-            c, _ = sample.contributions(names.index(leader), names.index(rival))
-            error, own = float(pair.difference.error or 0.0), float(c @ c) * sample.share
-            seen, freedom, count = variance_ratio(c, column)
-            if not error or not own or count < _LEAST_VALUES or freedom <= 0:
-                continue
-            used = error * error / own  # what the method in use makes of it
-            free = 1e9 if pair.difference.freedom is None else min(pair.difference.freedom, 1e9)
-            chance = float(fdtri(freedom, free, 1 - _RARE / tests)) * (1 + sample.share * (used - 1))
-            ratio = math.sqrt(max(1 + (seen - 1) / sample.share, 0.0) / used)
-            if ratio > _RATIO and seen > chance and (largest is None or ratio > largest[0]):
-                largest = ratio, name, rival, count
-        if largest is not None:
-            doubtful.append(largest)
-            said = f"{leader} and {largest[2]}: {_by(column, *largest)}."
-            out.diagnostics.append(Diagnostic("dependence", name, _rounded(largest[0]), said))
-    if doubtful:
-        most = max(doubtful)
-        also = [quote(name) for _, name, *_ in doubtful if name != most[1]]
-        others = f" (and larger by {', '.join(also)}, too)" if also else ""
-        column = sample.columns[most[1]]
-        sentence = (
-            f"{_by(column, *most)}{others}. If new cases come with "
-            f"new values of it, name it with {argument('time' if column.timed else 'cluster', most[1])}."
-        )
-        out.warnings.append(BoardWarning("ignored dependence", sentence, (leader, most[2])))
-    return out
-
-
-def _by(column: TruthColumn, ratio: float, name: str, rival: str, count: int) -> str:
-    how = "in the order of" if column.timed else "by"
-    much = f"{ratio:.2g} times as large as it is here"
-    return f"{how} {quote(name)} ({count:,} values) the standard error of their difference would be {much}"
-
-
 # All together
 
 
@@ -480,7 +299,7 @@ def diagnose(
     clusters = 0 if across is None else len(np.unique(across))
     first = [names.index(row.name) for row in results.overall.rows[:2]]
     like = intervals.clusters_count_like(0, *first)
-    found = [_Found([], [*unseen, *few_units(results, clusters, like)])]
+    found = [Findings([], [*unseen, *few_units(results, clusters, like)])]
     parts = _parts(results, intervals, names, sample)
     share = 1.0 if sample is None or results.unit != "case" else sample.share
     if results.unit == "case" and results.weighted and results.effective_units:
@@ -490,9 +309,9 @@ def diagnose(
     if intervals.matrix is not None and intervals.matrix.ordered and intervals.method not in ("t", "normal"):
         found.append(dependence_in_time(results, parts, intervals.method))
     if sample is not None and sample.columns:
-        found.append(ignored_dependence(results, sample, names))
+        found.append(ignored_dependence(results, _rivals(results), sample, names))
     return (
-        tuple(one for some in found for one in some.diagnostics),
+        tuple(replace(one, value=_rounded(one.value)) for some in found for one in some.diagnostics),
         tuple(one for some in found for one in some.warnings),
     )
 
@@ -528,3 +347,235 @@ def _of_clusters(tally: Aggregates, a: int, b: int) -> Floats:
     found: list[Any] = [(x[0][a] - x[0][b], weight) for weight, x in tally.clusters.values() if weight]
     total, weight = (sum(column) for column in zip(*found, strict=True))
     return np.array([(d * weight - total * w) / (weight * weight) for d, w in found], np.float64)
+
+
+# Boards that cannot be right
+
+
+def in_file(source: OpenTable, space: ClassSpace | None = None) -> list[str]:
+    """The names of classes in the first cases of a file; a number is the label that it is the code of."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    labels = () if space is None or space.labels is None else space.labels
+    found: dict[str, None] = dict.fromkeys(source.names)
+    cases = 0
+    for batch in source.batches(halves=True) if not found else ():
+        values = plain(batch.classes) if batch.classes is not None else pa.array([], pa.string())
+        values = values if pa.types.is_nested(values.type) else pc.unique(values)
+        for value in values[:_NAMES].to_pylist():
+            code = isinstance(value, int) and 0 <= value < len(labels)
+            found[text(labels[value] if code else value)] = None
+        cases += len(batch)
+        if cases >= _CASES or len(found) >= _NAMES:
+            break
+    return list(found)
+
+
+def in_lists(lists: TopLists) -> list[str]:
+    """The names of the classes that the first lists have."""
+    codes = np.unique(lists.classes[: int(lists.offsets[min(len(lists), _CASES)])])
+    return [text(lists.space.decode(int(code))) for code in codes[:_NAMES]]
+
+
+def of_outcomes(y: Any, space: ClassSpace) -> list[str]:
+    """The names of the first outcomes."""
+    if isinstance(y, TopLists):
+        return in_lists(y)
+    if isinstance(space, LabelSets):
+        return []  # a set of labels is the same set however it is written
+    values = y[:_CASES] if isinstance(y, list | tuple) else np.asarray(y)[:_CASES]
+    if not isinstance(values, list | tuple) and values.ndim != 1:
+        return []
+    coded = space.labels is not None and not space.numbered
+    whole = (int, np.integer)
+    names = (space.decode(int(v)) if coded and isinstance(v, whole) else v for v in values)
+    return list(dict.fromkeys(map(text, names)))[:_NAMES]
+
+
+def warnings(
+    results: Comparison, tally: Aggregates, names: Sequence[str], size: Any, spelled: Spelled
+) -> tuple[BoardWarning, ...]:
+    """All that is doubtful. `names` are the models in the order of the tally, `size` how many classes there are.
+
+    `spelled` is asked only for models that list no outcome: it may read their files once more.
+    """
+    unlisted = never_listed(results, tally, names, spelled)
+    strange = {name for one in unlisted for name in one.models}
+    others = [row.name for row in results.overall.rows if row.name not in strange]
+    return (
+        *unlisted,
+        *perfect(results, tally, names),
+        *(worse_than_uniform(results) if others else ()),
+        *below_chance(results, tally, names, size, others),
+        *(same(results, tally, names) if results.missing not in ("worst", "baseline") else ()),
+        *beaten_leader(results),
+        *leader_with_few_cases(results),
+        *little_mass(results, tally, names),
+    )
+
+
+def never_listed(results: Comparison, tally: Aggregates, names: Sequence[str], spelled: Spelled) -> list[BoardWarning]:
+    """Models on whose lists no outcome ever stands, with the spelling that may explain it."""
+    s, found = tally.sums, {}
+    for row in results.overall.rows:
+        a = names.index(row.name)
+        if s["coverage"][a] or not s["mean_length"][a]:
+            continue
+        why = spelling(*spelled(row.name))
+        if why or row.cases >= _FEW:
+            found[row.name] = f"no outcome is ever listed{why or '.'}"
+    return _merged("never listed", found)
+
+
+def _merged(kind: str, sentences: Mapping[str, str]) -> list[BoardWarning]:
+    """One warning for all models of whom the same is said."""
+    found: dict[str, list[str]] = {}
+    for name, sentence in sentences.items():
+        found.setdefault(sentence, []).append(name)
+    return [BoardWarning(kind, sentence, tuple(names)) for sentence, names in found.items()]
+
+
+def spelling(outcomes: Sequence[str], listed: Sequence[str]) -> str:
+    """Why names of outcomes and names of classes may have nothing in common: what follows a sentence, or nothing.
+
+    >>> spelling(["Owl"], ["fox", "owl"])
+    "; 'Owl' (outcome) and 'owl' (listed) differ in case."
+    """
+    near = None if set(outcomes) & set(listed) else spelling_difference(outcomes, listed)
+    if near is not None:
+        outcome, own, what = near
+        return f"; {quote(outcome)} (outcome) and {quote(own)} (listed) differ in {what}."
+    if not outcomes or not listed or are_codes(outcomes) == are_codes(listed):
+        return ""
+    numbers, texts = ("outcomes", "listed classes") if are_codes(outcomes) else ("listed classes", "outcomes")
+    one, other = (outcomes[0], listed[0]) if are_codes(outcomes) else (listed[0], outcomes[0])
+    return (
+        f"; the {numbers} are numbers such as {quote(one)}, the {texts} are names such as {quote(other)}: "
+        "give codes or names in both places."
+    )
+
+
+def perfect(results: Comparison, tally: Aggregates, names: Sequence[str]) -> list[BoardWarning]:
+    """Models that are always right, and certain of it."""
+    s, found = tally.sums, {}
+    for row in results.overall.rows:
+        a = names.index(row.name)
+        zero = not any(s["x"][r, a, a] or s["infinite"][r, a, a] for r in range(len(results.rules)))
+        if zero and s["weight"][a] and s["accuracy"][a] == s["weight"][a]:
+            certain = " with certainty" if set(results.rules) - {"zero-one"} else ""
+            found[row.name] = f"every prediction is right{certain}: is this the truth itself?"
+    return _merged("perfect", found)
+
+
+def worse_than_uniform(results: Comparison) -> list[BoardWarning]:
+    """All models are significantly worse than the empty list, under the first rule with finite means."""
+    rows = results.overall.rows
+    for rule in results.rules:
+        skills = [row.scores[rule].skill for row in rows]
+        if any(skill is None for skill in skills):
+            continue
+        if all(skill is not None and skill.high is not None and skill.high < 0 for skill in skills):
+            sentence = (
+                f"the mean {rule} score is significantly worse than that of the empty list: is the truth that of "
+                "these cases, in the same order and with the same classes?"
+            )
+            return [BoardWarning("worse than uniform", sentence, tuple(row.name for row in rows))]
+        return []
+    return []
+
+
+def below_chance(
+    results: Comparison, tally: Aggregates, names: Sequence[str], size: Any, others: Sequence[str]
+) -> list[BoardWarning]:
+    """Models whose first guess is right more rarely than a random class would be, by the binomial test.
+
+    Cases count as so many as their weights make of them, or as their clusters or time points where these are fewer.
+    """
+    if not isinstance(size, int) or size < 2:
+        return []
+    level, found = _RARE / max(1, len(names)), []
+    for row in results.overall.rows:
+        n = _cases(tally, names.index(row.name))
+        independent = results.pairs[0].difference.freedom if results.pairs else None  # in time fewer than time points
+        n = (
+            n
+            if results.unit == "case"
+            else min(n, results.units, results.units if independent is None else independent)
+        )
+        accuracy = row.metrics["accuracy"].value
+        if row.name in others and n > 0 and accuracy < 1 / size and _at_most(accuracy * n, n, 1 / size) < level:
+            sentence = (
+                f"accuracy {accuracy:.3g} is significantly below the {1 / size:.3g} of random guesses: is the truth "
+                "that of these cases, in the same order and with the same classes?"
+            )
+            found.append(BoardWarning("below chance", sentence, (row.name,)))
+    return found
+
+
+def _cases(tally: Aggregates, a: int) -> float:
+    """How many cases of equal weight tell as much (Kish)."""
+    s = tally.sums
+    found = [(s["w"][r, a, a] ** 2 / (s["ww"][r, a, a] * UNIT)) for r in range(len(s["w"])) if s["ww"][r, a, a]]
+    return max(map(float, found), default=0.0)
+
+
+def _at_most(hits: float, n: float, p: float) -> float:
+    """How often so few of n random guesses are right."""
+    from scipy.special import betainc  # noqa: PLC0415  only here, and not cheap to import
+
+    k = math.ceil(hits - 1e-9)
+    return 1.0 if k >= n else float(betainc(n - k, k + 1, 1 - p))
+
+
+def same(results: Comparison, tally: Aggregates, names: Sequence[str]) -> list[BoardWarning]:
+    """Models that have the same scores in every case under every rule, each set of them once."""
+    sets: list[list[str]] = []
+    order = [row.name for row in results.overall.rows]
+    for one, other in combinations(order, 2):
+        a, b = names.index(one), names.index(other)
+        if all(same_scores(tally, r, a, b) for r in range(len(results.rules))):
+            mine = next((group for group in sets if one in group), None)
+            if mine is None:
+                sets.append([one, other])
+            elif other not in mine:
+                mine.append(other)
+    sentence = (
+        "the scores are the same in every case, up to rounding: these are the same predictions, or as good as that, "
+        "and are not tested against each other."
+    )
+    return [BoardWarning("same scores", sentence, tuple(group)) for group in sets]
+
+
+def beaten_leader(results: Comparison) -> list[BoardWarning]:
+    """Models that are significantly better than the leader where both have a case."""
+    leader = results.overall.rows[0].name
+    own = [v for v in verdicts(results, results.rules[0]) if leader in (v.pair.a, v.pair.b) and v.significant]
+    better = [v.better for v in own if v.better not in (None, leader)]
+    sentence = "the first leads the table, but is significantly worse than the second on the cases that both have."
+    return [BoardWarning("leader beaten", sentence, (leader, str(name))) for name in better]
+
+
+def leader_with_few_cases(results: Comparison) -> list[BoardWarning]:
+    """The leader has less than half as many cases as the median model."""
+    rows = [row for row in results.overall.rows if row.rank is not None]
+    middle = median(row.cases for row in rows)
+    if not rows or 2 * rows[0].cases >= middle:
+        return []
+    sentence = (
+        f"it leads with {rows[0].cases:,} of {results.compared:,} cases, where the median model has {middle:,.0f}: "
+        f"rank only those with enough of them, with {argument('min_cases')}."
+    )
+    return [BoardWarning("leader with few cases", sentence, (rows[0].name,))]
+
+
+def little_mass(results: Comparison, tally: Aggregates, names: Sequence[str]) -> list[BoardWarning]:
+    """Models whose median rest mass is above one half."""
+    s = tally.sums
+    rows = [row.name for row in results.overall.rows]
+    sentence = (
+        "in more than half of the cases less than half of the mass is listed: are the confidences probabilities, and "
+        "the lists long enough?"
+    )
+    filled = {one.name for one in results.sources if one.filled}  # whose missing predictions are empty lists
+    thin = [name for name in rows if 2 * s["thin"][names.index(name)] > s["weight"][names.index(name)]]
+    thin = [name for name in thin if name not in filled]
+    return _merged("little mass", dict.fromkeys(thin, sentence))

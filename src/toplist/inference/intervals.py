@@ -19,12 +19,11 @@ import numpy as np
 
 from toplist._typing import Bools, Floats
 from toplist.core.degrees_of_freedom import bell_mccaffrey, of_weights, satterthwaite
-from toplist.core.exact_sums import UNIT
-from toplist.inference.aggregates import Aggregates
+from toplist.core.kernel import UNIT
+from toplist.inference.aggregates import Aggregates, ScoreMatrix, UnitSums
 from toplist.inference.bootstrap import FEWEST, BootstrapT, Draws, Wild, counts, thinned
 from toplist.inference.bounded import bounded_interval
-from toplist.inference.estimands import BaselineSkill, Difference, Estimand, LogRelative, Mean, Ratio, Skill
-from toplist.inference.long_run_variance import (
+from toplist.inference.dependence import (
     autocorrelation,
     cosine_error,
     long_run_error,
@@ -32,9 +31,21 @@ from toplist.inference.long_run_variance import (
     usual_lag,
     usual_waves,
 )
+from toplist.inference.estimation import (
+    BaselineSkill,
+    Difference,
+    Estimand,
+    LogRelative,
+    Mean,
+    Ratio,
+    Skill,
+    cut_off,
+    estimate,
+    two_sided,
+    widened,
+)
 from toplist.inference.missing import AdjustedMean, adjusted_means
 from toplist.inference.results import Estimate
-from toplist.inference.score_matrix import ScoreMatrix, UnitSums
 from toplist.inference.settings import DRAWN, DRAWS, TIMED, InferenceSettings, IntervalMethod
 
 INFINITE = "infinite scores have no interval"
@@ -45,47 +56,6 @@ _ROUNDING = 1e-12  # of the largest contribution
 _EQUAL = 10**9  # no case differs by more than this part of the root mean square of the scores
 _MEAN = 1e-9  # of the mean score: a difference of means that is no larger is rounding
 _CASE = 1e-6  # of the range of the score, or of the mean score where there is no end to it: the same of single cases
-
-
-def estimate(value: float, error: float, freedom: float, level: float) -> Estimate:
-    """The t interval with so many degrees of freedom (infinitely many: the normal one), and the p value of zero.
-
-    >>> found = estimate(1.0, 0.5, math.inf, 0.95)
-    >>> round(found.low, 4), round(found.high, 4), round(found.p, 4)
-    (0.02, 1.98, 0.0455)
-    """
-    half = quantile(0.5 + level / 2, freedom) * error
-    return Estimate(value, value - half, value + half, "", error, two_sided(value, error, freedom), freedom)
-
-
-def widened(found: Estimate, level: float, within: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
-    """The same estimate with its t interval at a higher level, ended at the bounds of what is estimated.
-
-    >>> widened(estimate(1.0, 0.5, 9.0, 0.95), 0.99) == estimate(1.0, 0.5, 9.0, 0.99)
-    True
-    """
-    if found.low is None or found.high is None:
-        return found
-    if found.error is None or found.freedom is None:
-        raise ValueError("this interval is not from a t quantile")
-    half = quantile(0.5 + level / 2, found.freedom) * found.error
-    low, high = min(found.low, found.value - half), max(found.high, found.value + half)
-    return _within(replace(found, low=low, high=high), *within)
-
-
-def quantile(p: float, freedom: float = math.inf) -> float:
-    """Of Student's t, or of the normal distribution."""
-    from scipy.special import ndtri, stdtrit  # noqa: PLC0415  only here, and not cheap to import
-
-    return float(ndtri(p) if math.isinf(freedom) else stdtrit(freedom, p))
-
-
-def two_sided(value: float, error: float, freedom: float = math.inf) -> float:
-    """How often so large a ratio to its error, or a larger one, comes up if the true value is zero."""
-    from scipy.special import ndtr, stdtr  # noqa: PLC0415
-
-    far = -abs(value / error)
-    return float(2 * (ndtr(far) if math.isinf(freedom) else stdtr(freedom, far)))
 
 
 def same_scores(tally: Aggregates, rule: int, a: int, b: int) -> bool:
@@ -136,7 +106,7 @@ class Intervals:
     def mean(self, rule: int, a: int) -> Estimate:
         """The mean score; infinite where any score is."""
         found = self._mean(rule, a, by_sums=self._by_sums)
-        return found if self.bounds is None else _within(found, *self.bounds[rule])
+        return found if self.bounds is None else cut_off(found, *self.bounds[rule])
 
     def difference(self, rule: int, a: int, b: int, level: float | None = None) -> Estimate:
         """The mean of score a minus score b on the cases of both, at a level of one's own if one is given.
@@ -179,7 +149,7 @@ class Intervals:
         if a != b and self.method != "bounded" and self._constant(rule, a, b):
             return Estimate(found.value, reason=NO_SPREAD.format("case"))
         low, high = self.bounds[rule]
-        return _within(found, low - high, high - low)
+        return cut_off(found, low - high, high - low)
 
     def skill(self, rule: int, a: int) -> Estimate | None:
         """One minus the mean over that of the empty list; at most one, where no score is below zero."""
@@ -195,7 +165,7 @@ class Intervals:
             return found
         own = mean.value / (1.0 - found.value) if found.value < 1 else math.nan
         least = 1.0 - self.bounds[rule][1] / own if self._one_empty and own > 0 else -math.inf
-        return _within(found, least, 1.0)
+        return cut_off(found, least, 1.0)
 
     def baseline_skill(self, rule: int, a: int, baseline: int) -> Estimate | None:
         """One minus the mean over that of the baseline, on the cases of both; at most one, if no score is negative."""
@@ -207,7 +177,7 @@ class Intervals:
             return Estimate(value, reason="it is the baseline")
         estimand = BaselineSkill(a, baseline)
         found = (self._from_sums if self._by_sums else self._from_units)(rule, estimand, value)
-        return found if self.bounds is None or self.bounds[rule][0] < 0 else _within(found, -math.inf, 1.0)
+        return found if self.bounds is None or self.bounds[rule][0] < 0 else cut_off(found, -math.inf, 1.0)
 
     def relative(self, rule: int, a: int, value: float, others: tuple[int, ...]) -> Estimate:
         """The geometric mean of the ratios to others, whose value is known; its logarithm has the interval."""
@@ -670,14 +640,3 @@ def _moved(mean: Estimate, factor: float) -> Estimate:
     low, high = sorted((1.0 + factor * mean.low, 1.0 + factor * mean.high))
     error = abs(factor) * mean.error
     return Estimate(value, low, high, "", error, two_sided(value, error, mean.freedom), mean.freedom)
-
-
-def _within(found: Estimate, low: float, high: float) -> Estimate:
-    """The interval without what lies beyond the bounds; the value stays in it, whatever rounding did to it.
-
-    >>> _within(Estimate(0.5, -0.1, 1.1), 0.0, 1.0)
-    Estimate(value=0.5, low=0.0, high=1.0, reason='', error=None, p=None, freedom=None)
-    """
-    if found.low is None or found.high is None:
-        return found
-    return replace(found, low=min(max(found.low, low), found.value), high=max(min(found.high, high), found.value))

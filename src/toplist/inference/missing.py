@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Floats
-from toplist.inference.estimands import Estimand
+from toplist.inference.aggregates import ScoreMatrix, UnitSums
+from toplist.inference.estimation import Estimand
 from toplist.inference.results import BoardWarning
-from toplist.inference.score_matrix import ScoreMatrix, UnitSums
 
 _RARE = 0.01  # how often models whose cases are missing at random are called otherwise, all of them together
 _FEW = 10  # cases that a model has, and lacks; of fewer nothing is said

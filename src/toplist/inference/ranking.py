@@ -13,8 +13,8 @@ from itertools import combinations
 from typing import Literal
 
 from toplist.inference.aggregates import Aggregates, overall
+from toplist.inference.estimation import POWER, extra_units
 from toplist.inference.intervals import NO_CASES, Intervals, same_scores
-from toplist.inference.power import POWER, extra_units
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelRow, Pair, RuleScore
 from toplist.scoring.case_scores import metrics_for
 
@@ -103,6 +103,37 @@ def judge(pair: Pair, level: float) -> PairwiseVerdict:
         return PairwiseVerdict(pair, "significant" if found else "not significant")
     infinite = not math.isfinite(pair.difference.value) and pair.difference.reason != NO_CASES
     return PairwiseVerdict(pair, "infinite" if infinite else "untested")
+
+
+def tie_groups(comparison: Comparison, rule: str | None = None) -> tuple[tuple[str, ...], ...]:
+    """Runs of the table in which no two models are significantly different, as in critical difference diagrams.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What was compared.
+    rule : str, optional
+        The scoring rule; the first one if it is not given.
+
+    Returns
+    -------
+    tuple of tuple of str
+        Maximal runs of two or more models, from the top of the table. Every two models of a run were tested; two
+        models that are in no common run may still be without a significant difference.
+
+    """
+    names = [row.name for row in comparison.overall.rows]
+    found = verdicts(comparison, comparison.rules[0] if rule is None else rule)
+    alike = {frozenset((v.pair.a, v.pair.b)) for v in found if v.kind == "not significant"}
+    runs: list[tuple[str, ...]] = []
+    start = 0
+    for end, name in enumerate(names):  # the longest run that ends here begins no earlier than the one before
+        joined = [frozenset((other, name)) in alike for other in names[start:end]]
+        first = start + max((i + 1 for i, one in enumerate(joined) if not one), default=0)
+        if first > start and end - start > 1:
+            runs.append(tuple(names[start:end]))
+        start = first
+    return (*runs, tuple(names[start:])) if len(names) - start > 1 else tuple(runs)
 
 
 def confidence_set(results: Comparison, rule: str | None = None, level: float | None = None) -> ConfidenceSet:

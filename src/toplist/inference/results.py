@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from toplist.calibration.bins import Bin
+from toplist.calibration.pairs import Bin
 from toplist.lists.checks import Issue
 
 SPELLED = {"infinity": "infinite"}  # metadata of a field whose infinite values are words in JSON, not null

@@ -208,7 +208,7 @@ def split(
     """The same from scores and first guesses, one of each per case; a weight multiplies what a case adds."""
     most = as_whole(most, "most", 0)
     w = np.ones(len(a)) if weights is None else weights
-    d = _differences(a, b, w)
+    d = differences(a, b, w)
     code = _codes(right_a, right_b)
     finite = np.isfinite(d)
     parts = []
@@ -240,12 +240,12 @@ def split(
         tuple(parts),
         named(order[:most][d[order[:most]] < 0]),
         named(last[:most][d[last[:most]] > 0]),
-        _turning(d, total),
+        turning(d),
         weights is not None,
     )
 
 
-def _differences(a: Floats, b: Floats, w: Floats) -> Floats:
+def differences(a: Floats, b: Floats, w: Floats) -> Floats:
     """a minus b times the weight; zero where both are infinite, or the weight is zero."""
     same = (a == b) | (w == 0)
     out = np.zeros(len(a))
@@ -258,24 +258,32 @@ def _codes(right_a: Floats, right_b: Floats) -> NDArray[np.int64]:
     return np.where(whole, 3 - 2 * (right_a > 0) - (right_b > 0), 4).astype(np.int64)
 
 
-def _turning(d: Floats, total: float) -> int:
-    """The smallest number of cases without which the difference is gone or turned.
+def turning(d: Floats) -> int:
+    """The smallest number of cases without which the sum of differences is zero or turned; 0 where it is zero.
 
     Taking away the cases that favour the better one, the strongest first, is best possible; more infinite scores
-    outweigh any finite sum. The sign of a sum by `fsum` is exact.
+    outweigh any finite sum. The sign of a sum by `fsum` is exact; where rounding cannot change it, a plain sum does.
+
+    >>> turning(np.array([0.5, -0.2, 0.1, -0.1])), turning(np.array([math.inf, -9.0])), turning(np.zeros(2))
+    (1, 1, 0)
     """
     extra = int(np.count_nonzero(d == np.inf)) - int(np.count_nonzero(d == -np.inf))
-    sign = np.sign(extra or total)
+    sign = np.sign(extra or math.fsum(d[np.isfinite(d)]))
     if sign == 0:
         return 0
     left = np.sort(d * sign)[::-1]  # what favours the worse one is last, below zero
     infinite = int(np.count_nonzero(left == np.inf))
     against = int(np.count_nonzero(left == -np.inf))
     finite = left[infinite : len(left) - against]
+    sums = np.append(np.cumsum(finite[::-1])[::-1], 0.0)  # without the first, the first two, ...
+    doubt = 4 * len(finite) * np.finfo(np.float64).eps * float(np.abs(finite).sum())
 
     def turned(taken: int) -> bool:
         more = max(infinite - taken, 0) - against
-        return more < 0 or (more == 0 and math.fsum(finite[max(taken - infinite, 0) :]) <= 0)
+        rest = max(taken - infinite, 0)
+        if more:
+            return more < 0
+        return bool(sums[rest] < 0 if abs(sums[rest]) > doubt else math.fsum(finite[rest:]) <= 0)
 
     low, high = 0, infinite + int(np.count_nonzero(finite > 0))  # it holds at `high`, and not at `low`
     while high - low > 1:

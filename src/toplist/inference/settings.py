@@ -54,13 +54,13 @@ class Inference:
     method: Method = field(
         default="auto",
         metadata={
-            "help": "t, normal, ewc or hac (for cases in time), bootstrap, wild (for few clusters), bounded (for any "
-            "distribution); auto follows from what the truth says."
+            "help": "Intervals: t, normal, ewc or hac (time series), bootstrap, wild (few clusters), bounded (any "
+            "distribution); auto is t, or ewc for cases in time."
         },
     )
     level: float = field(default=0.95, metadata={"help": "Confidence level."})
-    horizon: int = field(default=1, metadata={"help": "How many time points lie between a prediction and its outcome."})
-    seed: int = field(default=0, metadata={"help": "Seed of what is drawn."})
+    horizon: int = field(default=1, metadata={"help": "Time points between a prediction and its outcome."})
+    seed: int = field(default=0, metadata={"help": "Random seed."})
 
     def __post_init__(self) -> None:
         method = _ALIASES.get(self.method, self.method) if isinstance(self.method, str) else self.method
@@ -200,7 +200,7 @@ class InferenceSettings:
         return f"the order of {self.time}" if self.time else "the order of the truth"
 
     def _variance(self, units: int) -> str:
-        from toplist.inference.long_run_variance import usual_lag, usual_waves  # noqa: PLC0415 - needs numpy
+        from toplist.inference.dependence import usual_lag, usual_waves  # noqa: PLC0415 - needs numpy
 
         both = "" if self.cluster is None else "the cluster-robust variance plus "
         if self.method == "ewc":

@@ -18,8 +18,8 @@ from toplist._text import argument, listed, quote, spelling_difference
 from toplist.errors import AlignmentError, FileError
 from toplist.io.batches import Batch, concat
 from toplist.io.columns import Column, as_arrow, as_numpy, blanks, plain
-from toplist.io.duckdb_engine import connect, guarded
 from toplist.io.options import MISSING
+from toplist.io.readers.base import connect, guarded
 from toplist.io.sources import OpenTable
 
 Places = NDArray[np.int64]

@@ -24,8 +24,8 @@ from toplist.io.columns import Column, as_arrow, as_numpy, is_list, plain, truth
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets
-from toplist.lists.operations import join
 from toplist.lists.space import ClassSpace, as_space, show_size
+from toplist.lists.toplists import join
 
 _TRACKED = 1_000_000  # numbers of classes up to which the names that occur are counted
 _UNIT = "\x1f"  # between the labels of a set, except in messages and files

@@ -73,26 +73,32 @@ class ReadOptions:
     ('comment',)
     """
 
-    layout: LayoutName = field(default="auto", metadata=_help("lists, long, wide, ranked or labels; found by default."))
-    case: str | None = field(default=None, metadata=_help("The column with case ids."))
-    class_column: str | None = field(default=None, metadata=_help("The column with classes."))
+    layout: LayoutName = field(
+        default="auto", metadata=_help("Layout: lists, long, wide, ranked or labels; detected by default.")
+    )
+    case: str | None = field(default=None, metadata=_help("Column with case ids."))
+    class_column: str | None = field(default=None, metadata=_help("Column with classes."))
     confidence: str | None = field(
         default=None,
-        metadata=_help("The column with confidences, or a pattern such as 'prob_*' for a column per class."),
+        metadata=_help("Column with confidences, or a pattern such as 'prob_*' for one column per class."),
     )
-    ignore: str | Sequence[str] = field(default=(), metadata=_help("A column, or a pattern of columns, to leave out."))
-    by_position: bool = field(
-        default=False, metadata=_help("Match rows by their position: all files have the same order.")
+    ignore: str | Sequence[str] = field(
+        default=(), metadata=_help("Column, or pattern of columns, to ignore; may be repeated.")
     )
+    by_position: bool = field(default=False, metadata=_help("Match rows by position, not by case id."))
     set_separator: str | None = field(
-        default=None, metadata=_help("Classes are label sets, with this separator; {} is the empty set.")
+        default=None, metadata=_help("Classes are label sets with this separator; {} is the empty set.")
     )
-    scale: Scale = field(default="probability", metadata=_help("Confidences are probability, percent or log."))
-    normalize: bool = field(default=False, metadata=_help("Divide masses by their sum, where they are off."))
-    duplicates: Duplicates = field(default="error", metadata=_help("A class that is listed twice: error or sum."))
+    scale: Scale = field(default="probability", metadata=_help("Scale of confidences: probability, percent or log."))
+    normalize: bool = field(
+        default=False, metadata=_help("Divide the confidences of a list by their sum where it exceeds 1.")
+    )
+    duplicates: Duplicates = field(
+        default="error", metadata=_help("Classes listed twice: refuse them, or add up their confidences.")
+    )
     blanks: Blanks = field(
         default="error",
-        metadata=_help("Entries that lack their class or their confidence: error, or drop to leave them out."),
+        metadata=_help("Entries without a class or a confidence: refuse them, or drop them."),
     )
 
     def __post_init__(self) -> None:
@@ -181,17 +187,20 @@ class Truth:
     """
 
     data: Any
-    outcome: str | None = field(default=None, metadata=_help("The column of the truth with outcomes."))
-    weight: Any = field(default=None, metadata=_help("A column of the truth: how much each case counts."))
-    group: Any = field(default=None, metadata=_help("A column of the truth: a table for each group of cases too."))
+    outcome: str | None = field(default=None, metadata=_help("Column of the truth with outcomes."))
+    weight: Any = field(default=None, metadata=_help("Column of the truth with case weights."))
+    group: Any = field(
+        default=None, metadata=_help("Column of the truth with groups of cases, which are also compared one by one.")
+    )
     cluster: Any = field(
-        default=None, metadata=_help("A column of the truth: cases that belong together (one called cluster is found).")
+        default=None,
+        metadata=_help("Column of the truth with clusters of dependent cases; a column named cluster is used."),
     )
     time: Any = field(
-        default=None, metadata=_help("A column of the truth: when each case was (one called time is found).")
+        default=None, metadata=_help("Column of the truth with times of cases; a column named time is used.")
     )
     n_classes: str | None = field(
-        default=None, metadata=_help("A column of the truth: how many classes each case has.")
+        default=None, metadata=_help("Column of the truth with the number of classes of each case.")
     )
     options: Mapping[str, Any] = field(default_factory=dict)
 

@@ -194,7 +194,7 @@ class Constructors:
         --------
         >>> import toplist as tl
         >>> tl.TopLists.from_labels(["dog", "cat"], tl.ClassSpace(labels=["cat", "dog"]))[0]
-        TopList({'dog': 1}, rest=0 over 1 class)
+        TopList(dog 1; unlisted 0 over 1 class)
         """
         codes, space = as_classes(labels, as_space(space))
         if codes.ndim != 1:
@@ -239,7 +239,7 @@ class Constructors:
         --------
         >>> import toplist as tl
         >>> tl.TopLists.from_proba([[0.2, 0.5, 0.3]], k=1)[0]
-        TopList({1: 0.5}, rest=0.5 over 2 classes)
+        TopList(1 0.5; unlisted 0.5 over 2 classes)
         """
         rows, space = dense(p, space)
         full = cls._validated_whole(rows, space, ids, Repairs(scale=scale, normalize=normalize))
@@ -269,7 +269,7 @@ class Constructors:
         --------
         >>> import toplist as tl
         >>> tl.TopLists.from_logits([[0.0, 0.0]], k=1)[0]
-        TopList({0: 0.5}, rest=0.5 over 1 class)
+        TopList(0 0.5; unlisted 0.5 over 1 class)
         """
         if k is None:
             return cls._validated(*softmax(z, space), ids, Repairs())

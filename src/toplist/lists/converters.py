@@ -57,7 +57,7 @@ def as_lists(what: Any, space: Any = None, *, repairs: Repairs | None = None) ->
     Examples
     --------
     >>> as_lists([[{"label": "cat", "score": 0.7}, {"label": "dog", "score": 0.2}], []], 5)[0]
-    TopList({'cat': 0.7, 'dog': 0.2}, rest=0.1 over 3 classes)
+    TopList(cat 0.7, dog 0.2; unlisted 0.1 over 3 classes)
     >>> as_lists(([["__label__en"], ["__label__de"]], [np.array([0.9]), np.array([0.6])]), 5).space.labels
     ('en', 'de')
     """

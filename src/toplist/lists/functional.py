@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from toplist._arguments import as_count, as_number, as_vector
+from toplist._text import first_of, label
 from toplist.errors import TopListError
 from toplist.lists.log_space import log_rest
 from toplist.lists.toplist import TopList
 from toplist.lists.toplists import TopLists
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class TrueLists:
     """The set of true top-k lists of a distribution, enumerated only as far as it is iterated.
 
@@ -60,6 +61,12 @@ class TrueLists:
 
     def __contains__(self, t: object) -> bool:
         return isinstance(t, TopList) and len(t) == len(self.sure) + self.open and is_true(t, self.p, tol=0.0)
+
+    def __repr__(self) -> str:
+        some = first_of([label(c) for c in self.tied])
+        tied = f"; {self.open} of {len(self.tied):,} tied classes ({some})" if len(self.tied) > self.open else ""
+        k = len(self.sure) + self.open
+        return f"TrueLists({self.count:,} list{'' if self.count == 1 else 's'}, k = {k}{tied})"
 
 
 def true_lists(p: Any, k: int, *, tol: float = 0.0, space: Any = None) -> TrueLists:
@@ -122,7 +129,7 @@ def top_k(p: Any, k: int, *, space: Any = None) -> TopList:
     Examples
     --------
     >>> top_k([0.2, 0.5, 0.3], 2)
-    TopList({1: 0.5, 2: 0.3}, rest=0.2 over 1 class)
+    TopList(1 0.5, 2 0.3; unlisted 0.2 over 1 class)
     """
     whole = _distribution(p, space)
     return whole.cut(whole.order()[: _as_length(k, whole.named)])

@@ -23,7 +23,7 @@ def from_logs(
     Nothing counts as a repair, and no logarithm is taken for a mark: one of -30000 is that of a set of 100,000 labels.
 
     >>> from_logs([0, 2], [3, 1], [-3083.0, -3085.5], 2**10000)[0]
-    TopList({3: e^-3083, 1: e^-3085.5}, rest=1 over about 2**10000 classes)
+    TopList(3 e^-3083, 1 e^-3085.5; unlisted 1 over about 2**10000 classes)
     """
     rows, known = ragged(offsets, classes, log_confidences, space, log_rest)
     return TopLists._validated(exponentiate(rows), known, ids, Repairs())

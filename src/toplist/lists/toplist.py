@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.core.validity import SMALL
+from toplist import _html
+from toplist._text import SHORTEST, label, probability
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import show_size
+from toplist.lists.validation import SMALL
 
 if TYPE_CHECKING:
     from toplist.lists.toplists import TopLists
+
+_SHOWN = 5  # classes in a representation as text
+_ROWS = 10  # classes in a table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +44,7 @@ class TopList:
     --------
     >>> t = TopList({"cat": 0.7, "dog": 0.1}, 10)
     >>> t
-    TopList({'cat': 0.7, 'dog': 0.1}, rest=0.2 over 8 classes)
+    TopList(cat 0.7, dog 0.1; unlisted 0.2 over 8 classes)
     >>> round(t.proxy, 6), t.is_valid()
     (0.025, True)
     """
@@ -127,13 +134,63 @@ class TopList:
         return hash((frozenset(self.confidences.items()), self.size))
 
     def __repr__(self) -> str:
-        small, left, log_rest = self._small_logs(), self.size - len(self), self.batch.log_rest
-        first = list(self.confidences.items())[:10]
-        shown = ", ".join(f"{_name(c, self.space)}: {_show(t, small.get(c))}" for c, t in first)
-        more = f", ... {len(self) - 10} more" if len(self) > 10 else ""
-        known = float(log_rest[0]) if log_rest is not None and left and self.rest < SMALL else None
-        over = f" over {show_size(left)} class{'es' if left != 1 else ''}" if left else ""
-        return f"TopList({{{shown}{more}}}, rest={_show(self.rest, known)}{over})"
+        every = self._by_confidence()
+        shown: list[str] = []
+        for c, t, log in every[:_SHOWN]:
+            shown.append(f"{_label(c, self.space)} {self._show(t, log)}")
+            if log is None and t < SHORTEST <= every[0][1]:
+                break
+        more = f", … {len(every) - len(shown):,} more" if len(every) > len(shown) else ""
+        return f"TopList({', '.join(shown) or 'empty'}{more}; unlisted {self._unlisted()}{self._over(' over ')})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (_html.name(_label(c, self.space, str)), _html.Html(_html.bar(t) + _html.safe(self._show(t, log))))
+            for c, t, log in self._by_confidence()[:_ROWS]
+        ]
+        if len(self) > _ROWS:
+            rest = sum(t for _, t, _ in self._by_confidence()[_ROWS:])
+            told = _html.Html(_html.bar(rest) + probability(rest))
+            rows.append((_html.muted(f"and {len(self) - _ROWS:,} more"), told))
+        unlisted = _html.Html(_html.bar(self.rest, rest=True) + _html.safe(self._unlisted()))
+        rows.append((_html.muted(f"unlisted{self._over(': ')}"), unlisted))
+        heads = (_html.Head("class", heading=True), _html.Head("probability"))
+        return _html.fragment(_html.table(heads, rows))
+
+    def in_cells(self, most: int) -> list[str]:
+        """The most confident classes, each with a small bar, for so many cells of a table in a notebook."""
+        found = self._by_confidence()[:most]
+        named = [_html.name(_label(c, self.space, str), 24) for c, _, _ in found]
+        bars = [_html.bar(t, small=True) + _html.safe(self._show(t, log)) for _, t, log in found]
+        cells: list[str] = [_html.Html(f"{bar} {name}") for bar, name in zip(bars, named, strict=True)]
+        return cells + [""] * (most - len(found))
+
+    def _by_confidence(self) -> list[tuple[Any, float, float | None]]:
+        """Class, confidence, and the logarithm of one that is too small to be a number; ties keep their order."""
+        small = self._small_logs()
+        found = [(c, t, small.get(c)) for c, t in self.confidences.items()]
+
+        def place(one: tuple[Any, float, float | None]) -> tuple[float, float]:
+            _, t, log = one
+            return -t, 0.0 if t else math.inf if log is None else -log
+
+        return sorted(found, key=place)
+
+    def _unlisted(self) -> str:
+        log_rest = self.batch.log_rest
+        known = log_rest is not None and self.size > len(self) and self.rest < SMALL
+        return self._show(self.rest, float(log_rest[0]) if known and log_rest is not None else None)
+
+    def _show(self, x: float, log: float | None) -> str:
+        """A probability; by its logarithm where it is too small to be a number, with digits where all are small."""
+        if log is not None and log != -np.inf:
+            return f"e^{log:.6g}"
+        small = 0 < max(self.confidences.values(), default=0.0) < SHORTEST
+        return f"{x:.3g}" if small and x < SHORTEST else probability(x)
+
+    def _over(self, before: str) -> str:
+        left = self.size - len(self)
+        return f"{before}{show_size(left)} class{'es' if left != 1 else ''}" if left else ""
 
     def _small_logs(self) -> dict[Any, float]:
         """The logarithms of the confidences that are too small to be numbers."""
@@ -141,19 +198,14 @@ class TopList:
         return {} if logs is None else {c: x for c, x in zip(self.classes, logs.tolist(), strict=True) if x < 0}
 
 
-def _name(c: Any, space: Any) -> str:
+def _label(c: Any, space: Any, show: Callable[[Any], str] = label) -> str:
     """A class; of a label set its labels in their own order."""
     if not isinstance(space, LabelSets) or not isinstance(c, frozenset):
-        return repr(c)
-    held = [repr(name) for name in space.names if name in c]
-    more = f", ... {len(held) - 10:,} more" if len(held) > 10 else ""
+        return show(c)
+    held = [show(name) for name in space.names if name in c]
+    more = f", … {len(held) - 10:,} more" if len(held) > 10 else ""
     return f"{{{', '.join(held[:10])}{more}}}"
 
 
 def _hashable(label: Any) -> Any:
     return frozenset(label) if isinstance(label, set) else label
-
-
-def _show(x: float, log: float | None) -> str:
-    """A mass; by its logarithm where it is too small to be a number."""
-    return f"{x:.6g}" if log is None or log == -np.inf else f"e^{log:.6g}"

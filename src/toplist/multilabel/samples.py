@@ -76,7 +76,7 @@ def sampled_sets(
     --------
     >>> draws = [[[1, 0], [1, 0], [0, 1], [1, 1]]]
     >>> sampled_sets(draws, 1, LabelSets("ab"), unseen=0.2)[0]
-    TopList({{'a'}: 0.4}, rest=0.6 over 3 classes)
+    TopList({a} 0.4; unlisted 0.6 over 3 classes)
     """
     sizes, batches, known = _as_draws(samples, space)
     table = None if log_p is None or callable(log_p) else _as_table(log_p, sizes)

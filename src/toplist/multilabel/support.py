@@ -71,7 +71,7 @@ def support_sets(
     Examples
     --------
     >>> support_sets(np.log([[2, 1]]), [{"a"}, {"b"}], 2, LabelSets("ab"), unseen=0.1)[0]
-    TopList({{'a'}: 0.6, {'b'}: 0.3}, rest=0.1 over 2 classes)
+    TopList({a} 0.6, {b} 0.3; unlisted 0.1 over 2 classes)
     """
     sets = _as_support(support, space)
     x = _as_log_scores(log_scores, len(sets))

@@ -43,7 +43,7 @@ from toplist.calibration.pairs import MISSED, calibration_pairs
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_codes
-from toplist.lists.operations import first_where, keep_first, mass_before, ranks_in, rectangles
+from toplist.lists.toplists import first_where, keep_first, mass_before, ranks_in, rectangles
 from toplist.postprocess.draws import uniform_by_case
 
 SCHEMA = "toplist.conformal/1"
@@ -130,7 +130,7 @@ class Conformal:
     >>> P = [[0.6, 0.3, 0.1]] * 9
     >>> model = Conformal(coverage=0.8, randomized=False).fit(P, [0, 0, 0, 0, 0, 0, 1, 1, 2])
     >>> round(model.threshold_, 6), model.transform(P[:1])[0]
-    (0.9, TopList({0: 0.6, 1: 0.3}, rest=0.1 over 1 class))
+    (0.9, TopList(0 0.6, 1 0.3; unlisted 0.1 over 1 class))
     """
 
     def __init__(

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from toplist._arguments import as_floats, as_number, as_tuple
+from toplist._text import first_of, quote
 from toplist._typing import Bools, Codes, Floats
 from toplist.errors import ShapeError, TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.labelsets import LabelSets
-from toplist.lists.operations import first_where, keep_first
 from toplist.lists.space import UNLISTED, ClassSpace, show_size
+from toplist.lists.toplists import first_where, keep_first
 from toplist.postprocess.costs import (
     CELLS,
     OTHER,
@@ -41,7 +42,7 @@ class Special(Enum):
     REJECT = "reject"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CostTable:
     """Costs by (action, outcome), for any number of classes: exceptions, and two numbers for everything else.
 
@@ -73,6 +74,10 @@ class CostTable:
         object.__setattr__(self, "entries", MappingProxyType(made))
         object.__setattr__(self, "default", as_cost(self.default, "any action", "anything else"))
         object.__setattr__(self, "right", as_cost(self.right, "any class", "it"))
+
+    def __repr__(self) -> str:
+        shown = first_of([f"{quote(key)}: {value:g}" for key, value in self.entries.items()])
+        return f"CostTable({{{shown}}}, default={self.default:g}, right={self.right:g})"
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -381,7 +386,7 @@ def decide_sets(lists: Any, price: float, *, miss: float = 1.0, space: Any = Non
     Examples
     --------
     >>> decide_sets([{"a": 0.6, "b": 0.3, "c": 0.05}], 0.1, space=10).lists[0]
-    TopList({'a': 0.6, 'b': 0.3}, rest=0.1 over 8 classes)
+    TopList(a 0.6, b 0.3; unlisted 0.1 over 8 classes)
     """
     price = as_number(price, "the price of a class", 0, np.inf)
     miss = as_number(miss, "the cost of a miss", 0, np.inf)

@@ -12,10 +12,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from toplist._arguments import as_number
+from toplist._text import fixed, significant
 from toplist._typing import Floats, Ints
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
-from toplist.lists.operations import keep_entries
+from toplist.lists.toplists import keep_entries
 from toplist.postprocess.selection import TINY, as_validation, paired_error, simplest_as_good
 from toplist.scoring.rules import Rule, as_rule
 from toplist.scoring.scores import entropy, plain_scores
@@ -120,6 +121,12 @@ class RejectionCurve:
         return reject_below(lists, limit, by=self.by, rule=self.assessed_by, space=space)
 
     def __repr__(self) -> str:
+        i = self.chosen
+        told = f"threshold {significant(self.threshold[i])} accepts {self.coverage[i]:.1%}"
+        mean = f"mean {self.rule} score {significant(self.overall[i])} of {self.cases:,} cases"
+        return f"RejectionCurve(by {self.by}: {told}, {mean}, area {significant(self.area)})"
+
+    def __str__(self) -> str:
         names = ("coverage", "accepted", "overall", "above best", "std. error")
         head = f"{'threshold':>10} " + " ".join(
             f"{name:>{w}}" for name, w in zip(names, (9, 10, 10, 11, 11), strict=True)
@@ -127,9 +134,9 @@ class RejectionCurve:
         marks = {self.chosen: "  chosen", self.best: "  best, chosen" if self.best == self.chosen else "  best"}
         spread = np.linspace(0, len(self.coverage) - 1, min(9, len(self.coverage))).round().astype(int)
         columns = (self.threshold, self.coverage, self.accepted, self.overall, self.gap, self.error)
-        row = "{:10.4f} {:9.4f} {:10.6f} {:10.6f} {:11.6f} {:11.6f}"
+        sizes = ((10, 4), (9, 4), (10, 6), (10, 6), (11, 6), (11, 6))
         lines = [
-            row.format(*(column[i] for column in columns)) + marks.get(i, "")
+            " ".join(f"{fixed(x[i], d):>{w}}" for x, (w, d) in zip(columns, sizes, strict=True)) + marks.get(i, "")
             for i in sorted({*spread.tolist(), *marks})
         ]
         title = f"Rejection by {self.by}, {self.rule} score, {self.cases:,} cases, area {self.area:.6f}"

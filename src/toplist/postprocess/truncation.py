@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_count, as_number
+from toplist._text import fixed, significant
 from toplist._typing import Floats, Ints
-from toplist.core.exact_sums import standard_error
+from toplist.core.kernel import standard_error
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_happened
-from toplist.lists.operations import first_where, keep_first, mass_from, ranks_in, rectangles
+from toplist.lists.toplists import first_where, keep_first, mass_from, ranks_in, rectangles
 from toplist.postprocess.selection import OneStandardErrorChoice, as_validation, as_weights, select
 from toplist.scoring.rules import as_rule
 from toplist.scoring.scores import plain_scores
@@ -70,10 +71,16 @@ class Truncation:
         return valid.truncate(self.chosen) if self.kind == "k" else valid.truncate(mass=self.chosen)
 
     def __repr__(self) -> str:
+        at = {"chosen": self.chosen, "best": self.best}
+        scores = dict(zip(self.at.tolist(), self.score.tolist(), strict=True))
+        told = ", ".join(f"{name} {self.kind} = {x:g} ({significant(scores[x])})" for name, x in at.items())
+        return f"Truncation({told}; mean {self.rule} score, {self.cases:,} cases)"
+
+    def __str__(self) -> str:
         head = f"{self.kind:>7} {'score':>12} {'above best':>12} {'std. error':>12} {'length':>8}"
         marks = {self.chosen: "chosen", self.best: "best, chosen" if self.chosen == self.best else "best"}
         lines = [
-            f"{x:>7g} {s:12.6f} {g:12.6f} {e:12.6f} {k:8.2f}  {marks.get(x, '')}".rstrip()
+            f"{x:>7g} {' '.join(f'{fixed(v, 6):>12}' for v in (s, g, e))} {k:8.2f}  {marks.get(x, '')}".rstrip()
             for x, s, g, e, k in zip(self.at.tolist(), self.score, self.gap, self.error, self.size, strict=True)
         ]
         if len(lines) > 21:
@@ -222,7 +229,7 @@ def truncate_by_gain(lists: Any, threshold: float, *, ahead: bool = False, space
     Examples
     --------
     >>> truncate_by_gain([[0.7, 0.12, 0.09, 0.09]], 0.01)[0]
-    TopList({0: 0.7}, rest=0.3 over 3 classes)
+    TopList(0 0.7; unlisted 0.3 over 3 classes)
     """
     threshold = as_number(threshold, "the threshold", 0, np.inf)
     plain = as_lists(lists, space).strictly_valid().ordered()
@@ -258,10 +265,18 @@ class Worth:
     error: Floats | None
 
     def __repr__(self) -> str:
+        if not len(self.rank):
+            return "Worth(no ranks)"
+        gains, what = (self.expected, "expected") if self.realised is None else (self.realised, "realised")
+        told = ", ".join(f"rank {r} {significant(x)}" for r, x in zip(self.rank[:3], gains[:3].tolist(), strict=True))
+        more = f", … {len(self.rank) - 3:,} more" if len(self.rank) > 3 else ""
+        return f"Worth({what} gain in Brier score: {told}{more})"
+
+    def __str__(self) -> str:
         nothing = np.full(len(self.rank), np.nan)
         columns = (self.expected, *(nothing if x is None else x for x in (self.realised, self.error)))
         lines = [
-            f"{r:5d} {n:9,d} {x:12.6f} {g:12.6f} {e:12.6f}"
+            f"{r:5d} {n:9,d} " + " ".join(f"{fixed(v, 6):>12}" for v in (x, g, e))
             for r, n, x, g, e in zip(self.rank, self.cases, *columns, strict=True)
         ]
         shown = lines if len(lines) <= 21 else [*lines[:10], "  ...", *lines[-10:]]

@@ -1,17 +1,42 @@
-"""Leaderboards for pages: Markdown, LaTeX, HTML."""
+"""Leaderboards for pages: Markdown with a summary for pull requests, LaTeX, and HTML for notebooks."""
 
 from __future__ import annotations
 
-import html
+import math
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
-from toplist.inference.results import Comparison
-from toplist.report.numbers import NOTHING
-from toplist.report.tables import details, tables
-from toplist.report.text import Column, TextTable
+from toplist import _html
+from toplist._html import Head, Html
+from toplist.errors import RuleError
+from toplist.inference.ranking import judge, tie_groups
+from toplist.inference.results import Comparison, Estimate, GateResult, Group, PairCases, RuleScore
+from toplist.report.numbers import NOTHING, decimals, fixed, infinite, share, value_of
+from toplist.report.statements import at_once, classes, doubts, method_notes, paths_table, stars, verdict
+from toplist.report.tables import details, leaders, marked
+from toplist.report.text import (
+    PLAIN,
+    Column,
+    Shown,
+    TextTable,
+    count,
+    kind,
+    listed,
+    names,
+    noun,
+    number_of,
+    percent,
+    plain,
+    stripped,
+)
+from toplist.scoring.rules import as_rule
 
+_ROWS, _BELOW = 4, 3  # rows of a summary for pull requests, and lines below them: it has at most 12 lines
+_NOTES = 6  # lines below a table in Markdown
+_GROUPS, _MODELS = 50, 8  # rows and columns of a table of groups
 _NUMBERS = re.compile(
-    r"(?!\[)[-+0-9.,einf\[\] ]+\*?"
+    "(?:[-+\u22120-9.,e\u221e\u2013%() ]|to|cases?)+[*]?"
 )  # nothing in here is markup, and escapes would make it hard to read
 _MARKDOWN = {c: f"\\{c}" for c in "\\`*_|[]~$#!"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
@@ -25,44 +50,223 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "[": "{[}",  # at the start of a row it would be an option of the row before
     "*": "{*}",
     "…": r"\ldots{}",
+    "\u2212": "$-$",
+    "\u221e": r"$\infty$",
+    "Δ": r"$\Delta$",
+    NOTHING: r"\textendash{}",
 }
-_CELL = "padding:.2em .7em;white-space:nowrap;text-align:"
 
 
-def as_markdown(results: Comparison, *, detail: bool = False) -> str:
-    """Tables in GitHub's Markdown, notes as lists."""
-    return "\n\n".join(map(_markdown, _chosen(results, detail))) + "\n"
+# The table that Markdown, LaTeX and notebooks share
 
 
-def as_latex(results: Comparison, *, detail: bool = False) -> str:
-    """A table environment for each table, with captions and notes; it needs the package booktabs."""
-    return "\n".join(["% \\usepackage{booktabs}", *map(_latex, _chosen(results, detail))])
+def board(results: Comparison) -> TextTable:
+    """The models from best to worst: rank, mean with interval, difference, the other rules, accuracy."""
+    section, rule, shown = results.overall, results.rules[0], _shown(results)
+    means = [row.scores[rule].mean for row in section.rows]
+    digits = decimals(means)
+    filled = [
+        (Column("#"), [NOTHING if row.rank is None else count(row.rank) for row in section.rows]),
+        (Column("model", "left", heading=True), [str(shown[row.name]) for row in section.rows]),
+    ]
+    if len({row.cases for row in section.rows}) > 1:
+        filled.append((Column("cases"), [count(row.cases) for row in section.rows]))
+    if results.missing == "pairwise":
+        filled.append((Column("relative"), [fixed(value_of(row.scores[rule].relative), 3) for row in section.rows]))
+    filled.append((Column(kind(rule, 30)), [_mean(row.scores[rule], digits) for row in section.rows]))
+    if any(e.low is not None for e in means):
+        filled.append((Column(f"{percent(results.level)} CI"), [_ends(_within(e, rule), digits) for e in means]))
+    if len(section.rows) > 1 and results.pairs:
+        best = "best" if results.baseline is None else plain(results.baseline, 16)
+        cells = [_cell(one, digits, star) for one, star in _differences(results)]
+        filled.append((Column(f"Δ vs {best} ({percent(results.level)} CI)"), cells))
+    for other in results.rules[1:]:
+        most = min(decimals(row.scores[other].mean for row in section.rows), 4)
+        filled.append((Column(kind(other, 30)), [_mean(row.scores[other], most) for row in section.rows]))
+    if any("accuracy" in row.metrics for row in section.rows):
+        filled.append((Column("accuracy"), [share(value_of(row.metrics.get("accuracy"))) for row in section.rows]))
+    order = "relative " if results.missing == "pairwise" else ""
+    return TextTable(
+        f"Leaderboard by {order}{kind(rule)} score",
+        tuple(column for column, _ in filled),
+        tuple(zip(*(cells for _, cells in filled), strict=True)),
+        notes=tuple(_remarks(results)),
+        leaders=leaders(section),
+        warnings=tuple(map(str, doubts(results, PLAIN))),
+    )
 
 
-def as_html(results: Comparison, *, detail: bool = False) -> str:
-    """A fragment of HTML for notebooks, in the colours of the page."""
-    found = "\n".join(map(_html, _chosen(results, detail)))
-    return f'<div class="toplist tex2jax_ignore mathjax_ignore" style="overflow-x: auto">\n{found}\n</div>\n'
+def _shown(results: Comparison) -> Shown:
+    paired = (who for pair in results.pairs for who in (pair.a, pair.b))
+    return names(dict.fromkeys([*(row.name for row in results.overall.rows), *paired]))
 
 
-def _chosen(results: Comparison, detail: bool) -> list[TextTable]:
-    return details(results) if detail else tables(results)
+def _mean(score: RuleScore, digits: int) -> str:
+    return infinite(score.infinite) if score.infinite else fixed(score.mean.value, digits)
 
 
-def _markdown(table: TextTable) -> str:
-    rules = ["--:" if column.align == "right" else ":--" for column in table.columns]
-    head = [_in_markdown(column.header) for column in table.columns]
-    rows = [[_in_markdown(cell) for cell in row] for row in table.rows]
-    found = [f"**{_in_markdown(table.title)}**", "", *(f"| {' | '.join(row)} |" for row in (head, rules, *rows))]
+def _ends(e: Estimate, digits: int, *, signed: bool = False) -> str:
+    """From where to where an interval goes."""
+    if e.low is None or e.high is None:
+        return NOTHING
+    return " to ".join(fixed(x, digits, signed=signed) for x in (e.low, e.high))
+
+
+def _within(e: Estimate, rule: str) -> Estimate:
+    """The estimate with its interval cut where the scores of the rule end."""
+    least, most = _bounds(rule)
+    if e.low is None or e.high is None:
+        return e
+    return replace(e, low=max(e.low, least), high=min(e.high, most))
+
+
+def _bounds(rule: str) -> tuple[float, float]:
+    try:
+        return as_rule(rule).bounds()
+    except RuleError:  # a rule of one's own
+        return -math.inf, math.inf
+
+
+def _differences(results: Comparison) -> list[tuple[Estimate | None, bool]]:
+    """Of each model the difference to the baseline, or else to the best, and whether it is significant."""
+    rule, rows = results.rules[0], results.overall.rows
+    if results.baseline is None:
+        scores = [row.scores[rule] for row in rows]
+        return list(zip([score.difference for score in scores], marked(results, scores), strict=True))
+    found: dict[str, tuple[Estimate, bool]] = {}
+    for pair in results.pairs:
+        if pair.rule == rule and results.baseline in (pair.a, pair.b):
+            found[pair.a] = pair.simultaneous, judge(pair, results.level).significant
+            found[pair.b] = _reversed(pair.simultaneous), judge(pair, results.level).significant
+    return [(None, False) if row.name == results.baseline else found.get(row.name, (None, False)) for row in rows]
+
+
+def _reversed(e: Estimate) -> Estimate:
+    low, high = (None if x is None else -x for x in (e.high, e.low))
+    return Estimate(-e.value, low, high)
+
+
+def _cell(e: Estimate | None, digits: int, star: bool) -> str:
+    """A difference with its interval, and a star where it is significant."""
+    if e is None:
+        return NOTHING
+    ends = "" if e.low is None else f" ({_ends(e, digits, signed=True)})"
+    return f"{fixed(e.value, digits, signed=True)}{ends}{'*' if star else ''}"
+
+
+def _remarks(results: Comparison) -> list[str]:
+    """What the table means, in a few lines."""
+    rule, rows = results.rules[0], results.overall.rows
+    method = stripped(results.method).partition(", which ")[0]  # what it assumes is among the notes
+    of = number_of(results.compared, "case")
+    found = [f"Mean {kind(rule)} score, lower is better; {of}, {classes(results)}; intervals at "]
+    found[0] += f"{percent(results.level)}{f' ({method})' if method else ''}."
+    if any(one is not None for one, _ in _differences(results)):
+        best = "the best" if results.baseline is None else plain(results.baseline)
+        star = f"; {stars(results)}" if any(star for _, star in _differences(results)) else ""
+        found.append(f"Δ is the mean paired difference to {best}{at_once(results, results.overall, rule)}{star}.")
+    if any(_within(row.scores[rule].mean, rule) != row.scores[rule].mean for row in rows):
+        low, high = (fixed(x, 0) for x in _bounds(rule))
+        found.append(f"Intervals are cut where the score ends: from {low} to {high}.")
+    for other in results.rules:
+        who = [f"{plain(row.name)} {count(n)}" for row in rows if (n := row.scores[other].infinite)]
+        if who:
+            found.append(f"Infinite {kind(other)} score, with probability 0 for the true class: {listed(who)}.")
+    return found
+
+
+# Markdown
+
+
+def as_markdown(
+    results: Comparison,
+    *,
+    detail: bool = False,
+    gates: Sequence[GateResult] = (),
+    against: Sequence[PairCases] = (),
+) -> str:
+    """The verdict, the table and a few notes in GitHub's Markdown; with `detail` all tables.
+
+    For two models, or with a baseline, it is a summary of at most 12 lines for a pull request.
+
+    Parameters
+    ----------
+    results : Comparison
+        What was compared.
+    detail : bool, default False
+        Whether every table is written.
+    gates : sequence of GateResult, optional
+        What the gates found.
+    against : sequence of PairCases, optional
+        Two models case by case, for how many cases one has right that the other has wrong.
+
+    """
+    if detail:
+        return "\n\n".join(_titled(table) for table in details(results)) + "\n"
+    table = board(results)
+    said = [f"**{_in_markdown(str(verdict(results, _shown(results))))}**", ""]
+    gated = [f"- {'FAIL' if one.failed else 'PASS'} {_in_markdown(one.sentence)}" for one in gates]
+    told = [f"- {_in_markdown(one)}" for one in (*table.warnings, *_fixed_and_broken(against), *table.notes)]
+    below = gated + told[: max(_NOTES - len(gated), 0)]
+    if results.baseline is not None or len(results.overall.rows) == 2:
+        return "\n".join([*said, *_grid(_shortened(table, results)), "", *below[:_BELOW]]) + "\n"
+    groups = [_grid(one) for one in _groups(results)]
+    return "\n".join([*said, *_grid(table), "", *below, *(line for grid in groups for line in ("", *grid))]) + "\n"
+
+
+def _fixed_and_broken(against: Sequence[PairCases]) -> list[str]:
+    """How many cases only one of two models has right."""
+    return [
+        f"{plain(one.b)} has {count(one.only_b_right)} cases right that {plain(one.a)} has wrong, and "
+        f"{count(one.only_a_right)} wrong that it has right; {count(one.both_wrong)} are wrong in both."
+        for one in against
+    ]
+
+
+def _shortened(table: TextTable, results: Comparison) -> TextTable:
+    """The table with the best models and the baseline, and how many more there are."""
+    if len(table.rows) <= _ROWS:
+        return table
+    best = _ROWS - 2
+    own = next((i for i, row in enumerate(results.overall.rows) if row.name == results.baseline), 0)
+    kept = [*range(best), max(own, best)]
+    left = len(table.rows) - len(kept)
+    at = next(i for i, column in enumerate(table.columns) if column.heading)
+    more = tuple(f"and {count(left)} more" if i == at else "" for i in range(len(table.columns)))
+    return replace(table, rows=(*(table.rows[i] for i in kept), more))
+
+
+def _titled(table: TextTable) -> str:
+    found = [f"**{_in_markdown(table.title)}**", "", *_grid(table)]
     if table.sentences:
         found += ["", *(f"- {_in_markdown(sentence)}" for sentence in table.sentences)]
     return "\n".join(found)
+
+
+def _grid(table: TextTable) -> list[str]:
+    rules = ["--:" if column.align == "right" else ":--" for column in table.columns]
+    head = [_in_markdown(column.header) for column in table.columns]
+    rows = [[_in_markdown(cell) for cell in row] for row in table.rows]
+    return [f"| {' | '.join(row)} |" for row in (head, rules, *rows)]
 
 
 def _in_markdown(text: str) -> str:
     if _NUMBERS.fullmatch(text):
         return text.strip()
     return "".join(_MARKDOWN.get(c, c) for c in text.strip())
+
+
+# LaTeX
+
+
+def as_latex(results: Comparison, *, detail: bool = False) -> str:
+    """A table environment for each table, with captions and notes; it needs the package booktabs."""
+    if detail:
+        chosen = details(results)
+    else:
+        main = board(results)
+        chosen = [replace(main, notes=(str(verdict(results, _shown(results))), *main.notes)), *_groups(results)]
+    return "\n".join(["% \\usepackage{booktabs}", *map(_latex, chosen)])
 
 
 def _latex(table: TextTable) -> str:
@@ -85,44 +289,139 @@ def _latex(table: TextTable) -> str:
     return "\n".join([*found, r"\end{table}", ""])
 
 
+_TOKEN = re.compile("(-(?=-))|(.)", re.DOTALL)
+
+
 def _in_latex(text: str) -> str:
-    text = text.strip()
-    if text == NOTHING:
-        return "--"
-    if _NUMBERS.fullmatch(text):
-        return re.sub(r"(?<!\d)-", "$-$", text)  # after a digit it stands between two ranks
-    return re.sub("-(?=-)", "-{}", "".join(_LATEX.get(c, c) for c in text))  # two hyphens would become one dash
+    """Escaped; two hyphens in a row would become one dash."""
+    return _TOKEN.sub(lambda m: "-{}" if m[1] else _LATEX.get(m[2], m[2]), text.strip())
 
 
-def _html(table: TextTable) -> str:
-    heads = [_cell("th", "col", column, column.header) for column in table.columns]
-    found = [
-        '<table style="border-collapse:collapse;font-variant-numeric:tabular-nums">',
-        f'<caption style="text-align:left;font-weight:bold">{html.escape(table.title)}</caption>',
-        f'<thead style="border-bottom:1px solid currentColor"><tr>{"".join(heads)}</tr></thead>',
-        "<tbody>",
-        *(_html_row(table, i) for i in range(len(table.rows))),
-        "</tbody>",
-        "</table>",
+# Groups
+
+
+def _groups(results: Comparison) -> list[TextTable]:
+    """One table of mean scores by group and model, with a star at what is significantly worse than the best."""
+    if not results.groups:
+        return []
+    rule, shown = results.rules[0], _shown(results)
+    models = [row.name for row in results.overall.rows]
+    across = models[:_MODELS] if len(models) <= _MODELS or len(results.groups) > _MODELS else []
+    by = plain(results.group or "group")
+    if across:
+        columns = (Column(by, "left", heading=True), Column("cases"), *(Column(str(shown[who])) for who in across))
+        rows = [
+            (plain(one.group or ""), count(one.cases), *(_by_model(results, one).get(who, NOTHING) for who in across))
+            for one in results.groups[:_GROUPS]
+        ]
+    else:
+        columns = (
+            Column("model", "left", heading=True),
+            *(Column(f"{plain(one.group or '')} ({count(one.cases)})") for one in results.groups),
+        )
+        cells = [_by_model(results, one) for one in results.groups]
+        rows = [(str(shown[who]), *(column.get(who, NOTHING) for column in cells)) for who in models]
+    said = [f"Mean {kind(rule)} scores; * is significantly worse than the best of the group (Holm over all groups)."]
+    hidden = [(len(results.groups) - _GROUPS if across else 0, "group"), (len(models) - len(across or models), "model")]
+    said += [f"{count(n)} more {noun(n, what)} {noun(n, 'is', 'are')} not shown here." for n, what in hidden if n > 0]
+    return [TextTable(f"By {by}", columns, tuple(rows), notes=tuple(said))]
+
+
+def _by_model(results: Comparison, section: Group) -> dict[str, str]:
+    """The mean score of each model in a group, with a star where it is significantly worse than the best."""
+    scores = {row.name: row.scores[results.rules[0]] for row in section.rows if row.cases}
+    stars = marked(results, scores.values())
+    return {
+        who: ("\u221e" if one.infinite else fixed(one.mean.value, 3)) + ("*" if star else "")
+        for (who, one), star in zip(scores.items(), stars, strict=True)
+    }
+
+
+# HTML for notebooks
+
+
+def as_html(results: Comparison, *, detail: bool = False) -> str:
+    """A fragment of HTML for notebooks: the verdict, the table, and the rest folded; with `detail` all tables."""
+    if detail:
+        return _html.fragment(*(part for table in details(results) for part in _parts(table)))
+    table = board(results)
+    basis, *others = table.notes
+    sections = [*_groups(results), *([paths_table(results.paths)] if results.paths else [])]
+    return _html.fragment(
+        _html.paragraph(Html(verdict(results, _shown(results)).__html__()), "verdict"),
+        _html.paragraph(basis, "muted"),
+        *(_html.paragraph(one, "warn") for one in table.warnings),
+        _leaderboard(results, table),
+        *(_html.folded(one.title, *_parts(replace(one, title=""))) for one in sections),
+        _html.folded("Notes", _html.items(dict.fromkeys([*others, *method_notes(results, PLAIN)]))),
+    )
+
+
+def _parts(table: TextTable) -> list[Html]:
+    """A table with its title above and its notes below."""
+    heads = [Head(column.header, number=column.align == "right", heading=column.heading) for column in table.columns]
+    return [
+        *([_html.paragraph(table.title, "title")] if table.title else []),
+        _html.table(heads, [_named(table, row) for row in table.rows], first=table.leaders),
+        *(_html.paragraph(one, "muted") for one in table.sentences),
     ]
-    if table.sentences:
-        notes = "<br>\n".join(map(html.escape, table.sentences))
-        found.append(f'<p style="font-size:smaller;max-width:60em">{notes}</p>')
-    return "\n".join(found)
 
 
-def _html_row(table: TextTable, i: int) -> str:
-    found = [
-        _cell("th" if column.heading else "td", "row" if column.heading else "", column, cell)
-        for column, cell in zip(table.columns, table.rows[i], strict=True)
+def _named(table: TextTable, row: Sequence[str]) -> list[str]:
+    """A row whose names keep to their cells."""
+    return [_html.name(cell, 60) if head.heading else cell for head, cell in zip(table.columns, row, strict=True)]
+
+
+def _leaderboard(results: Comparison, table: TextTable) -> Html:
+    """The table with whiskers on a common axis in place of the ends of intervals, and bars that join ties."""
+    rule, shown, first = results.rules[0], _shown(results), table.leaders
+    rows = results.overall.rows
+    means = [_within(row.scores[rule].mean, rule) for row in rows]
+    axis = _html.Axis.over(x for e in means for x in (e.value, e.low, e.high))
+    whole = f"{percent(results.level)} CI"
+    columns = [column.header for column in table.columns]
+    heads = [
+        Head("mean and " + whole)
+        if column.header == whole
+        else Head(column.header, column.align == "right", column.heading)
+        for column in table.columns
     ]
-    return f'<tr style="font-weight:{"bold" if i in table.leaders else "normal"}">{"".join(found)}</tr>'
+    best = means[0].value if means else math.nan
+    cells = []
+    for i, (row, mean) in enumerate(zip(table.rows, means, strict=True)):
+        made: list[str] = list(row)
+        for at, header in enumerate(columns):
+            if table.columns[at].heading:
+                made[at] = Html(shown[rows[i].name].__html__())
+            elif header == whole and axis is not None:
+                made[at] = _html.whisker(axis, mean.value, mean.low, mean.high, marked=i in first, zero=best)
+            elif header.startswith("Δ"):
+                made[at] = _difference(row[at])
+        cells.append(made)
+    foot = []
+    if axis is not None and whole in columns:
+        foot = [[_html.scale(axis) if header == whole else "" for header in columns]]
+    return _html.table(heads, cells, foot=foot, first=first, ties=_ties(results))
 
 
-def _cell(tag: str, scope: str, column: Column, text: str) -> str:
-    content = html.escape(text.strip())
-    if scope == "row":
-        content = f"<bdi>{content}</bdi>"  # a name from right to left keeps to its cell
-    attributes = f' scope="{scope}"' if scope else ""
-    weight = ";font-weight:inherit" if scope == "row" else ""
-    return f'<{tag}{attributes} style="{_CELL}{column.align}{weight}">{content}</{tag}>'
+def _difference(cell: str) -> Html:
+    """A difference: bold where it is significant, its interval muted."""
+    star = cell.endswith("*")
+    value, _, ends = cell.removesuffix("*").partition(" ")
+    shown = f"<b>{_html.safe(value)}*</b>" if star else _html.safe(value)
+    return Html(f"{shown} {_html.muted(ends)}" if ends else shown)
+
+
+def _ties(results: Comparison) -> list[list[bool]]:
+    """For each row, in which of the runs of models it is that are not significantly different; runs share lanes."""
+    rows = [row.name for row in results.overall.rows]
+    lanes: list[list[bool]] = []
+    for run in tie_groups(results):
+        at = [who in run for who in rows]
+        start = at.index(True)
+        free = next((lane for lane in lanes if not any(lane[max(start - 1, 0) :])), None)
+        if free is None:
+            lanes.append(at)
+        else:
+            free[:] = [one or other for one, other in zip(free, at, strict=True)]
+    return [list(row) for row in zip(*lanes, strict=True)]

@@ -1,4 +1,4 @@
-"""Numbers as text: as many digits as the interval supports, the same down a column; and numbers in figures."""
+"""Numbers as text, in tables, sentences and figures: as many digits as the interval supports."""
 
 from __future__ import annotations
 
@@ -7,27 +7,36 @@ from collections.abc import Iterable, Sequence
 
 from toplist.inference.results import Estimate
 
-NOTHING = "-"
+NOTHING = "\u2013"
 FEWEST, MOST, USUAL = 3, 6, 4
-
-
-_LARGE = 1e6  # from here on powers of ten
-
-
+_MINUS = "\u2212"
+_LARGE, _HUGE = 1e6, 1e9  # from here on powers of ten: with decimals, and for whole numbers
 _LITTLE = 1e-9  # of the value, and a thousandth of that of the scale of scores: what rounding leaves
 
 
 def fixed(x: float | None, digits: int, *, signed: bool = False) -> str:
-    """A number with so many decimals, a dash where there is none.
+    """A number with so many decimals, with commas and a minus sign; a dash where there is none.
 
-    >>> fixed(0.12345, 3), fixed(0.5, 2, signed=True), fixed(float("inf"), 3), fixed(-1e-9, 3), fixed(None, 3)
-    ('0.123', '+0.50', 'inf', '0.000', '-')
+    With `signed`, what is above zero once it is rounded has a plus.
+
+    >>> fixed(0.12345, 3), fixed(0.5, 2, signed=True), fixed(-1e-9, 3), fixed(-1234.5, 1), fixed(None, 3)
+    ('0.123', '+0.50', '0.000', '\u22121,234.5', '\u2013')
+    >>> fixed(math.inf, 3), fixed(-math.inf, 3), fixed(1234567, 0), fixed(1234567, 1)
+    ('\u221e', '\u2212\u221e', '1,234,567', '1.23e+06')
     """
     if x is None or math.isnan(x):
         return NOTHING
-    if abs(x) >= _LARGE:
-        return f"{x:{'+' if signed else ''}.3{'e' if math.isfinite(x) else ''}}"
-    return f"{round(x, digits) + 0.0:{'+' if signed else ''}.{digits}f}"  # + 0.0: no minus before a zero
+    if math.isinf(x):
+        return ("+" if signed and x > 0 else "" if x > 0 else _MINUS) + "\u221e"
+    if abs(x) >= (_LARGE if digits else _HUGE):
+        text = f"{x:.2e}"
+    elif digits >= 9 and 0 < abs(x) < _LITTLE:  # near zero on an axis
+        text = f"{x:.3g}"
+    else:
+        text = f"{round(x, digits) + 0.0:,.{digits}f}"  # + 0.0: no minus before a zero
+    if text.startswith("-"):
+        return _MINUS + text[1:]
+    return "+" + text if signed and text.strip("0.,") else text
 
 
 def rate(x: float | None) -> str:
@@ -47,11 +56,35 @@ def small(p: float | None) -> str:
     """A p value with three decimals, a dash where there is none.
 
     >>> small(0.0413), small(0.00001), small(None)
-    ('0.041', '<0.001', '-')
+    ('0.041', '<0.001', '\u2013')
     """
     if p is None:
         return NOTHING
     return "<0.001" if p < 0.0005 else f"{p:.3f}"
+
+
+def share(x: float | None) -> str:
+    """A share in per cent, which is 0 or 100 only if it is exactly that.
+
+    >>> share(0.85), share(0.0), share(1e-5), share(0.99999), share(None)
+    ('85.0%', '0.0%', '<0.1%', '>99.9%', '\u2013')
+    """
+    if x is None or math.isnan(x):
+        return NOTHING
+    if 0 < x < 0.0005:
+        return "<0.1%"
+    if 0.9995 <= x < 1:
+        return ">99.9%"
+    return f"{100 * x:.1f}%"
+
+
+def infinite(cases: int) -> str:
+    """An infinite mean, with how many cases made it so.
+
+    >>> infinite(44), infinite(1)
+    ('\u221e (44 cases)', '\u221e (1 case)')
+    """
+    return f"\u221e ({cases:,} case{'' if cases == 1 else 's'})"
 
 
 def decimals(estimates: Iterable[Estimate | None]) -> int:
@@ -78,9 +111,9 @@ def spans(estimates: Sequence[Estimate | None], *, signed: bool = False, marked:
     """A column of values with their intervals, and a star behind those that are marked.
 
     >>> spans([Estimate(0.3142, 0.3121, 0.3163), Estimate(float("inf"))])
-    ['0.3142 [0.3121, 0.3163]', '   inf']
+    ['0.3142 [0.3121, 0.3163]', '     ∞']
     >>> spans([None, Estimate(0.012, 0.01, 0.014)], signed=True, marked=[False, True])
-    ['-', '+0.0120 [+0.0100, +0.0140]*']
+    ['\u2013', '+0.0120 [+0.0100, +0.0140]*']
     """
     digits = decimals(estimates)
     values = [None if e is None else fixed(e.value, digits, signed=signed) for e in estimates]
@@ -103,35 +136,22 @@ def whole_range(low: int, high: int) -> str:
     """Two whole numbers, from one to the other.
 
     >>> whole_range(1, 3), whole_range(2, 2)
-    ('1-3', '2')
+    ('1\u20133', '2')
     """
-    return f"{low:,}" if low == high else f"{low:,}-{high:,}"
+    return f"{low:,}" if low == high else f"{low:,}\u2013{high:,}"
 
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(x: float, digits: int) -> str:
-    """A number with so many decimals as a figure writes it, with commas and a minus sign.
-
-    >>> number(-0.1234, 2), number(-1e-9, 2), number(math.inf, 2), number(1234567.0, 0)
-    ('\u22120.12', '0.00', 'inf', '1,234,567')
-    """
-    if not math.isfinite(x):
-        return str(x).replace("-", "\u2212")
-    if abs(x) >= 1e9 or (digits >= 9 and 0 < abs(x) < 1e-9):
-        return f"{x:.3g}".replace("-", "\u2212")
-    return f"{round(x, digits) + 0.0:,.{digits}f}".replace("-", "\u2212")
+    """A number as `fixed` writes it."""
+    return fixed(x, digits)
 
 
 def signed(x: float, digits: int) -> str:
-    """A number of a figure with a plus before what is above zero.
-
-    >>> signed(0.5, 1), signed(-0.5, 1), signed(0.0, 1)
-    ('+0.5', '\u22120.5', '0.0')
-    """
-    shown = number(x, digits)
-    return "+" + shown if x > 0 and any(c in "123456789i" for c in shown) else shown
+    """A number as `fixed` writes it, with a plus before what is above zero."""
+    return fixed(x, digits, signed=True)
 
 
 def power_of_ten(exponent: int) -> str:
@@ -141,16 +161,3 @@ def power_of_ten(exponent: int) -> str:
     ('100', '0.01', '10²⁰')
     """
     return f"{10.0**exponent:g}" if -3 <= exponent <= 3 else "10" + str(exponent).translate(_SUPERSCRIPTS)
-
-
-def share(x: float) -> str:
-    """A share in percent, which is 0 or 100 only if it is exactly that.
-
-    >>> share(0.25), share(0.001), share(0.9999)
-    ('25%', '<1%', '>99%')
-    """
-    if 0 < x < 0.01:
-        return "<1%"
-    if 0.99 < x < 1:
-        return ">99%"
-    return f"{100 * x:.0f}%" if math.isfinite(x) else "-"

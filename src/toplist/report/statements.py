@@ -1,21 +1,23 @@
 """Every sentence about results, made once: terminals and markup take it as a string, pages with its names marked.
 
-`shown` says how models are called: `PLAIN` in terminals, shortened and numbered names on a page.
+`shown` says how models are called.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from toplist.inference.ranking import PairwiseVerdict, holm, judge, verdicts
-from toplist.inference.results import Comparison, Estimate, Group, ModelRow, SequentialPath
+from toplist.inference.results import Comparison, Estimate, Group, ModelRow, PairCases, SequentialPath
 from toplist.inference.results import SourceSummary as Source
-from toplist.report.numbers import decimals, fixed, rate, small, spans
+from toplist.report.numbers import FEWEST, NOTHING, decimals, fixed, share, small, spans
 from toplist.report.text import (
     LIMIT,
     PLAIN,
@@ -37,13 +39,13 @@ from toplist.report.text import (
     scores,
     sentence,
     series,
+    spelled,
     stripped,
     visible,
 )
 
 if TYPE_CHECKING:
-    from toplist.calibration.error import CalibrationBias
-    from toplist.calibration.testing import CalibrationVerdict
+    from toplist.calibration.miscalibration import CalibrationBias, CalibrationVerdict
     from toplist.inference.score_difference import Decided
 
 MOST = 3  # pairs that disagree, before the others are counted
@@ -51,21 +53,45 @@ SCALE = "scale: "  # how numbers were read, which is no repair
 FAR_LEAD = 10  # largest losses: a lead of more is not put into words
 _PAIRS = 8  # sentences about single pairs, before the table has to do
 _FAR = 10  # times the units there are: beyond it, what it would take is a guess at nothing
-_GUESS = "zero-one"  # the rule that is one minus accuracy
+_ZERO_ONE = "zero-one"  # the rule that is one minus accuracy
+_FEWEST_CASES = 10  # that a difference of accuracies is made of before the normal approximation is used
 _MISSING = {
     "error": "No prediction is missing",
-    "common": "Only cases that every model has are compared",
-    "pairwise": "Each model is scored on the cases it has, and compared on those that both have",
-    "uniform": "A missing prediction counts as the uniform distribution, which is an empty list",
-    "worst": "A missing prediction counts as that of the model that scored worst on the case, which assumes that it "
-    "would have been no better",
-    "baseline": "A missing prediction counts as that of the baseline, which assumes that it would have been as good",
+    "common": "Only cases that every model predicts are compared",
+    "pairwise": "Each model is scored on the cases it predicts, and compared on the cases of both",
+    "uniform": "Missing predictions are scored as the uniform prediction",
+    "worst": "Missing predictions are scored as those of the model with the worst score in the case, which assumes "
+    "that they would have been no better",
+    "baseline": "Missing predictions are scored as those of the baseline, which assumes that they would have been as "
+    "good",
+}
+_RULE = 30  # characters of a rule's name
+_METHOD = 40  # characters of what an interval is called
+_NAMES = 4  # in a verdict, before the others are counted
+MOST_WORDS = 40  # of a verdict
+FEW_CASES = 50  # that a test of calibration which finds nothing needs to say so
+_CALIBRATION = {
+    "over": "Overconfident",
+    "under": "Underconfident",
+    "mixed": "Miscalibrated",
+    "open": "Inconclusive",
+    "none": "No evidence of miscalibration",
+    "few": "Too few cases to judge",
+}
+_CHIPS = {
+    "": "",
+    "over": "overconfident",
+    "under": "underconfident",
+    "mixed": "miscalibrated",
+    "open": "inconclusive",
+    "none": "no evidence",
+    "few": "too few cases",
 }
 _DIRECTIONS = {
-    "over": "Overconfident in the first guess",
-    "mass over": "Overconfident in what is listed",
-    "under": "Underconfident in the first guess",
-    "mass under": "Underconfident in what is listed",
+    "over": "Overconfident in the top-1 prediction",
+    "mass over": "Overconfident in the listed probability",
+    "under": "Underconfident in the top-1 prediction",
+    "mass under": "Underconfident in the listed probability",
     "mixed": "Miscalibrated, but not in one direction",
     "alone": "Not significantly miscalibrated among so many models",
     "undecided": "Undecided, as the interval of a difference excludes zero and the test is not significant",
@@ -78,7 +104,7 @@ _STEP = (
 )
 _ASSUMED = {
     "case": "Assumed: the outcome of each case is known before the next prediction is made, or is independent of it. "
-    "Cases that are predicted together and share luck need one time point, or one cluster.",
+    "Cases that are predicted together and depend on each other need one time point, or one cluster.",
     "time point": _STEP.format("time point"),
     "cluster": _STEP.format("cluster"),
 }
@@ -87,33 +113,59 @@ _ASSUMED = {
 # What was compared
 
 
-def notes(results: Comparison) -> tuple[str, ...]:
-    """The sentences below the main table of a terminal."""
-    basis = f"Lower is better; {classes(results)}, {number_of(results.cases, 'case')}"
-    found: list[Words] = [f"{basis}{extent(results)}.", *_intervals(results), *selected(results, PLAIN)]
-    found += [penalty(results), policy(results, PLAIN)]
+def setting(results: Comparison) -> Sentence:
+    """What was compared and how, in a line: the rule, how many cases and classes, and the intervals."""
+    cases = number_of(results.cases, "case")
+    if results.compared != results.cases:
+        cases += f" ({count(results.compared)} compared)"
+    if results.unit != "case" and results.units:
+        cases += f" {'in' if results.unit == 'cluster' else 'at'} {number_of(results.units, results.unit)}"
+    by: list[Words] = [", weighted", *((" by ", name(results.weight)) if results.weight else ())]
+    score = f"{kind(results.rules[0], _RULE)} score, lower is better."
+    if results.missing == "pairwise":
+        score = f"Relative {kind(results.rules[0], _RULE)} score on the cases of both, below 1 is better."
+    found: list[Words] = [
+        f"{score[:1].upper()}{score[1:]} {cases}, {classes(results)}",
+        *(by if results.weighted else ()),
+        ".",
+    ]
+    marks = [mark for row in _rows(results) for mark in row.scores.values()]
+    if any(_has_interval(e) for mark in marks for e in (mark.mean, mark.difference)):
+        brief = re.split(r",| \(| over ", stripped(results.method))[0].replace(" intervals", "")
+        found.append(f" {percent(results.level)} CI{f' ({brief})' if 0 < len(brief) <= _METHOD else ''}.")
+    return sentence(*found)
+
+
+def method_notes(results: Comparison, shown: Shown) -> tuple[str, ...]:
+    """All that is to be said about method and data, for readers who ask for every number."""
+    found: list[Words] = [f"Lower is better; {classes(results)}, {number_of(results.cases, 'case')}{extent(results)}."]
+    found += [*_intervals(results), *selected(results, shown)]
+    if any(row.invalid for row in _rows(results)):
+        found.append(penalty(results))
+    if results.missing != "error" or any(o.filled or o.left_out for o in results.sources):
+        found.append(policy(results, shown))
     few = [row for row in results.overall.rows if row.rank is None]
     if few and results.min_cases is not None:
-        who = listed(f"{plain(row.name)} ({count(row.cases)})" for row in few)
+        who = listed(f"{shown[row.name]} ({count(row.cases)})" for row in few)
         found.append(f"Not ranked, with fewer than {number_of(results.min_cases, 'compared case')}: {who}.")
-    found += [f"{plain(o.name)} was read on the {plain(scale)} scale." for o in results.sources for scale in read_in(o)]
-    files = [(o.name, repaired(o)) for o in results.sources] + [("the truth", results.truth_repairs)]
-    found += [f"Repaired in {plain(file)}: {done}." for file, counts in files if (done := repairs(counts))]
-    if any(mark.infinite for row in _rows(results) for mark in row.scores.values()):
-        found.append("A mean over infinite scores is infinite, and ranks after finite ones.")
     found += [
-        *reasons(results.overall),
-        *_sharing(results),
-        *_apart(results),
-        *leads(results, PLAIN),
-        *best(results, PLAIN),
+        sentence(shown[o.name], f" was read on the {plain(scale)} scale.")
+        for o in results.sources
+        for scale in read_in(o)
+    ]
+    files = [(str(shown[o.name]), repaired(o)) for o in results.sources] + [("the truth", dict(results.truth_repairs))]
+    found += [f"Repaired in {file}: {done}." for file, counts in files if (done := repairs(counts))]
+    found += [*infinities(results, shown), *missing_intervals(results.overall, shown)]
+    tested = verdicts(results, results.rules[0])
+    if tested:
+        found.append(tally(results, results.rules[0]))
+    found += [
+        *leads(results, shown),
+        *best(results, shown),
+        *against_ranks(results, shown),
+        *between_rules(results, shown),
     ]
     return tuple(map(str, found))
-
-
-def warnings(results: Comparison) -> tuple[str, ...]:
-    """Why the board may not be right, a sentence each."""
-    return tuple(f"Warning: {one}" for one in doubts(results, PLAIN))
 
 
 def doubts(results: Comparison, shown: Shown) -> list[Sentence]:
@@ -124,13 +176,13 @@ def doubts(results: Comparison, shown: Shown) -> list[Sentence]:
     ]
 
 
-def sections(results: Comparison) -> tuple[Group, ...]:
+def groups_and_all(results: Comparison) -> tuple[Group, ...]:
     """All cases, then the groups."""
     return results.overall, *results.groups
 
 
 def _rows(results: Comparison) -> list[ModelRow]:
-    return [row for section in sections(results) for row in section.rows]
+    return [row for section in groups_and_all(results) for row in section.rows]
 
 
 def size(results: Comparison, section: Group) -> str:
@@ -202,11 +254,6 @@ def _has_interval(estimate: Estimate | None) -> bool:
     return estimate is not None and estimate.low is not None and estimate.high is not None
 
 
-def reasons(section: Group, *, detail: bool = False) -> tuple[str, ...]:
-    """Why intervals are missing, a sentence for each reason, for a terminal."""
-    return tuple(map(str, missing_intervals(section, PLAIN, detail=detail)))
-
-
 def missing_intervals(section: Group, shown: Shown, *, detail: bool = False) -> list[Sentence]:
     """Why intervals are missing, each reason once; of differences for the first rule, in detail for all."""
     found: dict[tuple[str, bool], tuple[dict[str, None], dict[str, None]]] = {}
@@ -258,8 +305,236 @@ def stars(results: Comparison) -> str:
         judge(pair, results.level).significant and (pair.simultaneous.low or 0.0) < 0 < (pair.simultaneous.high or 0.0)
         for pair in every
     )
-    steps = ", which tests in steps and may find more than the intervals" if both else ""
+    steps = "; it tests in steps, and may find more than the intervals" if both else ""
     return f"* marks significant ones (Holm, {percent(results.level)}{steps})"
+
+
+# The verdict, and how sure it is
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The models with the first rank under the first rule, and how every other ranked one compares with them."""
+
+    leaders: tuple[str, ...]
+    equal: tuple[str, ...]  # not significantly different
+    beaten: tuple[str, ...]  # significantly worse
+    ahead: tuple[str, ...]  # significantly better on the cases of both, where ranks go by all others
+    infinite: tuple[str, ...]  # with infinite scores that the leaders do not have
+    untested: tuple[str, ...]
+
+    @property
+    def others(self) -> int:
+        """How many there are beside the leaders."""
+        return sum(map(len, (self.equal, self.beaten, self.ahead, self.infinite, self.untested)))
+
+
+def standing(results: Comparison) -> Standing:
+    """How all others compare with the leaders, by `judge` and by nothing else."""
+    rows = [row for row in results.overall.rows if row.rank is not None] or list(results.overall.rows)
+    leaders = tuple(row.name for row in rows if row.rank == 1) or tuple(row.name for row in rows[:1])
+    found: dict[str, list[str]] = {}
+    every = verdicts(results, results.rules[0])
+    for who in dict.fromkeys(row.name for row in rows if row.name not in leaders):
+        own = [v for v in every if who in (v.pair.a, v.pair.b) and {v.pair.a, v.pair.b} & {*leaders}]
+        found.setdefault(_relation(own, who), []).append(who)
+    return Standing(leaders, **{key: tuple(found.get(key, ())) for key in _RELATIONS})
+
+
+_RELATIONS = ("equal", "beaten", "ahead", "infinite", "untested")
+
+
+def _relation(own: Sequence[PairwiseVerdict], who: str) -> str:
+    """How one compares with all leaders."""
+    if any(v.significant and v.better == who for v in own):
+        return "ahead"
+    if own and all(v.significant for v in own):
+        return "beaten"
+    if own and all(v.tested for v in own):
+        return "equal"
+    return "infinite" if own and all(v.behind == who for v in own) else "untested"
+
+
+def verdict(results: Comparison, shown: Shown, calibration: Sentence | None = None) -> Sentence:
+    """The answer in at most 40 words: the best model, and whether it is significantly better than the others.
+
+    Parameters
+    ----------
+    results : Comparison
+        What was compared.
+    shown : mapping of str to Name
+        How models are called.
+    calibration : Sentence, optional
+        What is said of calibration, where there is room for it.
+
+    """
+    rows = results.overall.rows
+    if not rows:
+        return sentence("Nothing was compared.")
+    if len(rows) == 1:
+        said = [_alone(results, shown)]
+    elif len(rows) == 2 and results.pairs and all(row.rank is not None for row in rows):
+        said = _of_two(results, shown)
+    else:
+        said = _of_many(results, shown)
+    if calibration is not None:
+        said.append(calibration)
+    found = said[0]
+    for one in said[1:]:
+        if words(found) + words(one) > MOST_WORDS:
+            break
+        found = sentence(found, " ", one)
+    return found
+
+
+def words(text: Sentence) -> int:
+    """How many words there are, a name being one."""
+    return len("".join("x" if isinstance(part, Name) else part for part in text.parts).split())
+
+
+def _alone(results: Comparison, shown: Shown) -> Sentence:
+    """The mean of the only model."""
+    row = results.overall.rows[0]
+    mark = row.scores[results.rules[0]]
+    if mark.infinite:
+        return sentence(
+            shown[row.name], f" has infinite {kind(mark.rule, _RULE)} scores in {_of_cases(mark.infinite, row)}."
+        )
+    value = fixed(mark.mean.value, decimals([mark.mean]))
+    said = f" has a mean {kind(mark.rule, _RULE)} score of {value}{_bracketed(_between(mark.mean, results.level))}"
+    better = "" if mark.skill is None else _over_uniform(mark.skill.value)
+    return sentence(shown[row.name], f"{said}{better}.")
+
+
+def _over_uniform(skill: float) -> str:
+    """The skill in words."""
+    if not math.isfinite(skill) or not skill:
+        return ""
+    return f", {percent(round(abs(skill), 2))} {'better' if skill > 0 else 'worse'} than the uniform prediction"
+
+
+def _between(estimate: Estimate, level: float, *, signed: bool = False) -> str:
+    """An interval, to be written after its value; nothing where there is none."""
+    if not _has_interval(estimate):
+        return ""
+    low, high = (fixed(x, decimals([estimate]), signed=signed) for x in (estimate.low, estimate.high))
+    return f"{percent(level)} CI {low} to {high}"
+
+
+def _of_two(results: Comparison, shown: Shown) -> list[Sentence]:
+    """Whether the two are significantly different, by how much, and how many more cases would be needed."""
+    found = next((v for v in verdicts(results, results.rules[0])), None)
+    if found is None or not found.tested:
+        return _of_many(results, shown)
+    pair, rule = found.pair, kind(results.rules[0], _RULE)
+    one, other = (pair.b, pair.a) if results.baseline == pair.a else (pair.a, pair.b)
+    d = pair.simultaneous if one == pair.a else _reversed(pair.simultaneous)
+    by, interval = fixed(d.value, decimals([d]), signed=True), _between(d, results.level, signed=True)
+    on = f" on the {number_of(pair.cases, 'case')} of both" if results.missing == "pairwise" else ""
+    if found.significant:
+        how = "better" if found.better == one else "worse"
+        by = f"{by}{_bracketed(interval)}{on}"
+        return [sentence(shown[one], f" is significantly {how} than ", shown[other], f": {rule} {by}.")]
+    few = needed(pair.extra_units, results)
+    minus = sentence(
+        f" ({rule}, ", shown[one], " minus ", shown[other], f": {by}{', ' if interval else ''}{interval}{on})"
+    )
+    both = sentence("No significant difference between ", shown[one], " and ", shown[other])
+    return [sentence(both, minus, f"{'; ' if few else ''}{few}.")]
+
+
+def _bracketed(text: str) -> str:
+    return f" ({text})" if text else ""
+
+
+def _reversed(d: Estimate) -> Estimate:
+    low, high = (None if x is None else -x for x in (d.high, d.low))
+    return Estimate(-d.value, low, high)
+
+
+def _of_many(results: Comparison, shown: Shown) -> list[Sentence]:
+    """The best, what it is not significantly better than, and how many are significantly worse."""
+    found = standing(results)
+    best, one = _best(results, found, shown), len(found.leaders) == 1
+    rest = found.others
+    if rest and len(found.beaten) == rest:
+        many = "both others" if rest == 2 else f"all {count(rest)} others"
+        whom = [shown[found.beaten[0]]] if rest == 1 else [many]
+        return [sentence(best, ", significantly better than ", *whom, ".")]
+    are = f", but {'is' if one else 'are'} not significantly better than "
+    every = len(found.equal) == rest > _NAMES
+    equal = ["any of the others"] if every else series([shown[who] for who in found.equal], _NAMES)
+    said = [sentence(best, *([are, *equal] if equal else []), ".")]
+    if found.ahead:
+        on = f"On the cases of both {'it is' if one else 'they are'} significantly worse than "
+        said.append(sentence(on, *series([shown[who] for who in found.ahead], _NAMES), "."))
+    left = [
+        (found.beaten, "is significantly worse", "are significantly worse"),
+        (found.infinite, "has infinite scores", "have infinite scores"),
+        (found.untested, "could not be tested", "could not be tested"),
+    ]
+    kinds = sum(bool(who) for who, _, _ in left)
+    for who, does, do in left:
+        many = f"The other {spelled(len(who))}" if kinds == 1 else f"{spelled(len(who)).capitalize()} others"
+        if who:
+            said.append(sentence(shown[who[0]] if len(who) == 1 else many, f" {noun(len(who), does, do)}."))
+    return said
+
+
+def _best(results: Comparison, found: Standing, shown: Shown) -> Sentence:
+    """Who is best, and by which number, without a full stop."""
+    row = next(row for row in results.overall.rows if row.name == found.leaders[0])
+    mark = row.scores[results.rules[0]]
+    rule, have = kind(mark.rule, _RULE), noun(len(found.leaders), "has", "share")
+    if mark.infinite:
+        what = f"the fewest infinite {rule} scores, {_of_cases(mark.infinite, row)}"
+    elif results.missing == "pairwise" and mark.relative is not None:
+        what = f"the best relative {rule} score, {fixed(mark.relative.value, 3)}"
+    else:
+        what = f"the best mean {rule} score, {fixed(mark.mean.value, FEWEST)}"
+    return sentence(*series([shown[who] for who in found.leaders], _NAMES), f" {have} {what}")
+
+
+def how_sure(results: Comparison, shown: Shown) -> tuple[str, list[Sentence]]:
+    """How sure the verdict is: a heading, and one to three sentences.
+
+    Returns
+    -------
+    str
+        Such as "5 tied for best".
+    list of Sentence
+        How many pairs are significantly different, what it would take to tell the first two apart, and the models that
+        no other one is significantly better than where these are not the ones that are tied.
+
+    """
+    found = verdicts(results, results.rules[0])
+    if len(results.overall.rows) < 2 or not found:
+        return "Nothing to compare with", [sentence(tally(results, results.rules[0]))]
+    place, tested = standing(results), sum(v.tested for v in found)
+    tied = len(place.leaders) + len(place.equal)
+    many = sum(v.significant for v in found)
+    if not tested:
+        heading = "Not tested"
+    elif tied > 1 and tied == len(place.leaders) + place.others:
+        heading = "No significant difference" if tied == 2 else f"All {count(tied)} tied for best"
+    elif tied > 1:
+        heading = f"{count(tied)} tied for best"
+    elif place.others == len(place.beaten):
+        heading = (
+            "Significantly better"
+            if place.others == 1
+            else f"Significantly better than all {count(place.others)} others"
+        )
+    else:
+        heading = f"Significantly better than {count(len(place.beaten))} of {count(place.others)} others"
+    said = [sentence(f"{different(tested, many, len(found))} (Holm, {percent(results.level)}).")]
+    first = next((v for v in found if v.kind == "not significant" and v.pair.a in place.leaders), None)
+    if first is not None and (few := needed(first.pair.extra_units, results)):
+        said.append(sentence(shown[first.pair.a], " and ", shown[first.pair.b], f": {few}."))
+    chosen = results.confidence_set
+    if chosen is not None and chosen.members and {*chosen.members} != {*place.leaders, *place.equal}:
+        said += best(results, shown)[:1]
+    return heading, said
 
 
 # The leader, and whether its lead is significant
@@ -326,21 +601,15 @@ def _leads(results: Comparison, shown: Shown) -> Sentence:
     return sentence(*series(leaders), f"{lead} {how}{_over(results)}.")
 
 
-def _sharing(results: Comparison) -> list[str]:
-    """Who else has the first rank."""
-    leaders = [plain(row.name) for row in results.overall.rows if row.rank == 1]
-    return [f"{listed(leaders)} share the lead."] if len(leaders) > 1 else []
-
-
 def selected(results: Comparison, shown: Shown) -> list[Sentence]:
     """That the mean of the leader is optimistic, where it was chosen among more than two."""
     rows = [row for row in results.overall.rows if row.rank is not None]
     if len(rows) < 3 or not _has_interval(rows[0].scores[results.rules[0]].mean):
         return []
     chosen = (
-        f" was selected as the leader of {count(len(rows))} models by these data, so that its own mean is too low on "
+        f" was selected as the best of {count(len(rows))} models on these cases: its mean is too low on average, and "
     )
-    rest = f"average, and its interval misses more often than {percent(1 - results.level)} of the time."
+    rest = f"its interval covers the true mean less often than {percent(results.level)}."
     return [sentence(shown[rows[0].name], chosen, rest)]
 
 
@@ -388,11 +657,11 @@ def infinities(results: Comparison, shown: Shown) -> list[Sentence]:
             sentence(shown[row.name], f" ({_of_cases(row.scores[results.rules[i]].infinite, row)})") for row in hit
         )
         first = "" if i else ", and ranking counts these cases first"
-        means = f". Such a mean is infinite, has no interval and cannot be tested{first}."
+        means = f". Such a mean is infinite, has no interval and is not tested{first}."
         if hit:
-            found.append(sentence(f"Under {scores(rule)}, some scores are infinite: ", *who, means))
+            found.append(sentence(f"Infinite {kind(rule, _RULE)} scores: ", *who, means))
     if found and results.penalty is None:
-        found.append(sentence("A score is infinite where what happened was given no chance at all."))
+        found.append(sentence("A score is infinite where the true class has probability 0."))
     return found
 
 
@@ -425,22 +694,11 @@ def different(tested: int, significant: int, pairs: int) -> str:
     """
     if not tested:
         return "No pair can be tested"
+    if pairs == 1:
+        return "The difference is significant" if significant else "The difference is not significant"
     which = noun(tested, "pair") + ("" if tested == pairs else " that can be tested")
     are = noun(significant, "is", "are")
     return f"{count(significant)} of {count(tested)} {which} {are} significantly different"
-
-
-def _apart(results: Comparison) -> list[Sentence]:
-    """How many pairs differ significantly, and how many more units the first pair would need."""
-    found = verdicts(results, results.rules[0])
-    tested, many = sum(v.tested for v in found), sum(v.significant for v in found)
-    how = f"under {scores(results.rules[0])} (Holm, {percent(results.level)})"
-    said = [sentence(f"{different(tested, many, len(found))} {how}.")] if tested and len(found) > 1 else []
-    if found and found[0].kind == "not significant":
-        both = plain(found[0].pair.a), " and ", plain(found[0].pair.b)
-        few = needed(found[0].pair.extra_units, results)
-        said.append(sentence(*both, f": no significant difference{'; ' if few else ''}{few}."))
-    return said
 
 
 def needed(more: int | None, results: Comparison) -> str:
@@ -451,11 +709,9 @@ def needed(more: int | None, results: Comparison) -> str:
     if not more:
         return ""
     if results.units and more > _FAR * results.units:
-        would = f"it would take more than {_FAR} times as many {results.unit}s as there are"
-    else:  # two digits: it is a guess
-        about = round(more, 2 - len(str(more))) if more >= 100 else more
-        would = f"about {count(about)} more {noun(about, results.unit)} would make it significant 4 times in 5"
-    return f"if the true difference and spread are the observed ones, {would}"
+        return f"more than {_FAR} times as many {results.unit}s needed (80% power)"
+    about = round(more, 2 - len(str(more))) if more >= 100 else more  # two digits: it is a guess
+    return f"about {count(about)} more {noun(about, results.unit)} needed (80% power)"
 
 
 def tally(results: Comparison, rule: str) -> str:
@@ -587,74 +843,94 @@ def _others(n: int, does: str, do: str) -> str:
     return f"{count(n)} more {noun(n, 'pair')} {noun(n, does, do)}"
 
 
-# Where accuracy, or another rule, says otherwise
+# Where accuracy, or another rule, ranks two models the other way round
 
 
 @dataclass(frozen=True, slots=True)
 class RankDisagreement:
-    """A pair where one scores better and the other is right more often, by how much."""
+    """A pair where one has the better score and the other the higher accuracy, by how much."""
 
     verdict: PairwiseVerdict
-    guess: PairwiseVerdict | None  # of first guesses, on the cases of both
     gap: float
     alike: bool  # both predict the same cases
 
 
-def disagreeing(results: Comparison) -> tuple[list[RankDisagreement], int]:
-    """Pairs where accuracy says otherwise, significant ones first, then by how much; how many cannot be looked at.
+def disagreeing(results: Comparison, against: Sequence[PairCases] = ()) -> tuple[list[RankDisagreement], int]:
+    """Pairs where accuracy ranks two models the other way round, beyond noise; how many cannot be looked at.
 
-    Accuracies are compared on the same cases or not at all: a difference of zero-one scores is on the cases of both.
+    Those with a significant difference of scores come first, then by how much. The difference in accuracy is beyond
+    noise where the zero-one score says so (Holm, as everywhere), or else by the cases that only one of the two has
+    right, or by the largest number of these that the two accuracies allow, adjusted for the number of pairs.
     """
-    guesses = {(v.pair.a, v.pair.b): v for v in verdicts(results, _GUESS)} if _GUESS in results.rules else {}
+    every = verdicts(results, results.rules[0])
+    zero_one = {(v.pair.a, v.pair.b): v for v in verdicts(results, _ZERO_ONE)} if _ZERO_ONE in results.rules else {}
+    counts = {frozenset((one.a, one.b)): one for one in against}
     rows = {row.name: row for row in results.overall.rows}
     found, left_out = [], 0
-    for v in verdicts(results, results.rules[0]):
+    for v in every:
         if v.better is None or v.worse is None or not math.isfinite(v.pair.difference.value):
             continue
-        guess = guesses.get((v.pair.a, v.pair.b))
+        other = zero_one.get((v.pair.a, v.pair.b))
         alike = rows[v.pair.a].cases == rows[v.pair.b].cases == v.pair.cases
-        if alike:
-            gap = rows[v.worse].metrics["accuracy"].value - rows[v.better].metrics["accuracy"].value
-        elif guess is None:
+        if other is not None:
+            gap = other.pair.difference.value * (-1 if other.pair.a == v.worse else 1)
+            beyond = other.significant
+        elif alike:
+            own, its = (rows[who].metrics["accuracy"].value for who in (v.worse, v.better))
+            gap, exact = own - its, counts.get(frozenset((v.pair.a, v.pair.b)))
+            apart = min(own + its, 2 - own - its) if exact is None else _only_one(exact) / exact.cases
+            beyond = (
+                results.unit == "case"
+                and not results.weighted
+                and _beyond_noise(gap, apart, v.pair.cases, results.level, len(every))
+            )
+        else:
             left_out += 1
             continue
-        else:
-            gap = guess.pair.difference.value * (-1 if guess.pair.a == v.worse else 1)
-        if gap > 0:
-            found.append(RankDisagreement(v, guess, gap, alike))
+        if gap > 0 and beyond:
+            found.append(RankDisagreement(v, gap, alike))
     return sorted(found, key=lambda one: (not one.verdict.significant, -one.gap)), left_out
 
 
-def against_accuracy(results: Comparison, shown: Shown) -> list[Sentence]:
-    """Pairs where one scores better and the other is right more often: the significant ones first, then by how much."""
-    found, left_out = disagreeing(results)
+def _only_one(pair: PairCases) -> int:
+    return pair.only_a_right + pair.only_b_right
+
+
+def _beyond_noise(gap: float, apart: float, cases: int, level: float, pairs: int) -> bool:
+    """Whether a difference of two accuracies is significant, if so large a share of the cases has one of them right.
+
+    By the normal approximation for cases that are independent of each other, with Bonferroni's adjustment.
+    """
+    spread = apart - gap * gap
+    if gap <= 0 or not cases:
+        return False
+    quantile = NormalDist().inv_cdf(1 - (1 - level) / (2 * max(pairs, 1)))
+    return gap * math.sqrt(cases) > quantile * math.sqrt(max(spread, 0.0)) and gap * cases >= _FEWEST_CASES
+
+
+def against_accuracy(results: Comparison, shown: Shown, against: Sequence[PairCases] = ()) -> list[Sentence]:
+    """Pairs where one has the better score and the other a higher accuracy, beyond noise."""
+    found, left_out = disagreeing(results, against)
     said = [_against(results, one, shown) for one in found[:MOST]]
     if len(found) > MOST:
         said.append(sentence(f"{_others(len(found) - MOST, 'disagrees', 'disagree')} in the same way."))
-    if left_out:
+    if left_out and found:
         are = f"{number_of(left_out, 'pair')} {noun(left_out, 'is', 'are')}"
-        why = "the two did not predict the same cases, so their accuracies do not say who is right more often"
-        remedy = "With the rule zero-one, first guesses are compared on the cases of both."
-        said.append(sentence(f"{are} not looked at here: {why}. {remedy}"))
+        remedy = "With the rule zero-one, top-1 predictions are compared on the cases of both."
+        said.append(sentence(f"{are} not compared by accuracy, as the two do not predict the same cases. {remedy}"))
     return said
 
 
 def _against(results: Comparison, one: RankDisagreement, shown: Shown) -> Sentence:
-    v, guess, better, worse = one.verdict, one.guess, one.verdict.better or "", one.verdict.worse or ""
+    v, better, worse = one.verdict, one.verdict.better or "", one.verdict.worse or ""
     rows = {row.name: row for row in results.overall.rows}
-    but = (
-        f", but has the worse {kind(v.pair.rule)} score ({'significantly' if v.significant else 'not significantly'})."
-    )
-    if one.alike:
-        own, other = rate(rows[worse].metrics["accuracy"].value), rate(rows[better].metrics["accuracy"].value)
-        said = sentence(f" is right more often ({own} of all cases, against {other} for ", shown[better], ")")
-    else:
-        by = f" by {rate(one.gap)} on the {number_of(v.pair.cases, 'case')} of both"
-        said = sentence(" is right more often than ", shown[better], by)
-    if guess is not None and guess.tested:
-        too = guess.significant and guess.better == worse
-        but += f" The difference in accuracy is {'significant too' if too else 'not significant'}."
-    return sentence(shown[worse], said, but)
+    how = "significantly worse" if v.significant else "worse, though not significantly worse,"
+    but = f", but a {how} {kind(v.pair.rule, _RULE)} score."
+    if not one.alike:
+        by = f" by {fixed(100 * one.gap, 1)} points on the {number_of(v.pair.cases, 'case')} of both"
+        return sentence(shown[worse], " has a higher accuracy than ", shown[better], by, but)
+    own, other = (share(rows[who].metrics["accuracy"].value) for who in (worse, better))
+    return sentence(shown[worse], " has a higher accuracy than ", shown[better], f" ({own} against {other}){but}")
 
 
 def between_rules(results: Comparison, shown: Shown) -> list[Sentence]:
@@ -681,7 +957,7 @@ def _leader(results: Comparison, shown: Shown, i: int) -> Sentence:
         return mark.infinite, ratio if pairwise else 0.0, math.inf if math.isnan(mean) else mean
 
     if not rows:
-        return sentence(f"Under {rule} nobody has cases.")
+        return sentence(f"Under {rule} no model has cases.")
     lead, tail = min(rows, key=place), _tested(results, results.rules[i])
     whole = sum(not row.scores[results.rules[i]].infinite for row in rows)
     mark, who = lead.scores[results.rules[i]], shown[lead.name]
@@ -731,20 +1007,100 @@ def deciding(one: Decided, shown: Shown) -> list[Sentence]:
         if part.cases
     ]
     whole = f": {signed(found.difference)} in mean {kind(found.rule)} score, made of "
-    few = "the one case" if found.turning == 1 else f"the {count(found.turning)} cases"
-    most = f"Without {few} of {count(found.cases)} that {noun(found.turning, 'speaks', 'speak')} most for "
+    few = (
+        "the most favourable case is" if found.turning == 1 else f"the {count(found.turning)} most favourable cases are"
+    )
     return [
         sentence(worse, " minus ", better, whole, *series(parts), "."),
-        sentence(most, better, ", the difference would be gone."),
+        sentence(f"The difference disappears if {few} removed, of {count(found.cases)}."),
     ]
 
 
 # Calibration
 
 
+def adjusted(judged: Mapping[str, CalibrationVerdict]) -> dict[str, float | None]:
+    """The p values of the tests of calibration by model, by Holm's method over the tested models."""
+    tails = [None if one.test is None else one.test.tail for one in judged.values()]
+    return dict(zip(judged, holm(tails), strict=True))
+
+
+def calibration_kind(found: CalibrationVerdict | None, adjusted_p: float | None) -> str:
+    """What is known of calibration: over, under, mixed, none, open or few; nothing where it was not looked at.
+
+    Open where something speaks against calibration, but not the adjusted test: the test alone, or the interval of a
+    bias. Few where the test does not reject and there are under 50 cases, or where there is no test.
+    """
+    from toplist.calibration.miscalibration import SIGNIFICANT  # noqa: PLC0415  terminals do without
+
+    if found is None:
+        return ""
+    if found.test is None or adjusted_p is None:
+        return "few"
+    direction = str(found.direction(adjusted_p)).removeprefix("mass ")
+    if direction in ("over", "under", "mixed"):
+        return direction
+    if found.tested < FEW_CASES:
+        return "few"
+    return "open" if direction == "undecided" or found.test.p <= SIGNIFICANT else "none"
+
+
+def calibration_groups(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[tuple[str, list[str]]]:
+    """The models by what is known of their calibration: by the test, adjusted for the number of tested models."""
+    p = adjusted(judged)
+    found: dict[str, list[str]] = {}
+    for who, one in judged.items():
+        if who in shown:
+            found.setdefault(calibration_kind(one, p[who]), []).append(who)
+    return [(word, found[key]) for key, word in _CALIBRATION.items() if key in found]
+
+
+def calibration_clause(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> Sentence | None:
+    """What is known of the calibration of most models, in at most eight words; None where little is known."""
+    groups = calibration_groups(judged, shown)
+    every = sum(len(who) for _, who in groups)
+    word, who = max(groups, key=lambda one: len(one[1]), default=("", []))
+    if not who or word in (_CALIBRATION["few"], _CALIBRATION["open"]):
+        return None
+    what = word.lower()
+    if len(who) == every > 1 and what == "no evidence of miscalibration":
+        return sentence("No evidence of miscalibration.")
+    is_ = "shows " if what.startswith("no ") else "is "
+    are = "show " if what.startswith("no ") else "are "
+    if len(who) == 1:
+        return sentence(shown[who[0]], f" {is_}{what}.")
+    if len(who) == every:
+        return sentence(f"{'Both' if every == 2 else 'All'} {are}{what}.")
+    if len(who) == every - 1:
+        (but,) = [one for _, others in groups for one in others if one not in who]
+        return sentence("All but ", shown[but], f" {are}{what}.")
+    return sentence(f"{count(len(who))} of {count(every)} {are}{what}.")
+
+
+def chip(found: CalibrationVerdict | None, adjusted_p: float | None) -> tuple[str, str]:
+    """What is known of calibration in a few words, and its kind: over, under, mixed, none, few, or nothing.
+
+    Parameters
+    ----------
+    found : CalibrationVerdict or None
+        The test and the biases of one model.
+    adjusted_p : float or None
+        Its p value, adjusted for the number of tested models (`adjusted`).
+
+    """
+    key = calibration_kind(found, adjusted_p)
+    if found is None or key not in ("over", "under"):
+        return "few" if key == "open" else key, _CHIPS[key]
+    direction = str(found.direction(adjusted_p))
+    gap = found.mass_bias if direction.startswith("mass") else found.bias
+    where = ", listed" if direction.startswith("mass") else ""
+    by = "" if gap is None else f" {fixed(100 * gap.difference, 1, signed=True)} pts"
+    return key, f"{_CHIPS[key]}{by}{where}"
+
+
 def confidence(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[Sentence]:
     """Models that are over- or underconfident by the test of calibration, adjusted for the number of tested models."""
-    from toplist.calibration.testing import SIGNIFICANT  # noqa: PLC0415  terminals do without
+    from toplist.calibration.miscalibration import SIGNIFICANT  # noqa: PLC0415  terminals do without
 
     tested = {who: one for who, one in judged.items() if who in shown and one.test is not None}
     adjusted = holm([None if one.test is None else one.test.tail for one in tested.values()])
@@ -772,21 +1128,22 @@ def confidence(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[S
 
 
 def _bias(gap: CalibrationBias | None) -> str:
-    """The difference of the mean confidence and the rate of hits, with its interval."""
+    """The difference of the mean confidence and the accuracy in percentage points, with its interval."""
     if gap is None:
         return ""
-    away = Estimate(gap.difference, gap.low, gap.high)
-    value, low, high = (fixed(x, decimals([away]), signed=True) for x in (away.value, away.low, away.high))
-    between = "" if gap.low is None else f", {percent(gap.level)} interval {low} to {high}"
-    return f"; confidence {rate(gap.mean_confidence)}, right {rate(gap.hit_rate)}: difference {value}{between}"
+    value, low, high = (
+        None if x is None else fixed(100 * x, 1, signed=True) for x in (gap.difference, gap.low, gap.high)
+    )
+    between = "" if gap.low is None else f" ({percent(gap.level)} CI {low} to {high})"
+    what = "listed probability {}, coverage {}" if gap.of == "mass" else "mean confidence {}, accuracy {}"
+    return f"; {what.format(share(gap.mean_confidence), share(gap.hit_rate))}: {value} points{between}"
 
 
 def _detectable(gap: CalibrationBias | None, key: str) -> str:
     """The difference that would have been found, where there is no evidence of one."""
     if key != "none" or gap is None or gap.detectable is None:
         return ""
-    least = fixed(gap.detectable, decimals([Estimate(gap.difference, gap.low, gap.high)]))
-    return f"; {least} or more would have been found 4 times in 5"
+    return f"; {fixed(100 * gap.detectable, 1)} points or more would have been found with 80% power"
 
 
 # Anytime-valid comparisons
@@ -807,12 +1164,12 @@ def ending(path: SequentialPath) -> Estimate:
 
 
 def findings(path: SequentialPath, shown: Shown) -> list[Sentence]:
-    """What is significant and since when, without a full stop: who was better in some step, and who on average."""
+    """What is significant and since when, without a full stop: by the e-processes, and for the mean difference."""
     a, b, unit = shown[path.candidate], shown[path.baseline], path.unit
     ever = [(path.shown_better, a, b), (path.shown_worse, b, a)]
     said = [
         sentence(
-            f"after {_steps(when, path)} there is significant evidence that ",
+            f"an e-process shows after {_steps(when, path)} that ",
             *(one, " had a lower expected score than ", other, f" in at least one {unit}"),
         )
         for when, one, other in ever
@@ -824,9 +1181,9 @@ def findings(path: SequentialPath, shown: Shown) -> list[Sentence]:
     if path.separated is not None:
         mean = path.mean[min(bisect_left(path.at, path.separated), len(path.at) - 1)]
         one, other = (a, b) if mean < 0 else (b, a)
-        start = sentence(f"after {_steps(path.separated, path)} ", one, " is significantly better than ", other)
+        start = f"the confidence sequence of the mean difference excludes 0 after {_steps(path.separated, path)}: "
         what = f" on average over the cases so far, by expected scores given what was known before each {unit}"
-        said.append(sentence(start, what))
+        said.append(sentence(start, one, " is significantly better than ", other, what))
     last = path.at[-1] if path.at else 0
     return said or [sentence("no significant difference to ", b, f" in {_steps(last, path)}")]
 
@@ -842,20 +1199,20 @@ def path_story(path: SequentialPath, shown: Shown) -> list[Sentence]:
         return [sentence(a, " against ", b, f": {why or 'there are no cases'}.")]
     end = ending(path)
     value, low, high = (fixed(x, decimals([end]), signed=True) for x in (end.value, end.low, end.high))
-    between = f", between {low} and {high} at {percent(path.level)} however often one looks" if path.low else ""
+    between = f", {percent(path.level)} confidence sequence {low} to {high}" if path.low else ""
     start = f"after {_steps(path.at[-1], path)}, the mean {kind(path.rule)} score of "
-    last = sentence(start, a, " minus that of ", b, f" is {value}{between}. Below zero, the first is better")
+    last = sentence(start, a, " minus that of ", b, f" is {value}{between}; below zero, the first is better")
     told = [last, *findings(path, shown), *([sentence(why)] if why else [])]
     return [sentence(capital(one), ".") for one in told]
 
 
-def conclusions(path: SequentialPath) -> list[str]:
+def conclusions(path: SequentialPath, shown: Shown = PLAIN) -> list[str]:
     """What may be said of the candidate in a terminal, and why not more."""
-    who, why = plain(path.candidate), stripped(path.reason)
-    return [f"{who}: {'; '.join(map(str, findings(path, PLAIN)))}.", *([f"{who}: {why}."] if why else [])]
+    who, why = shown[path.candidate], stripped(path.reason)
+    return [f"{who}: {'; '.join(map(str, findings(path, shown)))}.", *([f"{who}: {why}."] if why else [])]
 
 
-def paths_table(paths: Sequence[SequentialPath]) -> TextTable:
+def paths_table(paths: Sequence[SequentialPath], shown: Shown = PLAIN) -> TextTable:
     """All candidates against one baseline under one rule, with a sentence for each that says what may be concluded."""
     first, level = paths[0], percent(paths[0].level)
     unit = next((path.unit for path in paths if path.unit != "case"), None)
@@ -864,18 +1221,20 @@ def paths_table(paths: Sequence[SequentialPath]) -> TextTable:
         Column("cases"),
         *([Column(f"{unit}s")] if unit else []),
         Column(f"mean difference, {level}", "left", essential=True),
-        Column("e better"),
-        Column("e worse"),
+        Column("excludes 0 from"),
+        Column("e-value better"),
+        Column("e-value worse"),
     )
     rows = tuple(
         (
-            *(plain(path.candidate), count(path.cases), *([count(path.at[-1])] if unit else [])),
-            *(shown, e_value(path.log_evidence_better[-1]), e_value(path.log_evidence_worse[-1])),
+            *(str(shown[path.candidate]), count(path.cases), *([count(path.at[-1])] if unit else [])),
+            *(span, NOTHING if path.separated is None else count(path.separated)),
+            *(e_value(path.log_evidence_better[-1]), e_value(path.log_evidence_worse[-1])),
         )
-        for path, shown in zip(paths, spans(list(map(ending, paths)), signed=True), strict=True)
+        for path, span in zip(paths, spans(list(map(ending, paths)), signed=True), strict=True)
     )
-    title = f"Against {plain(first.baseline)} by {plain(first.rule)}, however often one looks"
-    said = [said for path in paths for said in conclusions(path)]
+    title = f"Anytime-valid comparison with {shown[first.baseline]}, {kind(first.rule)} score"
+    said = [said for path in paths for said in conclusions(path, shown)]
     return TextTable(
         title, columns, rows, (*said, f"Below zero the candidate is better. {enough(first)}", assumed(paths))
     )
@@ -885,11 +1244,11 @@ def enough(path: SequentialPath) -> str:
     """What is significant: the e-value that is needed, what may err how often, and for how many candidates together."""
     err, many = percent(1 - path.level), path.candidates
     each = "each direction is in error" if many == 1 else f"each direction is in error for any of {many} candidates"
-    also = "" if many == 1 else f" All {many} intervals hold together at {percent(path.level)}."
+    also = "" if many == 1 else f" All {many} confidence sequences hold together at {percent(path.level)}."
     needed = f"An e-value of {many / (1 - path.level):.4g} is significant"
     return (
-        f"{needed}: {each} with probability at most {err}, however often one looks.{also} Statements are about the "
-        "cases so far, not about later ones."
+        f"{needed}: {each} with probability at most {err}, at all times together, so results may be looked at after "
+        f"every {path.unit}.{also} Statements are about the cases so far, not about later ones."
     )
 
 
@@ -897,8 +1256,30 @@ def e_value(log: float) -> str:
     """An e-value from its logarithm, however large.
 
     >>> e_value(0.0), e_value(2000.0), e_value(math.inf)
-    ('1', '1e+869', 'inf')
+    ('1', '1e+869', '∞')
     """
+    if log == math.inf:
+        return "\u221e"
     if math.isinf(log) or abs(log) < 600:
         return f"{math.exp(log):.3g}"
     return f"1e{log / math.log(10):+.0f}"
+
+
+# Next steps
+
+
+def with_names(text: str, models: Sequence[str], shown: Shown) -> Sentence:
+    """A title or a reason of an `Action` with its models: {0} is the first, {1} the second, {} are all in a row.
+
+    >>> str(with_names("Recalibrate {0}", ["a"], PLAIN)), str(with_names("Pool {}", ["a", "b", "c"], PLAIN))
+    ('Recalibrate a', 'Pool a, b and c')
+    """
+    found: list[Words] = []
+    for part in re.split(r"(\{\d*\})", text):
+        if part == "{}":
+            found += series([shown[who] for who in models], _NAMES)
+        elif re.fullmatch(r"\{\d+\}", part) and int(part[1:-1]) < len(models):
+            found.append(shown[models[int(part[1:-1])]])
+        else:
+            found.append(part)
+    return sentence(*found)

@@ -1,83 +1,111 @@
-"""Results as tables of text, before anything is drawn.
+"""Results as tables of text, before anything is drawn: the leaderboard, groups side by side, and every number.
 
-Every number of a comparison, in tables that are wider than a page.
-
-What to leave out where a table is wider than the page.
+A table is as wide as its columns; `split` makes several of one that is wider than a page.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from toplist.inference.ranking import judge, significant
+from toplist.inference.ranking import judge, significant, verdicts
 from toplist.inference.results import Comparison, Estimate, Group, ModelRow, Pair, RuleScore, SourceSummary
-from toplist.report.numbers import MOST, NOTHING, decimals, fixed, rate, small, spans, value_of, whole_range
-from toplist.report.statements import (
-    FAR_LEAD,
-    at_once,
-    notes,
-    paths_table,
-    reasons,
-    sections,
-    size,
-    stars,
-    warnings,
+from toplist.report import statements
+from toplist.report.numbers import MOST, NOTHING, decimals, fixed, share, small, spans, value_of, whole_range
+from toplist.report.statements import FAR_LEAD, at_once, groups_and_all, paths_table, stars
+from toplist.report.text import (
+    LIMIT,
+    Called,
+    Column,
+    Shown,
+    TextTable,
+    cells,
+    count,
+    kind,
+    listed,
+    names,
+    number_of,
+    percent,
+    plain,
+    shorten,
+    stripped,
+    visible,
 )
-from toplist.report.text import Column, TextTable, cells, count, listed, percent, plain, shorten, visible
 from toplist.scoring.case_scores import Metric, metrics_for
 
 RULE = 30  # characters of a rule's name in a header
 BASELINE = 16
-
+GROUP = 12  # characters of a group's name in a header
+GAP = 2  # cells between columns
+_NAME = 16  # cells that names keep where a table is split
+_WIDE, _WIDER, _WIDEST = 100, 140, 200  # columns of a terminal
 
 Filled = tuple[Column, list[str]]
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence below a table: a sign, a start, items of which some may be left out, and an end."""
+
+    sign: str  # * stars, = pairs without a significant difference, ! what may mislead
+    start: str
+    items: tuple[str, ...] = ()
+    end: str = ""
+    lines: int = 1  # at most, where there are items to leave out
+
+    def text(self, most: int | None = None) -> str:
+        """The sentence, with so many of its items."""
+        some = self.items[:most]
+        more = f" and {count(len(self.items) - len(some))} more" if len(some) < len(self.items) else ""
+        return f"{self.start}{', '.join(some)}{more if some else more[5:]}{self.end}"
+
+
+# The leaderboard, its notes, and groups side by side
+
+
 def tables(results: Comparison) -> list[TextTable]:
-    """The main table with its notes, one for each group, and what may be said at any time."""
-    order = "relative skill in " if results.missing == "pairwise" else ""
-    main = table(
-        f"Leaderboard by {order}{plain(results.rules[0])}", results.overall, _columns(results, results.overall)
-    )
-    found = [replace(noted(main, (*notes(results), *_alike(results))), warnings=warnings(results))]
-    for section in results.groups:
-        group = table(title(results, section), section, _columns(results, section))
-        found.append(noted(group, (size(results, section), *reasons(section))))
+    """The leaderboard with its notes, the groups side by side, and what may be said at any time."""
+    shown = called(results)
+    order = "relative " if results.missing == "pairwise" else ""
+    main = made(f"Leaderboard by {order}{kind(results.rules[0])} score", results.overall, columns(results, shown))
+    said = [
+        str(statements.setting(results)),
+        *(_sentence(note) for note in notes(results, shown)),
+        *same_for_all(results),
+    ]
+    found = [replace(main, notes=tuple(said), warnings=tuple(map(str, statements.doubts(results, shown))))]
+    if results.groups:
+        found.append(pivot(results, shown, results.groups))
     if results.paths:
-        found.append(paths_table(results.paths))
-    return once(found)
-
-
-def once(tables: Iterable[TextTable]) -> list[TextTable]:
-    """The tables, without what was said below an earlier one."""
-    said: set[str] = set()
-    found = []
-    for table in tables:
-        columns = tuple(replace(column, note="" if column.note in said else column.note) for column in table.columns)
-        found.append(replace(table, columns=columns, notes=tuple(note for note in table.notes if note not in said)))
-        said.update(table.sentences)
+        found.append(paths_table(results.paths, shown))
     return found
 
 
-def title(results: Comparison, section: Group) -> str:
-    """What the section is about, such as `subject: algebra`."""
-    return "overall" if section.group is None else f"{plain(results.group or 'group')}: {plain(section.group)}"
+def called(results: Comparison, limit: int | None = None) -> Shown:
+    """How models are called: by short names, or by names that are no longer than the limit."""
+    who = [row.name for row in results.overall.rows]
+    return Called(names(who) if limit is None else names(who, limit, min(limit, LIMIT)))
 
 
-def table(title: str, section: Group, filled: list[Filled]) -> TextTable:
-    """Columns side by side, after those that every table begins with."""
-    filled = [*names(section.rows), *filled]
+def _sentence(note: Note) -> str:
+    text = note.text()
+    return f"* {text}." if note.sign == "*" else f"{text[:1].upper()}{text[1:]}."
+
+
+def made(title: str, section: Group, filled: list[Filled]) -> TextTable:
+    """Columns side by side."""
     return TextTable(
         title,
         tuple(column for column, _ in filled),
         tuple(zip(*(found for _, found in filled), strict=True)),
-        leaders=leaders(section),
+        leaders=frozenset(i for i, row in enumerate(section.rows) if row.rank == 1),
     )
 
 
 def leaders(section: Group) -> frozenset[int]:
-    """The rows in bold: no other model is significantly better."""
+    """The rows of models that no other one is significantly better than."""
     ranks = [row.rank_interval for row in section.rows]
     return frozenset(i for i, found in enumerate(ranks) if found is not None and found[0] == 1)
 
@@ -95,177 +123,417 @@ def rank_intervals(rows: Iterable[ModelRow]) -> list[str]:
     return [NOTHING if row.rank_interval is None else whole_range(*row.rank_interval) for row in rows]
 
 
-def noted(table: TextTable, notes: Iterable[str]) -> TextTable:
-    """The table with these notes."""
-    return replace(table, notes=tuple(notes))
-
-
-def names(rows: Iterable[ModelRow]) -> list[Filled]:
-    """Who came where."""
-    return [
-        (Column("#", essential=True), [NOTHING if row.rank is None else count(row.rank) for row in rows]),
-        (Column("model", "left", essential=True, heading=True), [plain(row.name) for row in rows]),
-    ]
-
-
 def shown_metrics(results: Comparison) -> list[Metric]:
-    """The metrics that say something: of no more classes than k, all are among the first k."""
+    """The metrics that say something: of no more classes than k, all are among the first k; accuracy is no error."""
     most = int(results.classes) if results.classes.isdecimal() else None
-    return [one for one in metrics_for(results.k) if one.k is None or most is None or one.k < most]
+    return [one for one in metrics_for(results.k) if one.k is None or (one.k > 1 and (most is None or one.k < most))]
 
 
 def metric_cell(metric: Metric, row: ModelRow) -> str:
     """What a row says under a metric."""
     value = value_of(row.metrics.get(metric.name))
-    return rate(value) if metric.style == "share" else fixed(value, 2)
-
-
-def listing(results: Comparison, rows: Iterable[ModelRow]) -> list[Filled]:
-    """Accuracy and the other metrics."""
-    rows = list(rows)
-    return [(Column(one.heading), [metric_cell(one, row) for row in rows]) for one in shown_metrics(results)]
+    return share(value) if metric.style == "share" else fixed(value, 2)
 
 
 def alike(results: Comparison) -> dict[str, str]:
     """The columns that say the same of several models everywhere, with what they say; accuracy is always shown."""
-    rows = [row for s in sections(results) for row in s.rows]
+    rows = [row for s in groups_and_all(results) for row in s.rows]
     if len(results.overall.rows) < 2:
         return {}
     found = {one.heading: {metric_cell(one, row) for row in rows} for one in shown_metrics(results)[1:]}
     return {name: next(iter(values)) for name, values in found.items() if len(values) == 1}
 
 
-def _alike(results: Comparison) -> tuple[str, ...]:
-    """Said once instead; that no list is invalid has its own sentence."""
-    same = {name: value for name, value in alike(results).items() if name != "invalid" or value != rate(0.0)}
+def same_for_all(results: Comparison) -> tuple[str, ...]:
+    """What all models have in common, said once instead of in columns; that no list is invalid goes without saying."""
+    same = {name: value for name, value in alike(results).items() if name != "invalid" or value != share(0.0)}
     said = listed(f"{name} {value}" for name, value in same.items())
     return (f"The same for all: {said}.",) if same else ()
 
 
-def _columns(results: Comparison, section: Group) -> list[Filled]:
-    """The columns of the main table; the tables of groups have the same ones."""
-    rows = section.rows
-    everywhere = [row for s in sections(results) for row in s.rows]
-    firsts = [row.scores[results.rules[0]] for row in rows]
-
-    def known(value: Callable[[RuleScore], object]) -> bool:
-        return any(value(row.scores[results.rules[0]]) is not None for row in everywhere)
-
-    found: list[Filled] = []
-    if results.missing == "pairwise" or any(len({row.cases for row in s.rows}) > 1 for s in sections(results)):
+def columns(results: Comparison, shown: Shown) -> list[Filled]:
+    """All columns of the leaderboard, with the width of a terminal from which on it has them."""
+    rows, first = results.overall.rows, results.rules[0]
+    firsts = [row.scores[first] for row in rows]
+    found: list[Filled] = [
+        (Column("#", essential=True), [NOTHING if row.rank is None else count(row.rank) for row in rows]),
+        (Column("model", "left", essential=True, heading=True), [str(shown[row.name]) for row in rows]),
+    ]
+    if results.missing == "pairwise" or len({row.cases for row in rows}) > 1:
         found.append((Column("cases"), [count(row.cases) for row in rows]))
     if results.missing == "pairwise":
-        note = (
-            "relative decides the order: the geometric mean of the ratios of mean scores to all models, itself "
-            "included, on the cases of both; below 1 is better."
-        )
-        cells = spans([score.relative for score in firsts])
-        found.append((Column("relative", "left", essential=True, note=note), cells))
-        note = (
-            "adjusted is the mean over all cases by two-way fixed effects, which assumes that models differ by the "
-            "same amount on every case."
-        )
-        found.append((Column("adjusted", "left", note=note), spans([score.adjusted for score in firsts])))
+        relative = Column("relative", essential=True, note=_RELATIVE)
+        found.append((relative, _values([score.relative for score in firsts])))
+        found.append((Column("adjusted", note=_ADJUSTED, least=_WIDEST), _values([score.adjusted for score in firsts])))
     for i, rule in enumerate(results.rules):
-        header = plain(rule, RULE)
-        found.append((Column(header, "left", essential=not i), spans([row.scores[rule].mean for row in rows])))
-        if not i and known(lambda score: score.difference):
-            held = at_once(results, section, rule)
-            note = f"difference is the mean {header} score minus that of the leader, case by case{held}"
-            note += f"; {stars(results)}." if any(marked(results, firsts)) else "."
-            cells = spans([score.difference for score in firsts], signed=True, marked=marked(results, firsts))
-            found += [(Column("difference", "left", essential=True, note=note), cells), *_ranks(results, rows)]
-    found += _skills(results, firsts, known(lambda score: score.skill))
-    same = alike(results)
-    found += [(column, cells) for column, cells in listing(results, rows) if column.header not in same]
-    if any(row.invalid for row in everywhere):
-        digits = decimals(score.mean for score in firsts)
-        note = "unpenalised is the mean without the penalty for invalid lists."
-        found.append((Column("unpenalised", note=note), [fixed(score.unpenalised, digits) for score in firsts]))
-    for rule in results.rules:
-        if any(row.scores[rule].infinite for row in everywhere):
-            header = "infinite" if len(results.rules) == 1 else f"infinite {plain(rule, RULE)}"
-            found.append((Column(header), [count(row.scores[rule].infinite) for row in rows]))
-    return found
+        own = [row.scores[rule] for row in rows]
+        head, level = kind(rule, RULE), percent(results.level)
+        found.append((Column(head, essential=not i), _values([score.mean for score in own])))
+        means = [score.mean for score in own]
+        found.append(
+            (Column(f"{level} CI" if not i else f"{head} {level} CI", least=_WIDEST if i else _WIDE), _ends(means))
+        )
+        if not i:
+            found += _differences(results, firsts)
+    found += [(Column("ranks", note=_ranks_note(results), least=_WIDE), rank_intervals(rows))] if len(rows) > 1 else []
+    found += _metrics(results, rows)
+    found += _skills(results, firsts)
+    found += _faults(results, rows)
+    return [(column, own) for column, own in found if column.essential or set(own) - {NOTHING}]
 
 
-def _ranks(results: Comparison, rows: Sequence[ModelRow]) -> list[Filled]:
-    if len(results.overall.rows) < 2:
-        return []
-    note = (
+_RELATIVE = (
+    "relative decides the order: the geometric mean of the ratios of mean scores to all models, itself included, on "
+    "the cases of both; below 1 is better."
+)
+_ADJUSTED = (
+    "adjusted is the mean over all cases by two-way fixed effects, which assumes that models differ by the same amount "
+    "on every case."
+)
+_SKILL = "skill is the improvement over the uniform prediction: 1 is perfect, 0 is no improvement."
+
+
+def _ranks_note(results: Comparison) -> str:
+    return (
         "ranks is the rank interval: 1 plus the number of models that are significantly better, to the number of "
         f"models less those that are significantly worse; at {percent(results.level)} all true ranks are in their "
         "intervals at once."
     )
-    return [(Column("ranks", note=note), rank_intervals(rows))]
 
 
-def _skills(results: Comparison, scores: list[RuleScore], known: bool) -> list[Filled]:
+def _values(estimates: Sequence[Estimate | None]) -> list[str]:
+    digits = decimals(estimates)
+    return [fixed(value_of(one), digits) for one in estimates]
+
+
+def _ends(estimates: Sequence[Estimate | None], *, signed: bool = False) -> list[str]:
+    """Intervals, with the digits of their values."""
+    digits = decimals(estimates)
+    below = signed or any(e is not None and e.low is not None and e.low < 0 for e in estimates)
+    return [
+        NOTHING
+        if e is None or e.low is None or e.high is None
+        else (" to " if below else "\u2013").join(fixed(x, digits, signed=signed) for x in (e.low, e.high))
+        for e in estimates
+    ]
+
+
+def _differences(results: Comparison, firsts: Sequence[RuleScore]) -> list[Filled]:
+    """The difference to the best, with a star where it is significant."""
+    away = [score.difference for score in firsts]
+    if not any(one is not None for one in away):
+        return []
+    marks, digits = marked(results, firsts), decimals(away)
+    ends = [" *" if mark else "  " if any(marks) else "" for mark in marks]
+    held = at_once(results, results.overall, results.rules[0])
+    note = f"\u0394 best is the mean difference to the best model, case by case{held}; {stars(results)}."
+    cells = [fixed(value_of(one), digits, signed=True) + end for one, end in zip(away, ends, strict=True)]
+    level = percent(results.level)
+    return [
+        (Column("\u0394 best", essential=True, note=note), cells),
+        (Column(f"\u0394 {level} CI", least=_WIDEST), _ends(away, signed=True)),
+        (Column("adjusted p", least=_WIDEST), [small(score.adjusted_p) for score in firsts]),
+    ]
+
+
+def _metrics(results: Comparison, rows: Sequence[ModelRow]) -> list[Filled]:
+    same = alike(results)
+    kept = [one for one in shown_metrics(results) if one.heading not in same]
+    last = ("mean_mass", "invalid_rate")
+    return [
+        (
+            Column(one.heading, least=0 if not i else _WIDEST if one.name in last else _WIDER),
+            [metric_cell(one, row) for row in rows],
+        )
+        for i, one in enumerate(kept)
+    ]
+
+
+def _skills(results: Comparison, firsts: Sequence[RuleScore]) -> list[Filled]:
     found: list[Filled] = []
-    if known:
-        note = "skill is one minus the mean score over that of the empty list."
-        found.append((Column("skill", note=note), [fixed(value_of(score.skill), 3) for score in scores]))
     if results.baseline is not None:
         header = f"vs {plain(results.baseline, BASELINE)}"
-        note = f"{header} is one minus the mean score over that of {plain(results.baseline)}, on the cases of both."
-        found.append((Column(header, note=note), [fixed(value_of(score.baseline_skill), 3) for score in scores]))
+        note = (
+            f"{header} is the improvement over {plain(results.baseline)} on the cases of both: 1 is perfect, 0 is none."
+        )
+        own = [fixed(value_of(score.baseline_skill), 3) for score in firsts]
+        found.append((Column(header, note=note, least=_WIDE), own))
+    skill = [fixed(value_of(score.skill), 3) for score in firsts]
+    return [*found, (Column("skill", note=_SKILL, least=_WIDEST), skill)]
+
+
+def _faults(results: Comparison, rows: Sequence[ModelRow]) -> list[Filled]:
+    """The mean without penalties, and how many scores are infinite."""
+    found: list[Filled] = []
+    firsts = [row.scores[results.rules[0]] for row in rows]
+    if any(row.invalid for row in rows):
+        digits = decimals(score.mean for score in firsts)
+        note = "unpenalised is the mean without the penalty for invalid lists."
+        cells = [fixed(score.unpenalised, digits) for score in firsts]
+        found.append((Column("unpenalised", note=note, least=_WIDEST), cells))
+    for rule in results.rules:
+        if any(row.scores[rule].infinite for row in rows):
+            header = "infinite" if len(results.rules) == 1 else f"infinite {kind(rule, RULE)}"
+            found.append((Column(header, least=_WIDEST), [count(row.scores[rule].infinite) for row in rows]))
     return found
+
+
+def notes(results: Comparison, shown: Shown) -> list[Note]:
+    """What has to be known to read the leaderboard, the most important first; what did not occur is not said."""
+    rows, first = results.overall.rows, results.rules[0]
+    found: list[Note] = []
+    tested = [pair for pair in results.pairs if pair.rule == first and pair.adjusted_p is not None]
+    if any(marked(results, [row.scores[first] for row in rows])):
+        over = f", Holm-adjusted over {'all ' if len(tested) > 1 else ''}{number_of(len(tested), 'pair')}"
+        over = over if len(tested) > 1 else ""
+        found.append(Note("*", f"significantly worse than the best ({percent(results.level)}{over})"))
+    found += [*_pairs_alike(results, shown), *_infinite(results, shown), *_uncertain(results, shown)]
+    found += [
+        *_misranked(results, shown),
+        *_missing(results, shown),
+        *_unranked(results, shown),
+        *_penalised(results, shown),
+    ]
+    return [*found, *_near(results, shown), *_repaired(results, shown)]
+
+
+def _pairs_alike(results: Comparison, shown: Shown) -> list[Note]:
+    """Neighbours in the table without a significant difference, and how many other pairs."""
+    if len(results.overall.rows) < 3:
+        return []
+    equal = [v.pair for v in verdicts(results, results.rules[0]) if v.kind == "not significant"]
+    order = [row.name for row in results.overall.rows]
+    beside = {frozenset(two) for two in pairwise(order)}
+    first = [pair for pair in equal if frozenset((pair.a, pair.b)) in beside]
+    rest = [pair for pair in equal if frozenset((pair.a, pair.b)) not in beside]
+    told = tuple(f"{shown[pair.a]} and {shown[pair.b]} (p {small(pair.adjusted_p)})" for pair in (*first, *rest))
+    return [Note("=", "no significant difference: ", told, lines=2)] if told else []
+
+
+def _infinite(results: Comparison, shown: Shown) -> list[Note]:
+    found = []
+    for rule in results.rules:
+        hit = [row for row in results.overall.rows if row.scores[rule].infinite]
+        hit.sort(key=lambda row: -row.scores[rule].infinite)
+        if hit:
+            same = {row.cases for row in hit}
+            of = f" of {number_of(hit[0].cases, 'case')}" if len(same) == 1 else ""
+            why = " = probability 0 for the true class" if results.penalty is None else ""
+            told = tuple(f"{shown[row.name]} {count(row.scores[rule].infinite)}" for row in hit)
+            found.append(Note("!", f"infinite {kind(rule, RULE)} score{why}: ", told, of, lines=2))
+    return found
+
+
+def _uncertain(results: Comparison, shown: Shown) -> list[Note]:
+    """Models without an interval under the first rule, for another reason than infinite scores."""
+    found: dict[str, list[str]] = {}
+    for row in results.overall.rows:
+        mean = row.scores[results.rules[0]].mean
+        if math.isfinite(mean.value) and mean.low is None and mean.reason:
+            found.setdefault(stripped(mean.reason), []).append(row.name)
+    if len(found) == 1 and all(len(who) == len(results.overall.rows) for who in found.values()):
+        return [Note("!", f"no intervals: {why}") for why in found]
+    return [
+        Note("!", "no interval for ", tuple(str(shown[one]) for one in who), f": {why}") for why, who in found.items()
+    ]
+
+
+def _misranked(results: Comparison, shown: Shown) -> list[Note]:
+    """Pairs whose higher ranked model is significantly worse on the cases of both."""
+    place = {row.name: i for i, row in enumerate(results.overall.rows) if row.rank is not None}
+    found = [v for v in verdicts(results, results.rules[0]) if v.significant and {v.pair.a, v.pair.b} <= {*place}]
+    found = [v for v in found if place[v.better or ""] > place[v.worse or ""]]
+    told = tuple(f"{shown[v.worse or '']} than {shown[v.better or '']}" for v in found)
+    return [Note("!", "ranked higher, but significantly worse on the cases of both: ", told)] if told else []
+
+
+def _missing(results: Comparison, shown: Shown) -> list[Note]:
+    """What was done about missing predictions, where there were any."""
+    found = []
+    for of, how in (("filled", _FILLED.get(results.missing, "missing predictions filled in")), ("left_out", _LEFT_OUT)):
+        told = tuple(f"{shown[o.name]} {count(getattr(o, of))}" for o in results.sources if getattr(o, of))
+        if told:
+            found.append(Note("!", f"{how}: ", told))
+    return found
+
+
+_LEFT_OUT = "cases left out"
+_FILLED = {
+    "uniform": "missing predictions scored as the uniform prediction",
+    "worst": "missing predictions scored as the worst one of the case",
+    "baseline": "missing predictions scored as those of the baseline",
+}
+
+
+def _unranked(results: Comparison, shown: Shown) -> list[Note]:
+    few = [row for row in results.overall.rows if row.rank is None]
+    if not few or results.min_cases is None:
+        return []
+    told = tuple(f"{shown[row.name]} ({count(row.cases)})" for row in few)
+    return [Note("!", f"not ranked, fewer than {number_of(results.min_cases, 'case')}: ", told)]
+
+
+def _penalised(results: Comparison, shown: Shown) -> list[Note]:
+    told = tuple(f"{shown[row.name]} {count(row.invalid)}" for row in results.overall.rows if row.invalid)
+    pay = "" if results.penalty is None else f" of {results.penalty:g}"
+    return [Note("!", f"invalid lists, scored with a penalty{pay}: ", told)] if told else []
+
+
+def _near(results: Comparison, shown: Shown) -> list[Note]:
+    """Significant leads that one more case could undo."""
+    near = [v for v in verdicts(results, results.rules[0]) if statements.lead(v) and (v.pair.lead or 0) < 1]
+    told = tuple(f"{shown[v.better or '']} over {shown[v.worse or '']}" for v in near)
+    return [Note("!", "one more case could reverse the order: ", told)] if told else []
+
+
+def _repaired(results: Comparison, shown: Shown) -> list[Note]:
+    files = [(str(shown[o.name]), statements.repaired(o)) for o in results.sources]
+    files.append(("the truth", dict(results.truth_repairs)))
+    done = [(file, [f"{number_of(n, 'case')} {plain(what)}" for what, n in own.items() if n]) for file, own in files]
+    told = tuple(f"{file} ({listed(each)})" for file, each in done if each)
+    return [Note("!", "repaired: ", told)] if told else []
+
+
+def pivot(results: Comparison, shown: Shown, groups: Sequence[Group], *, below: bool = False) -> TextTable:
+    """Mean scores under the first rule by model and group, with a star where the best of the group is better."""
+    first, order = results.rules[0], [row.name for row in results.overall.rows]
+    heads = names([group.group or "" for group in groups], GROUP, GROUP)
+    filled: list[Filled] = [(Column("model", "left", essential=True, heading=True), [str(shown[who]) for who in order])]
+    digits = decimals(row.scores[first].mean for group in groups for row in group.rows)
+    starred = False
+    for group in groups:
+        marks = dict(
+            zip(
+                (row.name for row in group.rows),
+                marked(results, [row.scores[first] for row in group.rows]),
+                strict=True,
+            )
+        )
+        own = {row.name: row.scores[first].mean.value for row in group.rows}
+        starred = starred or any(marks.values())
+        head, n = str(heads[group.group or ""]), count(group.cases)
+        column = Column(head, below=f"n {n}") if below else Column(f"{head} (n {n})")
+        cells = [fixed(own.get(who), min(digits, 4)) + (" *" if marks.get(who) else "  ") for who in order]
+        filled.append((column, cells))
+    title = f"By {plain(results.group or 'group')}: mean {kind(first)} score"
+    tested = sum(p.adjusted_p is not None for g in results.groups for p in g.pairs if p.rule == first)
+    level = percent(results.level)
+    star = (
+        f"* significantly worse than the best of the group ({level}, Holm-adjusted over {number_of(tested, 'pair')})."
+    )
+    return replace(made(title, results.overall, filled), notes=(star,) if starred else ())
+
+
+def telling(results: Comparison, most: int) -> tuple[Group, ...]:
+    """The groups that differ most from all cases: where a leader is beaten, and where differences are unusual.
+
+    What is unusual is measured in standard errors: the root of the number of cases times the root mean square of the
+    means, less those of the model and of the group.
+    """
+    if len(results.groups) <= most:
+        return results.groups
+    first, overall = results.rules[0], {}
+    for row in results.overall.rows:
+        overall[row.name] = row.scores[results.rules[0]].mean.value
+    leader = next(iter(overall), "")
+
+    def unusual(group: Group) -> tuple[bool, float]:
+        reversed_ = any(
+            judge(pair, results.level).significant and judge(pair, results.level).worse == leader
+            for pair in group.pairs
+            if pair.rule == first
+        )
+        away = [row.scores[first].mean.value - overall.get(row.name, math.nan) for row in group.rows]
+        away = [x for x in away if math.isfinite(x)]
+        if not away:
+            return reversed_, 0.0
+        middle = math.fsum(away) / len(away)
+        return reversed_, math.sqrt(group.cases) * math.hypot(*(x - middle for x in away))
+
+    chosen = sorted(results.groups, key=unusual, reverse=True)[:most]
+    return tuple(group for group in results.groups if any(group is one for one in chosen))
+
+
+# Every number
 
 
 def details(results: Comparison) -> list[TextTable]:
     """One table per rule and one of the lists, for all cases and for each group; then where the lists came from."""
-    found = _section(results, results.overall)
-    found[-1] = noted(found[-1], notes(results))
-    found[0] = replace(found[0], warnings=warnings(results))
+    shown = called(results, LIMIT)
+    found = _section(results, results.overall, shown)
+    found[-1] = replace(found[-1], notes=statements.method_notes(results, shown))
     for section in results.groups:
-        group = _section(results, section)
-        found += [*group[:-1], noted(group[-1], (size(results, section), *reasons(section, detail=True)))]
-    found += [_pairs(results, rule) for rule in results.rules if results.pairs]
+        group = _section(results, section, shown)
+        reasons = map(str, statements.missing_intervals(section, shown, detail=True))
+        found += [*group[:-1], replace(group[-1], notes=(statements.size(results, section), *reasons))]
+    found += [_pairs(results, rule, shown) for rule in results.rules if results.pairs]
     if results.paths:
-        found.append(paths_table(results.paths))
+        found.append(paths_table(results.paths, shown))
     return once([*found, _sources(results.sources)])
 
 
-def _section(results: Comparison, section: Group) -> list[TextTable]:
+def once(tables: Iterable[TextTable]) -> list[TextTable]:
+    """The tables, without what was said below an earlier one."""
+    said: set[str] = set()
+    found = []
+    for table in tables:
+        columns = tuple(replace(column, note="" if column.note in said else column.note) for column in table.columns)
+        found.append(replace(table, columns=columns, notes=tuple(note for note in table.notes if note not in said)))
+        said.update(table.sentences)
+    return found
+
+
+def _section(results: Comparison, section: Group, shown: Shown) -> list[TextTable]:
     rows = section.rows
-    about = title(results, section)
-    found = [
-        table(f"{about}, {plain(rule, RULE)}", section, _numbers(results, section, rule)) for rule in results.rules
+    about = "all cases" if section.group is None else f"{plain(results.group or 'group')}: {plain(section.group)}"
+    first: list[Filled] = [
+        (Column("#", essential=True), [NOTHING if row.rank is None else count(row.rank) for row in rows]),
+        (Column("model", "left", essential=True, heading=True), [str(shown[row.name]) for row in rows]),
     ]
-    counts = [
+    found = [
+        made(f"{about}, {kind(rule, RULE)} score", section, [*first, *_numbers(results, section, rule)])
+        for rule in results.rules
+    ]
+    counts: list[Filled] = [
         (Column("cases"), [count(row.cases) for row in rows]),
         (Column("missing"), [count(row.missing) for row in rows]),
-        *_ranks(results, rows),
-        *listing(results, rows),
+        (Column("ranks", note=_ranks_note(results) if len(rows) > 1 else ""), rank_intervals(rows)),
+        *((Column(one.heading), [metric_cell(one, row) for row in rows]) for one in shown_metrics(results)),
         (Column("invalid lists"), [count(row.invalid) for row in rows]),
     ]
-    return [*found, table(f"{about}, lists", section, counts)]
+    return [*found, made(f"{about}, lists", section, [*first, *counts])]
 
 
 def _numbers(results: Comparison, section: Group, rule: str) -> list[Filled]:
     scores = [row.scores[rule] for row in section.rows]
-    away = [score.difference or Estimate(float("nan")) for score in scores]
+    away = [score.difference or Estimate(math.nan) for score in scores]
     note = (
-        "difference is the mean score minus that of the leader, case by case"
-        f"{at_once(results, section, rule)}; {stars(results)}. Holm is its p value, adjusted for these pairs."
+        "\u0394 best is the mean score minus that of the best model, case by case"
+        f"{at_once(results, section, rule)}; {stars(results)}. p is adjusted by Holm's method for these pairs."
     )
-    marks = ["*" if one else " " for one in marked(results, scores)]
+    marks = [" *" if one else "  " for one in marked(results, scores)]
     differences = _fixed([e.value for e in away], signed=True)
+
+    def known(header: str, of: Callable[[RuleScore], Estimate | None], note: str = "") -> list[Filled]:
+        """A column of estimates, where there are any."""
+        own = [of(score) for score in scores]
+        return [(Column(header, "left", note=note), spans(own))] if any(e is not None for e in own) else []
+
     return [
         (Column("mean", essential=True), _fixed([score.mean.value for score in scores])),
         (Column("low"), _fixed([score.mean.low for score in scores])),
         (Column("high"), _fixed([score.mean.high for score in scores])),
-        (Column("difference", note=note), [x + star for x, star in zip(differences, marks, strict=True)]),
-        (Column("from"), _fixed([e.low for e in away], signed=True)),
-        (Column("to"), _fixed([e.high for e in away], signed=True)),
-        (Column("Holm"), [small(score.adjusted_p) for score in scores]),
+        (Column("\u0394 best", note=note), [x + star for x, star in zip(differences, marks, strict=True)]),
+        (Column("\u0394 low"), _fixed([e.low for e in away], signed=True)),
+        (Column("\u0394 high"), _fixed([e.high for e in away], signed=True)),
+        (Column("p"), [small(score.adjusted_p) for score in scores]),
         (Column("unpenalised"), _fixed([score.unpenalised for score in scores])),
         (Column("infinite"), [count(score.infinite) for score in scores]),
         (Column("mean of finite"), _fixed([score.finite for score in scores])),
-        (Column("skill", "left"), spans([score.skill for score in scores])),
-        (Column("vs baseline", "left"), spans([score.baseline_skill for score in scores])),
-        (Column("relative", "left"), spans([score.relative for score in scores])),
-        (Column("adjusted", "left"), spans([score.adjusted for score in scores])),
+        *known("skill", lambda score: score.skill, _SKILL),
+        *known("vs baseline", lambda score: score.baseline_skill),
+        *known("relative", lambda score: score.relative if results.missing == "pairwise" else None, _RELATIVE),
+        *known("adjusted", lambda score: score.adjusted, _ADJUSTED),
     ]
 
 
@@ -273,21 +541,21 @@ def _fixed(values: Sequence[float | None], *, signed: bool = False) -> list[str]
     return [fixed(x, MOST, signed=signed) for x in values]
 
 
-def _pairs(results: Comparison, rule: str) -> TextTable:
+def _pairs(results: Comparison, rule: str, shown: Shown) -> TextTable:
     """Every two models: their difference and its significance."""
     found = [pair for pair in results.pairs if pair.rule == rule]
     note = (
         "difference is the mean score of the first minus that of the second: below zero, the first is better"
-        f"{at_once(results, results.overall, rule)}; {stars(results)}. Holm is its p value, adjusted for these pairs. "
-        f"With as many extra {results.unit}s the difference would be significant 4 times in 5, if the true difference "
-        "and spread are the observed ones."
+        f"{at_once(results, results.overall, rule)}; {stars(results)}. p is adjusted by Holm's method for these pairs. "
+        f"So many extra {results.unit}s are needed to find the difference significant with 80% power, if the true "
+        "difference and spread are the observed ones."
     )
     columns = (
         Column("first", "left", essential=True, heading=True),
         Column("second", "left", essential=True, heading=True),
         Column("cases"),
         Column("difference", "left", essential=True, note=note),
-        Column("Holm"),
+        Column("p"),
         Column(f"extra {results.unit}s"),
         *([Column("lead", note=_LEAD)] if any(pair.lead is not None for pair in found) else []),
     )
@@ -295,14 +563,14 @@ def _pairs(results: Comparison, rule: str) -> TextTable:
     cells = spans([pair.simultaneous for pair in found], signed=True, marked=marks)
     rows = tuple(
         (
-            *(plain(pair.a), plain(pair.b), count(pair.cases), cell),
+            *(str(shown[pair.a]), str(shown[pair.b]), count(pair.cases), cell),
             small(pair.adjusted_p),
             NOTHING if pair.extra_units is None else count(pair.extra_units),
             *([_lead(pair, mark)] if len(columns) > 6 else []),
         )
         for pair, cell, mark in zip(found, cells, marks, strict=True)
     )
-    return TextTable(f"pairs, {plain(rule, RULE)}", columns, rows)
+    return TextTable(f"pairs, {kind(rule, RULE)} score", columns, rows)
 
 
 _LEAD = (
@@ -320,71 +588,60 @@ def _lead(pair: Pair, marked: bool) -> str:
 def _sources(origins: Sequence[SourceSummary]) -> TextTable:
     columns = (
         Column("model", "left", essential=True, heading=True),
-        Column("layout", "left", essential=True),
+        Column("layout", "left"),
         *(Column(header) for header in ("cases", "filled in", "left out")),
-        Column("repairs", "left"),
-        Column("source", "left"),
-        Column("read as", "left"),
     )
-    rows = tuple(
-        (
-            *(plain(o.name), plain(o.layout, RULE)),
-            *(count(n) for n in (o.cases, o.filled, o.left_out)),
-            ", ".join(f"{plain(name)} {count(n)}" for name, n in o.repairs.items()) or NOTHING,
-            plain(o.source),
-            visible(o.reading) or NOTHING,
-        )
-        for o in origins
-    )
-    return TextTable("sources", columns, rows)
+    rows = tuple((plain(o.name), plain(o.layout, RULE), *map(count, (o.cases, o.filled, o.left_out))) for o in origins)
+    return TextTable("sources", columns, rows, tuple(map(_source, origins)))
 
 
-GAP = 2  # cells between columns
-_NAME = 16  # cells that names keep before columns go, or a quarter of the page
-_LEAST = 9  # cells that names keep before even an essential column goes
-_ALWAYS = 3  # columns that never go
+def _source(origin: SourceSummary) -> str:
+    """The file of a model, how it was read, and what was repaired."""
+    repairs = ", ".join(f"{plain(what)} {count(n)}" for what, n in origin.repairs.items())
+    told = [plain(origin.source), visible(origin.reading), f"repairs: {repairs}" if repairs else ""]
+    return f"{plain(origin.name)}: {'; '.join(filter(None, told))}."
+
+
+# Tables that are wider than a page
 
 
 def widths(table: TextTable) -> list[int]:
     """The cells that each column takes."""
-    return [max(map(cells, (column.header, *(row[i] for row in table.rows)))) for i, column in enumerate(table.columns)]
+    return [
+        max(map(cells, (column.header, column.below, *(row[i] for row in table.rows))))
+        for i, column in enumerate(table.columns)
+    ]
 
 
-def fit(tables: Iterable[TextTable], width: int | None) -> list[TextTable]:
-    """The tables without the columns that there is no room for, and a note that says which.
-
-    Names are shortened before a column is left out, to no less than a quarter of the page. Of the columns that are not
-    essential those that come first have precedence.
-    """
-    return once(_fit(table, width) for table in tables)
-
-
-def _fit(table: TextTable, width: int | None) -> TextTable:
+def split(table: TextTable, width: int) -> list[TextTable]:
+    """The table in several ones that are no wider than the page: the names in each, the columns in one of them."""
     own = widths(table)
-    if width is None or sum(own) + GAP * (len(own) - 1) <= width:
-        return table
-    names = [i for i, column in enumerate(table.columns) if column.heading] or [0]
-    kept = _kept(table.columns, own, names, width)
-    room = max(_room(own, kept, names, width), *(cells(table.columns[i].header) for i in names))
-    rows = tuple(tuple(shorten(row[i], room) if i in names else row[i] for i in kept) for row in table.rows)
-    dropped = [column.header for i, column in enumerate(table.columns) if i not in kept]
-    note = (f"Left out for want of room: {', '.join(dropped)}.",) if dropped else ()
-    columns = tuple(table.columns[i] for i in kept)
-    return replace(table, columns=columns, rows=rows, notes=table.notes + note)
-
-
-def _kept(columns: tuple[Column, ...], own: list[int], names: list[int], width: int) -> list[int]:
-    """The columns that there is room for."""
-    longest = max(own[i] for i in names)
-    kept = [i for i, column in enumerate(columns) if column.essential]
-    while len(kept) > _ALWAYS and _room(own, kept, names, width) < min(longest, _LEAST):
-        kept.pop()
-    for i, column in enumerate(columns):
-        if not column.essential and _room(own, [*kept, i], names, width) >= min(longest, max(_NAME, width // 4)):
-            kept.append(i)
-    return sorted(kept)
-
-
-def _room(own: list[int], kept: list[int], names: list[int], width: int) -> int:
-    """What the other columns leave for each column of names."""
-    return (width - sum(own[i] for i in kept if i not in names) - GAP * (len(kept) - 1)) // len(names)
+    if sum(own) + GAP * (len(own) - 1) <= width:
+        return [table]
+    heads = [i for i, column in enumerate(table.columns) if column.heading or column.header == "#"]
+    named = [i for i in heads if table.columns[i].heading]
+    rank = sum(own[i] + GAP for i in heads if i not in named)
+    widest = max((own[i] for i in range(len(own)) if i not in heads), default=0)
+    most = max(
+        (width - rank - min(widest, width // 2) - GAP * len(named)) // max(len(named), 1), min(_NAME, width // 3), 1
+    )
+    rows = [[shorten(cell, most) if i in named else cell for i, cell in enumerate(row)] for row in table.rows]
+    for i in named:
+        own[i] = max([cells(table.columns[i].header), *(cells(row[i]) for row in rows)])
+    start = sum(own[i] + GAP for i in heads)
+    parts: list[list[int]] = [[]]
+    used = start
+    for i in (i for i in range(len(own)) if i not in heads):
+        own[i] = min(own[i], max(width - start, 1))
+        if parts[-1] and used + own[i] > width:
+            parts.append([])
+            used = start
+        parts[-1].append(i)
+        used += own[i] + GAP
+    found = []
+    for at, part in enumerate(parts):
+        kept = [*heads, *part]
+        cut = tuple(tuple(shorten(row[i], own[i]) if i in part else row[i] for i in kept) for row in rows)
+        title = table.title if not at else f"{table.title} (continued)"
+        found.append(replace(table, title=title, columns=tuple(table.columns[i] for i in kept), rows=cut))
+    return found

@@ -1,85 +1,453 @@
-"""Leaderboards in plain text for any terminal, and in colour, as wide as the terminal is."""
+"""Leaderboards in terminals: a verdict, a table with intervals as bars, a few notes, and what to do next.
+
+Text and colour come from the same lines: a line is a row of pieces, each with a style.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from toplist._files import load
-from toplist.inference.results import Comparison
-from toplist.report.tables import GAP, details, fit, tables, widths
-from toplist.report.text import TextTable, pad, wrap
+from toplist.inference.results import Action, Comparison, Estimate, Group
+from toplist.report import statements
+from toplist.report.numbers import fixed
+from toplist.report.statements import paths_table
+from toplist.report.tables import (
+    GAP,
+    Note,
+    called,
+    columns,
+    details,
+    made,
+    notes,
+    pivot,
+    same_for_all,
+    split,
+    telling,
+    widths,
+)
+from toplist.report.text import Column, Shown, TextTable, cells, count, escaped, pad, visible, wrap
 
 PAGE = 100  # where notes are wrapped unless a width is given
-
-
-def as_text(results: Comparison, width: int | None = None, *, detail: bool = False) -> str:
-    """Aligned tables with their notes below; columns that do not fit the width are left out and named."""
-    chosen = details(results) if detail else tables(results)
-    return "\n\n\n".join(page(table, width or PAGE) for table in fit(chosen, width))
-
-
-def lines(table: TextTable) -> list[list[str]]:
-    """The header, the dashes and the rows, each as cells that are padded to the width of their column."""
-    sizes = widths(table)
-    dashes = ["-" * size for size in sizes]
-    grid = [[column.header for column in table.columns], dashes, *table.rows]
-    return [
-        [pad(cell, size, column.align) for cell, size, column in zip(row, sizes, table.columns, strict=True)]
-        for row in grid
-    ]
-
-
-def page(table: TextTable, width: int) -> str:
-    """One table with its title above and its notes below."""
-    found = [*wrap(table.title, width), "", *((" " * GAP).join(line).rstrip() for line in lines(table))]
-    if table.sentences:
-        found += ["", *(line for sentence in table.sentences for line in wrap(sentence, width))]
-    return "\n".join(found)
-
-
+_NOTES = 6  # lines of notes, beside warnings
+_BAR, _LONGEST_BAR = 12, 40  # cells of the intervals that are drawn
+_NAMES, _LEAST = 16, 9  # cells that names keep before the intervals go, and before a column goes
+_GROUPS = 6  # groups side by side
+_ACTIONS = 3
+_INDENT = 4  # cells before a note
+_BARS, _ASCII_BARS = ("━", "━", "━", "●"), ("|", "-", "|", "o")  # the first, those between, the last, the mean
+_ASCII = {
+    "\u2212": "-",
+    "\u2013": "-",
+    "\u221e": "inf",
+    "\u0394": "diff",
+    "\u2026": "...",
+    "\u2265": ">=",
+    "\u2264": "<=",
+    "\u2192": "->",
+}
 _REMEDY = "tables in colour need rich: pip install 'toplist[cli]'"
 
+Line = list[tuple[str, str]]  # pieces with their styles
 
-def as_renderable(results: Comparison, *, detail: bool = False) -> Any:
-    """What a rich console prints: models that none is significantly better than in bold, significant ones in colour."""
+
+def as_text(
+    results: Comparison,
+    width: int | None = None,
+    *,
+    detail: bool = False,
+    actions: Sequence[Action] = (),
+    ascii: bool = False,  # noqa: A002  what it is called everywhere
+) -> str:
+    """The leaderboard as text.
+
+    Parameters
+    ----------
+    results : Comparison
+        What was compared.
+    width : int, optional
+        The columns of a terminal, which has room for some columns of the table and draws intervals; without it, all
+        columns are there and nothing is drawn.
+    detail : bool, default False
+        Every number, in several tables where they are wider than the page.
+    actions : sequence of Action, default ()
+        What to do next.
+    ascii : bool, default False
+        Whether to write in ASCII only.
+
+    """
+    made = Board(results, detail, tuple(actions), ascii).lines(width)
+    return "\n".join("".join(text for text, _ in line).rstrip() for line in made)
+
+
+def as_renderable(
+    results: Comparison,
+    *,
+    detail: bool = False,
+    actions: Sequence[Action] = (),
+    ascii: bool = False,  # noqa: A002
+) -> Any:
+    """What a rich console prints: as wide as a terminal is, or all columns where it is none."""
     load("rich.text", _REMEDY)
-    return Board(tuple(details(results) if detail else tables(results)))
+    return Board(results, detail, tuple(actions), ascii)
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Tables that choose their columns when the width of the console is known."""
+    """A leaderboard that chooses its columns when the width of the console is known."""
 
-    tables: tuple[TextTable, ...]
+    results: Comparison
+    detail: bool = False
+    actions: tuple[Action, ...] = ()
+    ascii: bool = False
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
         text = load("rich.text", _REMEDY).Text
-        width = options.max_width
-        for i, table in enumerate(fit(self.tables, width)):
-            if i:
-                yield text("\n")
+        plain = self.ascii or options.ascii_only
+        for line in replace(self, ascii=plain).lines(options.max_width if options.is_terminal else None):
             # rich would wrap and interpret strings; a Text it takes as it is
-            for line in _styled(table, width, text):
-                line.no_wrap, line.overflow = True, "ignore"
-                yield line
+            found = text(no_wrap=True, overflow="ignore")
+            for piece, style in line:
+                found.append(piece, style=style)
+            found.rstrip()
+            yield found
+
+    def lines(self, width: int | None) -> list[Line]:
+        """All lines; without a width, with all columns and nothing drawn."""
+        page = PAGE if width is None else width
+        if not self.detail:
+            return [*self._board(width), *self._next(page)]
+        shown = self._shown()
+        doubts = [line for one in statements.doubts(self.results, shown) for line in self._note("!", str(one), page)]
+        pages = self._pages(details(self.results), width)
+        return [*self._opening(shown, page), *doubts, *([[]] if doubts else []), *pages, *self._next(page)]
+
+    def _shown(self) -> Shown:
+        return called(self.results)
+
+    def _plain(self, text: str) -> str:
+        return to_ascii(text) if self.ascii else text
+
+    # What stands above the table
+
+    def _opening(self, shown: Shown, page: int) -> list[Line]:
+        verdict = self._plain(str(statements.verdict(self.results, shown)))
+        setting = self._plain(str(statements.setting(self.results)))
+        return [
+            *([(line, "bold")] for line in wrap(verdict, page)),
+            *([(line, "dim")] for line in wrap(setting, page)),
+            [],
+        ]
+
+    # The table
+
+    def _board(self, width: int | None) -> list[Line]:
+        page = PAGE if width is None else width
+        filled = columns(self.results, self._shown())
+        if width is None:
+            shown = self._shown()
+            hidden: list[str] = []
+            table = self._ascii_table(made("", self.results.overall, filled))
+            body = _grid(table, dashes=True)
+        else:
+            table, shown, hidden, drawn = self._fitted(width)
+            body = _grid(table, drawn=drawn, indent=1)
+        found = [*self._opening(shown, page), *body]
+        below = self._notes(shown, page, hidden, wide=width is None or width >= 140)
+        found += [[], *below] if below else []
+        if self.results.groups:
+            found += [[], *self._groups(shown, width)]
+        if self.results.paths:
+            found += [[], *self._pages([paths_table(self.results.paths, shown)], width)]
+        return found
+
+    def _fitted(self, width: int) -> tuple[TextTable, Shown, list[str], int | None]:
+        """The table for a terminal of this width, how models are called there, what is hidden, and where bars are."""
+        filled = [
+            (replace(c, header="" if c.header == "#" else self._plain(c.header)), list(map(self._plain, own)))
+            for c, own in columns(self.results, self._shown())
+        ]
+        own = [max(map(cells, (column.header, *found))) for column, found in filled]
+        bar = self._estimates()
+        room = width - 1
+
+        def left(kept: Sequence[int], bars: int) -> int:
+            """Cells that names have."""
+            others = sum(own[i] + GAP for i in kept if not filled[i][0].heading)
+            return room - others - (bars + GAP if bars else 0)
+
+        longest = next((own[i] for i, (column, _) in enumerate(filled) if column.heading), 0)
+        usual = [i for i, (column, _) in enumerate(filled) if column.essential or not column.least]
+        bars = _BAR if any(e is not None and _drawable(e) for e in bar) else 0
+        kept, some = list(usual), min(longest, _NAMES)
+        if bars and left(kept, bars) < some:
+            bars = 0
+        while left(kept, bars) < min(longest, _LEAST) and any(not filled[i][0].essential for i in kept):
+            kept.remove(next(i for i in reversed(kept) if not filled[i][0].essential))
+        for i, (column, _) in sorted(enumerate(filled), key=lambda one: one[1][0].least):
+            if i not in kept and 0 < column.least <= width and left([*kept, i], bars) >= min(longest, 24):
+                kept.append(i)
+        kept.sort()
+        hidden = [filled[i][0].header for i in usual if i not in kept]
+        names = max(left(kept, bars), 1)
+        shown = self._shown() if names >= longest else called(self.results, max(min(names, longest), 8))
+        chosen = [filled[i] for i in kept]
+        who = [self._plain(str(shown[row.name])) for row in self.results.overall.rows]
+        chosen = [(column, who if column.heading else found) for column, found in chosen]
+        taken = max(map(cells, ("model", *who)))
+        at = None
+        if bars:
+            bars = min(_LONGEST_BAR, bars + max(names - taken, 0))
+            at = (
+                next(
+                    i
+                    for i, (column, _) in enumerate(chosen)
+                    if column.essential and not column.heading and column.header
+                )
+                + 1
+            )
+            head, drawn = intervals(bar, bars, ascii=self.ascii)
+            chosen.insert(at, (Column(self._plain(head), "left"), drawn))
+        return made("", self.results.overall, chosen), shown, hidden, at
+
+    def _estimates(self) -> list[Estimate | None]:
+        """What decides the order."""
+        firsts = [row.scores[self.results.rules[0]] for row in self.results.overall.rows]
+        return [score.relative if self.results.missing == "pairwise" else score.mean for score in firsts]
+
+    def _ascii_table(self, table: TextTable) -> TextTable:
+        if not self.ascii:
+            return table
+        heads = tuple(
+            replace(c, header=to_ascii(c.header), below=to_ascii(c.below), note=to_ascii(c.note)) for c in table.columns
+        )
+        rows = tuple(tuple(map(to_ascii, row)) for row in table.rows)
+        said = tuple(map(to_ascii, table.notes))
+        return replace(table, title=to_ascii(table.title), columns=heads, rows=rows, notes=said)
+
+    # What stands below it
+
+    def _notes(self, shown: Shown, page: int, hidden: Sequence[str], *, wide: bool) -> list[Line]:
+        found: list[Line] = []
+        for warning in statements.doubts(self.results, shown):
+            found += self._note("!", str(warning), page)
+        told = notes(self.results, shown)
+        if hidden:
+            told.append(Note("!", f"hidden (too narrow): {', '.join(hidden)}"))
+        if wide:
+            told += [Note("", one.rstrip(".")) for one in same_for_all(self.results)]
+        fitted = [self._fit(note, page) for note in told]
+        for lines in _chosen(fitted, page):
+            found += lines
+        return found
+
+    def _fit(self, note: Note, page: int) -> list[Line]:
+        """The note in at most so many lines as it may have, with as many items as these have room for."""
+        for most in (None, *range(len(note.items) - 1, -1, -1)):
+            lines = self._note(note.sign, note.text(most), page)
+            if len(lines) <= note.lines:
+                break
+        return lines
+
+    def _note(self, sign: str, text: str, page: int) -> list[Line]:
+        """A note with its sign, wrapped."""
+        style = {"*": "red", "!": "yellow"}.get(sign, "")
+        lines = wrap(self._plain(text), max(page - _INDENT, 8))
+        blank = " " * _INDENT
+        return [
+            [(f" {sign}".ljust(_INDENT), style), (line, "")] if not i else [(blank, ""), (line, "")]
+            for i, line in enumerate(lines)
+        ]
+
+    def _groups(self, shown: Shown, width: int | None) -> list[Line]:
+        """Groups side by side: all of them, or those that differ most."""
+        groups, page = self.results.groups, PAGE if width is None else width
+        chosen: Sequence[Group] = groups if width is None else telling(self.results, _GROUPS)
+        table = pivot(self.results, shown, chosen, below=True)
+        while width is not None and len(chosen) > 1 and 1 + sum(widths(table)) + GAP * len(chosen) > width:
+            chosen = telling(self.results, len(chosen) - 1)
+            table = pivot(self.results, shown, chosen, below=True)
+        more = len(groups) - len(chosen)
+        told = [*table.notes]
+        if more:
+            told.append(f"and {count(more)} more: see --report or -o; shown are those that differ most from all cases")
+        table = self._ascii_table(table)
+        found: list[Line] = [[(line, "bold")] for line in wrap(table.title, page)]
+        parts = split(table, page - 1) if width is not None else [table]
+        for part in parts:
+            found += _grid(part, indent=1)
+        found += [[]] if told else []
+        for one in told:
+            sign, text = ("*", one[2:].rstrip(".")) if one.startswith("* ") else ("", one)
+            found += self._note(sign, text, page)
+        return found
+
+    def _pages(self, found: Iterable[TextTable], width: int | None) -> list[Line]:
+        """Tables one below the other, each with its notes."""
+        page = PAGE if width is None else width
+        out: list[Line] = []
+        for one in map(self._ascii_table, found):
+            for part in [one] if width is None else split(one, width):
+                out += [[]] if out else []
+                out += [[(line, "bold")] for line in wrap(part.title, page)]
+                out += _grid(part, dashes=True)
+            out += [[]] if one.sentences else []
+            out += [[(line, "")] for text in one.sentences for line in wrap(text, page)]
+        return out
+
+    def _next(self, page: int) -> list[Line]:
+        """Commands for what to do next, each with what it is for."""
+        found: list[Line] = []
+        for action in [one for one in self.actions if one.command or one.code][:_ACTIONS]:
+            title = self._plain(str(statements.with_names(action.title, action.models, self._shown())))
+            command = visible(action.command or action.code)
+            lines = _broken(command, page - 7)
+            if cells(lines[-1]) + cells(title) + 4 <= page - 7:
+                lines[-1] += f"  # {title}"
+            for i, line in enumerate(lines):
+                start = " Next: " if not found and not i else " " * 7
+                found.append([(start, "bold" if start.strip() else ""), (line, "")])
+        return [[], *found] if found else []
 
 
-def _styled(table: TextTable, width: int, text: Any) -> Iterator[Any]:
-    for line in wrap(table.title, width):
-        yield text(line, style="bold")
-    yield text("")
-    for i, cells in enumerate(lines(table)):
-        found = text(style="bold" if i == 0 or i - 2 in table.leaders else "dim" if i == 1 else "")
-        for j, cell in enumerate(cells):
-            marked = cell.rstrip().endswith("*") and not table.columns[j].heading
-            found.append(cell, style="yellow" if marked and i > 1 else "")
-            found.append(" " * GAP if j < len(cells) - 1 else "")
-        found.rstrip()
-        yield found
+def _chosen(notes: Sequence[list[Line]], page: int) -> list[list[Line]]:
+    """The first notes that fit into six lines, and how many more there are."""
+    if sum(map(len, notes)) <= _NOTES:
+        return list(notes)
+    kept: list[list[Line]] = []
+    for note in notes:
+        if sum(map(len, kept)) + len(note) > _NOTES - 1:
+            break
+        kept.append(note)
+    more = len(notes) - len(kept)
+    return [*kept, [[(" " * _INDENT, ""), (f"{count(more)} more: see --detail", "dim")]]]
+
+
+def _broken(command: str, width: int) -> list[str]:
+    """A command in lines that a shell takes as one."""
+    lines = [""]
+    for word in command.split(" "):
+        if lines[-1] and cells(lines[-1]) + cells(word) + 3 > width:
+            lines[-1] += " \\"
+            lines.append("  " + word)
+        else:
+            lines[-1] += (" " if lines[-1] else "") + word
+    return lines
+
+
+def to_ascii(text: str) -> str:
+    r"""The text in ASCII: signs as words or letters, all else as escapes.
+
+    >>> to_ascii("\u0394 best \u22120.1 \u2013 \u221e, Größe")
+    'diff best -0.1 - inf, Gr\\xf6\\xdfe'
+    """
+    if text.isascii():
+        return text
+    return "".join(c if c.isascii() else _ASCII.get(c) or escaped(c) for c in text)
+
+
+# Intervals as bars
+
+
+def _drawable(estimate: Estimate | None) -> bool:
+    return estimate is not None and math.isfinite(estimate.value)
+
+
+def intervals(estimates: Sequence[Estimate | None], room: int, *, ascii: bool = False) -> tuple[str, list[str]]:  # noqa: A002
+    r"""The numbers of an axis, and every interval on it.
+
+    >>> head, rows = intervals([Estimate(0.3, 0.2, 0.4), Estimate(0.5)], 13)
+    >>> print(head, *rows, sep="\n")
+    0.2    0.4
+    ━━━━●━━━━
+                ●
+    """
+    known = [e for e in estimates if e is not None and _drawable(e)]
+    ends = [x for e in known for x in (e.low, e.value, e.high) if x is not None and math.isfinite(x)]
+    low, high = min(ends), max(ends)
+    if not 0 < high - low < math.inf:
+        low, high = low - 0.5, high + 0.5
+
+    def place(x: float) -> int:
+        share = (x / 2 - low / 2) / (high / 2 - low / 2)
+        return round(min(max(share, 0.0), 1.0) * (room - 1))
+
+    first, line, last, mean = _ASCII_BARS if ascii else _BARS
+    rows = []
+    for e in estimates:
+        cells = [" "] * room
+        if e is not None and _drawable(e):
+            if e.low is not None and e.high is not None:
+                a, b = place(e.low), place(e.high)
+                cells[a : b + 1] = [line] * (b + 1 - a)
+                cells[a], cells[b] = first, last
+            cells[place(e.value)] = mean
+        rows.append("".join(cells).rstrip())
+    return _axis(low, high, room, place), rows
+
+
+def _axis(low: float, high: float, room: int, place: Any) -> str:
+    """As many round numbers as there is room for."""
+    step = 10.0 ** math.floor(math.log10((high - low) or 1.0)) if math.isfinite(high - low) else math.inf
+    for wide in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0):
+        size = step * wide
+        if not math.isfinite(size) or size <= 0 or (high - low) / size > room:
+            continue
+        ticks = [i * size for i in range(math.ceil(low / size - 1e-9), math.floor(high / size + 1e-9) + 1)]
+        digits = max(0, -math.floor(math.log10(size) + 1e-9))
+        line = _labelled(ticks, digits, room, place)
+        if line is not None:
+            return line
+    return ""
+
+
+def _labelled(ticks: Sequence[float], digits: int, room: int, place: Any) -> str | None:
+    """The numbers below each other's places; nothing where two would touch."""
+    line, end = "", -1
+    for tick in ticks:
+        text = fixed(tick, digits)
+        start = min(max(place(tick) - len(text) // 2, 0), room - len(text))
+        if start < end + 1:
+            return None
+        line = line.ljust(start) + text
+        end = start + len(text)
+    return line if 0 < len(line) <= room else None
+
+
+# Tables as lines
+
+
+def _grid(table: TextTable, *, dashes: bool = False, drawn: int | None = None, indent: int = 0) -> list[Line]:
+    """The head and the rows of a table; rank 1 is bold, stars are red, intervals that are drawn are dim."""
+    sizes = widths(table)
+    heads = [[column.header for column in table.columns]]
+    if any(column.below for column in table.columns):
+        heads.append([column.below for column in table.columns])
+    if dashes:
+        heads.append(["-" * size for size in sizes])
+    found: list[Line] = []
+    for i, row in enumerate([*heads, *table.rows]):
+        head, first = i < len(heads), i - len(heads) in table.leaders
+        line: Line = [(" " * indent, "")]
+        for j, (cell, size, column) in enumerate(zip(row, sizes, table.columns, strict=True)):
+            style = "dim" if j == drawn or (head and i) else "bold" if head or first else ""
+            text = pad(cell, size, column.align)
+            if not head and not column.heading and cell.endswith("*"):
+                line += [(text[:-1], style), ("*", "bold red")]
+            else:
+                line.append((text, style))
+            line.append((" " * GAP if j < len(row) - 1 else "", ""))
+        found.append(line)
+    return found
+
+
+def page(table: TextTable, width: int) -> str:
+    """One table with its title above and its notes below, in plain text."""
+    found = [*wrap(table.title, width), ""]
+    found += ["".join(text for text, _ in line).rstrip() for line in _grid(table, dashes=True)]
     if table.sentences:
-        yield text("")
-    for sentence in table.sentences:
-        for line in wrap(sentence, width):
-            yield text(line, style="bold red" if sentence in table.warnings else "dim")
+        found += ["", *(line for sentence in table.sentences for line in wrap(sentence, width))]
+    return "\n".join(found)

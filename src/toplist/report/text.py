@@ -6,17 +6,27 @@ kept apart from text of the package.
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from html import escape
+from itertools import islice, takewhile
 from typing import Literal, TypeVar
 
 T = TypeVar("T")
 LIMIT = 60  # characters of a name
-SHORT = 36  # characters of a name in a table or a sentence of a page
+SHORT = 36  # characters of a name in a table or a sentence
 FEW = 6  # items in a sentence, before the others are counted
+LONG = 24  # characters of a name, beyond which what all names share is elided
+_TOLD = 3  # characters that are left of it at least, where there are so many
+_DIGEST = 6  # characters that tell names apart which would otherwise look alike
 _HINT = 300  # characters of a name that is shown when a pointer rests on it
+_BREAKS = "-_./ "  # between the words of a name
+_WORD = re.compile(r"[^-_./ ]+[-_./ ]*|[-_./ ]+")
+_SPELLED = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _RULES = frozenset({"brier", "log", "spherical", "zero-one"})
 
 
@@ -105,6 +115,15 @@ def number_of(n: int, one: str, many: str = "") -> str:
     ('1 case', '1,200 cases', 'no pairs')
     """
     return f"{count(n) if n else 'no'} {noun(n, one, many)}"
+
+
+def spelled(n: int) -> str:
+    """A count in a sentence, up to twelve in words.
+
+    >>> spelled(9), spelled(13)
+    ('nine', '13')
+    """
+    return _SPELLED[n] if n < len(_SPELLED) else count(n)
 
 
 def noun(n: int, one: str, many: str = "") -> str:
@@ -277,19 +296,88 @@ def name(text: str, limit: int = SHORT) -> Name:
     return Name(short, "" if short == plain(text, len(text) * 10 + 2) else plain(text, _HINT))
 
 
-def names(texts: Iterable[str]) -> dict[str, Name]:
-    """Every name as a page shows it; those that look alike once they are shortened are numbered.
+def names(texts: Iterable[str], limit: int = SHORT, long: int = LONG) -> dict[str, Name]:
+    """Short names, the same on every surface: distinct names stay distinct, and the hint is the full name.
 
-    >>> [str(n) for n in names(["a" * 50 + "b" + "c" * 50, "a" * 50 + "d" + "c" * 50, "e"]).values()]
-    ['aaaaaaaaaaaaaaaaa…cccccccccccccccccc (1)', 'aaaaaaaaaaaaaaaaa…cccccccccccccccccc (2)', 'e']
+    Where one is longer than `long`, the words that all share at the beginning and at the end are elided; what is still
+    longer than the limit is cut.
+
+    >>> [str(n) for n in names(f"xgboost-depth{i}-lr0.05-subsample0.8" for i in (3, 12)).values()]
+    ['…depth3…', '…depth12…']
+    >>> [str(n) for n in names(["resnet18", "resnet50"]).values()]
+    ['resnet18', 'resnet50']
     """
-    found = {text: name(text) for text in texts}
-    ends = numbers((text, shown.text) for text, shown in found.items())
-    return {text: Name(shown.text + end, shown.hint) for (text, shown), end in zip(found.items(), ends, strict=True)}
+    every = list(dict.fromkeys(texts))
+    full = [plain(text, 10 * len(text) + 2) for text in every]
+    short = _elided(full) if len(every) > 1 and max(map(_size, full)) > long else full
+    short = _told_apart(every, full, [shorten(text, limit, _size) for text in short], limit)
+    return {
+        text: Name(own, "" if own == whole else plain(text, _HINT))
+        for text, whole, own in zip(every, full, short, strict=True)
+    }
 
 
-class _PlainNames(dict[str, Name]):
-    """Every name as a terminal shows it."""
+def _elided(texts: Sequence[str]) -> list[str]:
+    """The texts without the words that all of them share at the beginning and at the end, of which one word is left."""
+    words = [_WORD.findall(text) for text in texts]
+    most = min(map(len, words)) - 1
+    head = _shared(words, most)
+    tail = _shared([own[::-1] for own in words], most - head)
+    while head and min(_size("".join(own[head : len(own) - tail])) for own in words) < _TOLD:
+        head -= 1
+    before, after = "".join(words[0][:head]), "".join(words[0][len(words[0]) - tail :])
+    head, tail = head * (_size(before) > 2), tail * (_size(after) > 2)
+    return [
+        _between("".join(own[head : len(own) - tail]), before="…" * (head > 0), after="…" * (tail > 0)) for own in words
+    ]
+
+
+def _between(text: str, *, before: str, after: str) -> str:
+    """The text between these, without the blanks and dashes beside them."""
+    text = text.lstrip(_BREAKS) if before else text
+    return before + (text.rstrip(_BREAKS) if after else text) + after
+
+
+def _shared(words: Sequence[Sequence[str]], most: int) -> int:
+    """How many words all begin with, and no more than so many."""
+    same = (len(set(column)) == 1 for column in zip(*words, strict=False))
+    return sum(1 for _ in takewhile(bool, islice(same, max(most, 0))))
+
+
+def _told_apart(every: Sequence[str], full: Sequence[str], short: Sequence[str], limit: int) -> list[str]:
+    """The short names; those that look alike are cut to where they differ, or else get a digest of the full name."""
+    found, alike = list(short), Counter(short)
+    for text, many in alike.items():
+        if many > 1:
+            which = [i for i, one in enumerate(short) if one == text]
+            for i, own in zip(which, _different([full[i] for i in which], limit), strict=True):
+                found[i] = own
+    same = Counter(found)
+    return [
+        own if same[own] == 1 else f"{shorten(own, limit - _DIGEST - 1, _size)}#{_digest(text)}"
+        for text, own in zip(every, found, strict=True)
+    ]
+
+
+def _different(texts: Sequence[str], limit: int) -> list[str]:
+    """Long texts, cut to the part where they differ."""
+    most = min(map(len, texts))
+    head = _shared(texts, most)
+    tail = _shared([text[::-1] for text in texts], most - head)
+    start = max(head - _TOLD, 0)
+    ends = [len(text) - max(tail - _TOLD, 0) for text in texts]
+    return [
+        "…" * (start > 0) + shorten(text[start:end], limit - 2, _size) + "…" * (end < len(text))
+        for text, end in zip(texts, ends, strict=True)
+    ]
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+
+
+class Called(dict[str, Name]):
+    """Names that are known, and every other one as it is, on one line."""
 
     def __missing__(self, text: str) -> Name:
         return Name(plain(text))
@@ -298,7 +386,7 @@ class _PlainNames(dict[str, Name]):
         return True
 
 
-PLAIN: Shown = _PlainNames()
+PLAIN: Shown = Called()
 
 
 def rule_name(rule: str) -> str:
@@ -337,6 +425,8 @@ class Column:
     essential: bool = False
     heading: bool = False  # its cells name the rows
     note: str = ""  # what it means, where that is not plain
+    least: int = 0  # columns of a terminal from which on it is shown
+    below: str = ""  # a second line of the head
 
 
 @dataclass(frozen=True, slots=True)

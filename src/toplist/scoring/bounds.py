@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Floats
-from toplist.core import flags, kernel
+from toplist.core import kernel
 from toplist.errors import ShapeError, SpaceError
 from toplist.lists import TopList, TopLists, as_lists, require_lists
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.validation import row_sums
 from toplist.scoring.rules import Brier, Log, Rule, as_rule
-from toplist.scoring.scores import BatchCases, default_penalty, penalise
+from toplist.scoring.scores import BatchCases, penalise
 
 Codes = NDArray[Any]
 _BLOCK = 1 << 13  # cases whose classes are compared with each other at a time
@@ -155,27 +154,6 @@ def log_mean_gain(
                 other = np.where(rest > 0, rest * np.exp(slope * unlisted), 0.0)
                 out[at] += float(np.log(np.bincount(which, each, n) + other).sum())
     return out
-
-
-def highest_score(lists: TopLists, *, rule: Any = "brier", penalty: float | None = None) -> float:
-    """A bound on the score that any outcome of any case could bring, cheap to have; infinite where none is known.
-
-    The log score ends at the smallest probability: of a listed class, or of an unlisted one. In a sublist that is
-    scored in place of an invalid list, no probability is below both.
-
-    >>> round(highest_score(TopLists.from_dicts([{0: 0.6}, {0: 0.9}], 3), rule="log"), 4)
-    2.9957
-    """
-    rule = as_rule(rule)
-    high: float = rule.bounds()[1]
-    if isinstance(rule, Log) and len(lists):
-        partial = lists.checked.rows.size > lists.sizes
-        proxy = lists.proxy if partial.all() else lists.proxy[partial]
-        least = min(float(proxy.min(initial=1.0)), float(lists.confidences.min(initial=1.0)))
-        high = -math.log(least) if least > 0 else math.inf
-    if not lists.checked.any(flags.INVALID):
-        return high
-    return high + float(np.max(default_penalty(lists, rule=rule) if penalty is None else penalty))
 
 
 def subtract(x: Any, y: Any) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,14 +11,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist import _html
 from toplist._arguments import as_count, as_shares
 from toplist._files import load, need, write_bytes
+from toplist._text import significant, visible
 from toplist._typing import Floats
 from toplist.core import kernel
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_codes, as_truth, is_soft
-from toplist.lists.operations import beliefs
+from toplist.lists.toplists import beliefs
 from toplist.scoring.rules import Rule, name_of
 from toplist.scoring.scores import entropy, penalise, score
 
@@ -253,6 +256,7 @@ class Metric:
 
 
 _MOST = 10**9  # classes on a list
+_FIRST = 5  # rows that a notebook shows
 METRICS: tuple[Metric, ...] = (
     Metric(
         "accuracy",
@@ -478,7 +482,65 @@ class CaseScores:
         write_bytes(path, sink.getvalue().to_pybytes())
 
     def __repr__(self) -> str:
-        return f"CaseScores({len(self):,} cases: {', '.join(self.columns())})"
+        return f"CaseScores({len(self):,} cases: {', '.join(map(visible, self.columns()))})"
+
+    def _repr_html_(self) -> str:
+        rows = [[_cell(column[i]) for column in self.columns().values()] for i in range(min(len(self), _FIRST))]
+        heads = [
+            _html.Head("" if name == "case" else name, number=name not in self.metadata, heading=name == "case")
+            for name in self.columns()
+        ]
+        weights = self.metadata.get("weight")
+        told = "" if weights is None else " The means in the last row are weighted."
+        return _html.fragment(
+            _html.paragraph(
+                f"{len(self):,} cases, the first {len(rows)} of them and means. Lower scores are better.{told}"
+            ),
+            _html.table(heads, rows, foot=[self._means()] if len(self) else []),
+        )
+
+    def _means(self) -> list[str]:
+        """The last row of the table: means of scores and metrics, with the number of infinite scores."""
+        weights = self.metadata.get("weight")
+        shares = None if weights is None else np.asarray(weights, dtype=float)
+        found: list[str] = []
+        for name, column in self.columns().items():
+            if name in self.metadata:
+                found.append("" if found else "mean")
+                continue
+            values = np.asarray(column, dtype=float)
+            infinite = int(np.isinf(values).sum())
+            mean = math.inf if infinite else float(np.average(values, weights=shares))
+            share = name in self.metrics and column.dtype == bool
+            count = f" ({infinite:,} case{'' if infinite == 1 else 's'})" if infinite else ""
+            found.append(f"{mean:.1%}" if share else significant(mean) + count)
+        return found
+
+
+def _cell(value: Any) -> str:
+    """One value of a column."""
+    value = value.as_py() if hasattr(value, "as_py") else value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return significant(value) if isinstance(value, float) else _html.name(value)
+
+
+def side_by_side(sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]] = ()) -> Floats:
+    """The scores of all sheets as (cases, rules, models), NaN where a model lacks the case."""
+    scores = np.stack([sheet.scores.T for sheet in sheets], axis=2)
+    for a, there in enumerate(present):
+        scores[~there, :, a] = np.nan
+    return scores
+
+
+def one_if_alike(parts: Sequence[Floats]) -> Floats:
+    """Rows that are all the same as one row, others as they are.
+
+    >>> one_if_alike([np.ones((2, 1)), np.ones((3, 1))]).shape
+    (1, 1)
+    """
+    whole = np.concatenate([part[:1] if part.strides[0] == 0 else part for part in parts])
+    return whole[:1] if (whole == whole[:1]).all() else np.concatenate(parts)
 
 
 def _empty(lists: TopLists, rules: Sequence[Rule]) -> Floats:

@@ -1,7 +1,8 @@
-"""Scores of lists against outcomes, expected scores, entropy, divergence, and the penalty for invalid lists."""
+"""Scores of lists against outcomes, expected and highest scores, entropy, divergence, the penalty for invalid lists."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +16,9 @@ from toplist.core import array_api, flags, kernel
 from toplist.core.array_api import CaseStatistics, ScoreTable, Sum, exclusive_sums
 from toplist.lists import DeviceLists, TopList, TopLists, as_lists
 from toplist.lists.converters import as_codes, as_truth, is_soft
-from toplist.lists.operations import beliefs
+from toplist.lists.toplists import beliefs
 from toplist.lists.validation import row_sums
-from toplist.scoring.rules import Rule, as_rule
+from toplist.scoring.rules import Log, Rule, as_rule
 from toplist.scoring.rules.base import MANY
 
 Array = Any
@@ -403,6 +404,27 @@ def penalise(out: Floats, lists: TopLists, rule: Rule, penalty: float | None) ->
         due = default_penalty(lists, rule=rule) if penalty is None else penalty
         out[invalid] += due[invalid] if isinstance(due, np.ndarray) else due
     return out
+
+
+def highest_score(lists: TopLists, *, rule: Any = "brier", penalty: float | None = None) -> float:
+    """A bound on the score that any outcome of any case could bring, cheap to have; infinite where none is known.
+
+    The log score ends at the smallest probability: of a listed class, or of an unlisted one. In a sublist that is
+    scored in place of an invalid list, no probability is below both.
+
+    >>> round(highest_score(TopLists.from_dicts([{0: 0.6}, {0: 0.9}], 3), rule="log"), 4)
+    2.9957
+    """
+    rule = as_rule(rule)
+    high: float = rule.bounds()[1]
+    if isinstance(rule, Log) and len(lists):
+        partial = lists.checked.rows.size > lists.sizes
+        proxy = lists.proxy if partial.all() else lists.proxy[partial]
+        least = min(float(proxy.min(initial=1.0)), float(lists.confidences.min(initial=1.0)))
+        high = -math.log(least) if least > 0 else math.inf
+    if not lists.checked.any(flags.INVALID):
+        return high
+    return high + float(np.max(default_penalty(lists, rule=rule) if penalty is None else penalty))
 
 
 def _score_on_device(lists: DeviceLists, y: Any, rule: Rule, penalty: float | None) -> Any:

@@ -9,25 +9,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist import _html
 from toplist._arguments import as_count, is_several
+from toplist._text import fixed, significant
 from toplist._typing import Codes, Floats
 from toplist.core import flags, kernel
 from toplist.core.array_api import CaseStatistics, Sum
-from toplist.core.exact_sums import mean, sums_by
-from toplist.core.validity import gather
+from toplist.core.kernel import mean, sums_by
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_codes
-from toplist.lists.validation import CheckedColumns, row_sums
+from toplist.lists.validation import CheckedColumns, gather, row_sums
 from toplist.scoring.rules import PseudoSpherical, Rule, as_rule
 from toplist.scoring.rules.base import MANY
 from toplist.scoring.scores import entropy, plain_scores, score
 
 _CELLS = 1 << 20
 _MOST = 1 << 62
+_LINES = 20  # of a table
+_NAMES, _WIDTHS = ("k", "score", "entropy", "coverage", "rest"), (5, 12, 12, 9, 9)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Curve:
     """Means over the cases, one entry per k.
 
@@ -61,15 +64,38 @@ class Curve:
         return -np.diff(self.entropy)
 
     def __repr__(self) -> str:
-        head = f"{'k':>5} {'score':>12} {'entropy':>12} {'coverage':>9} {'rest':>9}"
-        scores = np.full(len(self.ks), np.nan) if self.score is None else self.score
-        cover = np.full(len(self.ks), np.nan) if self.coverage is None else self.coverage
-        lines = [
-            f"{k:5d} {s:12.6f} {e:12.6f} {c:9.4f} {r:9.4f}"
-            for k, s, e, c, r in zip(self.ks, scores, self.entropy, cover, self.rest, strict=True)
-        ]
-        shown = lines if len(lines) <= 21 else [*lines[:10], "  ...", *lines[-10:]]
+        if not len(self.ks):
+            return f"Curve({self.rule}, no k)"
+        values, what = (self.entropy, "entropy") if self.score is None else (self.score, "score")
+        at = sorted({0, int(np.nanargmin(values)), len(self.ks) - 1})
+        told = ", ".join(f"{significant(float(values[i]))} at k = {self.ks[i]}" for i in at)
+        return f"Curve({self.rule}, {len(self.ks):,} k: {what} {told})"
+
+    def __str__(self) -> str:
+        lines = [" ".join(f"{cell:>{w}}" for cell, w in zip(cells, _WIDTHS, strict=True)) for cells in self._rows()]
+        shown = lines if len(lines) <= _LINES else [*lines[: _LINES // 2], "  ...", *lines[-(_LINES // 2) :]]
+        head = " ".join(f"{name:>{w}}" for name, w in zip(_NAMES, _WIDTHS, strict=True))
         return "\n".join([f"Curve of {self.rule}", head, *shown])
+
+    def _repr_html_(self) -> str:
+        lines = [("entropy", self.entropy.tolist())]
+        if self.score is not None:
+            lines.insert(0, ("score", self.score.tolist()))
+        rows = list(self._rows())
+        shown = rows if len(rows) <= _LINES else [*rows[: _LINES // 2], ["…"] * 5, *rows[-(_LINES // 2) :]]
+        heads = [_html.Head(name, number=True, heading=name == "k") for name in _NAMES]
+        return _html.fragment(
+            _html.paragraph(f"Mean {self.rule} score and entropy of the k most confident classes. Lower is better."),
+            _html.line_plot(self.ks.tolist(), lines, "list length k", f"mean {self.rule}"),
+            _html.folded(f"Table of {len(rows):,} list lengths", _html.table(heads, shown)),
+        )
+
+    def _rows(self) -> Iterator[list[str]]:
+        """The cells of each k; a dash for what is not known without outcomes."""
+        nothing = np.full(len(self.ks), np.nan)
+        score, cover = (nothing if column is None else column for column in (self.score, self.coverage))
+        for k, *values in zip(self.ks, score, self.entropy, cover, self.rest, strict=True):
+            yield [f"{k:d}", *(fixed(float(x), digits) for x, digits in zip(values, (6, 6, 4, 4), strict=True))]
 
 
 def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any = "brier", space: Any = None) -> Curve:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import toplist as tl
-from toplist.calibration.testing import CalibrationVerdict
+from toplist.calibration.miscalibration import CalibrationVerdict
 from toplist.evaluation.case_sample import by_place, calibration_verdict, sample_cases
 from toplist.report import statements
 from toplist.report.text import names

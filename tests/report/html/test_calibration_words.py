@@ -9,7 +9,7 @@ import pytest
 
 import toplist as tl
 from tests.report.html.calibrated import accuses, judgements, said, world
-from toplist.calibration.testing import SIGNIFICANT
+from toplist.calibration.miscalibration import SIGNIFICANT
 from toplist.report import statements
 from toplist.report.text import names
 

@@ -9,8 +9,16 @@ from types import SimpleNamespace
 import numpy as np
 
 from tests.report import results as made
-from toplist.calibration import Band, Bin, Decomposition, Reliability
-from toplist.core.isotonic import pav
+from toplist.calibration import (
+    Band,
+    Bin,
+    CalibrationBias,
+    CalibrationTest,
+    Decomposition,
+    Reliability,
+)
+from toplist.calibration.miscalibration import CalibrationVerdict
+from toplist.calibration.pairs import pav
 from toplist.report import plot
 
 NONE = np.zeros(0)
@@ -66,18 +74,31 @@ EMPTY = replace(
     reliability(), count=0, mean_confidence=math.nan, hit_rate=math.nan, steps=pav(NONE, NONE), x=NONE, curve=NONE,
     band=None, histogram=(),
 )  # fmt: skip
+JUDGED = CalibrationVerdict(
+    CalibrationTest(0.02, 0.01, 0.005, 199, 0, 0.004),
+    400,
+    CalibrationBias("top", 0.8, 0.751, 0.049, 0.044, 0.053, 400, 0.95),
+    None,
+    None,
+)
+UNDER = replace(JUDGED, bias=replace(JUDGED.bias, difference=-0.2, low=-0.25, high=-0.15))
 LENGTHS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 PLOTS = {
-    "calibration of one": plot.calibration(reliability()),
-    "calibration of ranks": plot.calibration([reliability(rank, seed=rank) for rank in range(1, 6)]),
-    "calibration with confidence": plot.calibration(reliability("mass", kind="confidence")),
-    "calibration without bands": plot.calibration({"a": reliability(kind=None), "b": reliability("listed", kind=None)}),
-    "calibration of many": plot.calibration({f"model {i}": reliability(seed=i, n=50) for i in range(12)}),
-    "calibration of one case": plot.calibration(ONE),
-    "calibration of nothing": plot.calibration(EMPTY),
-    "calibration of nobody": plot.calibration([]),
-    "calibration of hostile": plot.calibration(dict.fromkeys(made.HOSTILE, ONE)),
+    "reliability of one": plot.reliability(reliability()),
+    "reliability of ranks": plot.reliability([reliability(rank, seed=rank) for rank in range(1, 6)]),
+    "reliability with confidence": plot.reliability(reliability("mass", kind="confidence")),
+    "reliability without bands": plot.reliability({"a": reliability(kind=None), "b": reliability("listed", kind=None)}),
+    "reliability of many": plot.reliability({f"model {i}": reliability(seed=i, n=50) for i in range(12)}),
+    "reliability of one case": plot.reliability(ONE),
+    "reliability of nothing": plot.reliability(EMPTY),
+    "reliability of nobody": plot.reliability([]),
+    "reliability of hostile": plot.reliability(dict.fromkeys(made.HOSTILE, ONE)),
+    "reliability with tests": plot.reliability(
+        {"a": reliability(), "b": reliability(seed=1)}, {"a": JUDGED, "b": UNDER}, more=3
+    ),
+    "panel": plot.calibration_panel("a", reliability(), JUDGED),
+    "panel of hostile": plot.calibration_panel(made.HOSTILE[0], reliability(), UNDER),
     "decomposition of one": plot.decomposition(parts()),
     "decomposition of several": plot.decomposition({"a": parts(), "b": parts(0.2, 0.4, penalty=0.003, within=-1e-5)}),
     "decomposition of negative parts": plot.decomposition({"a": parts(-0.01, -0.02), "b": parts(0.1, 2.0)}),

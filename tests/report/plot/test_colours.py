@@ -7,7 +7,7 @@ import pytest
 
 from toplist.errors import TopListError
 from toplist.report import plot
-from toplist.report.plot.colours import CYCLE, STEPS, THEMES, dashes, marker, over, step, theme
+from toplist.report.plot.canvas import CYCLE, DASHES, LABELLED, MARKERS, STEPS, THEMES, over, step, theme, told_apart
 
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB
 VISIONS = {
@@ -55,8 +55,8 @@ def distance(a: str, b: str, vision: str) -> float:
 @pytest.mark.parametrize("name", THEMES)
 def test_what_is_drawn_stands_out_from_the_paper(name):
     look = theme(name)
-    for i in range(CYCLE):
-        assert contrast(look.cycle(i), look["paper"]) >= 3, i
+    for role in (*(f"c{i}" for i in range(CYCLE)), "faint"):
+        assert contrast(look[role], look["paper"]) >= 3, role
 
 
 @pytest.mark.parametrize("name", THEMES)
@@ -72,7 +72,7 @@ def test_text_can_be_read(name):
 @pytest.mark.parametrize("name", THEMES)
 def test_the_colours_of_models_are_told_apart(name, vision):
     look = theme(name)
-    colours = [look.cycle(i) for i in range(CYCLE)]
+    colours = [look[f"c{i}"] for i in range(CYCLE)]
     assert min(distance(a, b, vision) for a, b in combinations(colours, 2)) > 0.12
 
 
@@ -93,10 +93,11 @@ def test_every_role_has_a_colour_of_its_own(name):
     assert THEMES[name].colours.keys() == THEMES["light"].colours.keys()
 
 
-def test_twenty_models_differ_by_more_than_colour():
-    assert len({(i % CYCLE, marker(i)) for i in range(40)}) == 40
-    assert len({(i % CYCLE, dashes(i)) for i in range(32)}) == 32
-    assert len({marker(i) for i in range(CYCLE)}) == CYCLE
+def test_labelled_lines_differ_by_more_than_colour():
+    labels = told_apart([f"m{i}" for i in range(40)], ()).values()
+    assert len(labels) == LABELLED == len({one.role for one in labels}) == len({one.shape for one in labels})
+    assert len(MARKERS) == LABELLED
+    assert len(set(DASHES)) == len(DASHES)
 
 
 def test_the_style_sheet_has_every_role_in_both_themes():

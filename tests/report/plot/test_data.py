@@ -3,19 +3,17 @@
 import math
 from dataclasses import FrozenInstanceError, replace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import toplist as tl
 from tests.report import results as made
-from toplist.calibration.bins import Bin
+from tests.report.plot.cases import BREAKDOWNS, FORTY, PLOTS
+from tests.report.plot.parse_svg import parsed
 from toplist.errors import TopListError
 from toplist.inference.ranking import judge
 from toplist.inference.results import PredictionType
 from toplist.report import plot
-from toplist.report.plot.canvas import label, labels, width
 
 MEANS = st.one_of(st.floats(-10, 10), st.just(math.inf), st.just(math.nan))
 
@@ -44,22 +42,48 @@ def test_rows_are_the_marks_of_the_table_in_its_order(board):
         assert (row.low, row.high, row.infinite) == (score.low, score.high, standing.scores["brier"].infinite)
 
 
-@given(board=boards())
-def test_members_are_those_of_the_confidence_set(board):
+@given(board=boards(), rule=st.just("brier"))
+def test_a_row_is_worse_where_its_pair_with_the_best_is_significant(board, rule):
     data = plot.intervals(board).data
-    if board.confidence_set is None:
-        assert {row.member for row in data.rows} == {None}
-        assert data.set_level is None
-    else:
-        assert tuple(row.name for row in data.rows if row.member) == board.confidence_set.members
+    first = data.rows[0].name
+    for row in data.rows[1:]:
+        (pair,) = [p for p in board.pairs if {p.a, p.b} == {first, row.name}]
+        verdict = judge(pair, board.level)
+        assert row.worse == ((verdict.significant and verdict.worse == row.name) if verdict.tested else None)
 
 
-def test_each_rule_has_a_confidence_set_of_its_own():
+def test_each_rule_has_pairs_of_its_own():
     board = made.board(rules=("brier", "log"), members=2)
     apart = [replace(pair, adjusted_p=0.01) if pair.rule == "log" else pair for pair in board.pairs]
     board = replace(board, pairs=tuple(apart))
-    assert [row.member for row in plot.intervals(board).data.rows] == [True, True, False]
-    assert [row.member for row in plot.intervals(board, "log").data.rows] == [True, False, False]
+    assert [row.worse for row in plot.intervals(board).data.rows] == [False, False, True]
+    assert [row.worse for row in plot.intervals(board, "log").data.rows] == [False, True, True]
+
+
+def test_bars_join_runs_in_which_no_two_are_significantly_different():
+    data = plot.intervals(made.board(("a", "b", "c", "d"), members=2)).data
+    assert data.ties == ((0, 1), (2, 3))
+
+
+@pytest.mark.parametrize(
+    ("board", "title"),
+    [
+        (made.board(("a", "b", "c"), members=1), "a is significantly better than all 2 others"),
+        (made.board(("a", "b", "c", "d"), members=2), "a is best, tied with b"),
+        (made.board(("a", "b", "c", "d"), members=3), "a is best, tied with 2 others"),
+        (made.board(("a", "b"), members=2), "No significant difference between a and b"),
+        (made.board(("a", "b"), members=1), "a is significantly better than b"),
+        (made.board(("a",)), "a: mean Brier score 0.300"),
+        (made.board(("a", "b"), [math.inf, math.inf]), "No model has a finite mean Brier score"),
+        (made.board(("a", "b"), [0.3, math.inf]), "a has the best mean Brier score"),
+        (
+            made.board(("a", "b", "c"), [0.3, 0.9, math.inf]),
+            "a has the best mean Brier score, significantly better than 1 of 2 others",
+        ),
+    ],
+)
+def test_the_title_of_intervals_states_who_is_best_and_claims_no_more_than_was_tested(board, title):
+    assert plot.intervals(board).data.title == title
 
 
 def test_under_another_rule_models_come_in_its_order():
@@ -80,65 +104,100 @@ def test_an_unknown_rule_is_named_beside_those_that_are_there(kind):
 
 
 @given(board=boards())
-def test_the_matrix_is_antisymmetric_and_holds_every_pair_twice(board):
-    data = plot.pairs(board).data
-    cells = {(c.row, c.column): c for c in data.cells}
-    assert len(cells) == len(data.cells) == 2 * len(board.pairs)
-    for (row, column), cell in cells.items():
-        other = cells[column, row]
-        assert same(cell.difference, -other.difference)
-        assert cell.significant == other.significant
-        assert row != column
-
-
-@given(board=boards())
-def test_significant_is_what_is_adjusted_to_at_most_one_minus_the_level(board):
+def test_the_matrix_holds_every_pair_once_the_lower_row_minus_the_higher_column(board):
     data = plot.pairs(board).data
     place = {name: i for i, name in enumerate(data.names)}
     cells = {(c.row, c.column): c for c in data.cells}
+    assert len(cells) == len(data.cells) == len(board.pairs)
     for pair in board.pairs:
-        cell = cells[place[pair.a], place[pair.b]]
-        assert same(cell.difference, pair.difference.value)
+        a, b = place[pair.a], place[pair.b]
+        cell = cells[max(a, b), min(a, b)]
+        assert same(cell.difference, pair.difference.value if a > b else -pair.difference.value)
         assert cell.significant == (
             pair.adjusted_p is not None and pair.adjusted_p <= 1 - board.level and pair.difference.value != 0
         )
 
 
 @given(board=boards())
-def test_written_differences_have_at_most_three_digits(board):
-    data = plot.pairs(board).data
-    known = [abs(c.difference) for c in data.cells if math.isfinite(c.difference)]
-    if any(known):
-        assert 10 <= max(known) / 10.0**data.unit < 1000
+def test_only_significant_pairs_are_coloured_and_on_the_side_of_their_sign(board):
+    for cell in plot.pairs(board).data.cells:
+        assert (cell.shade != 0) == cell.significant
+        assert cell.shade == 0 or (cell.shade > 0) == (cell.difference > 0)
+
+
+def test_a_pair_with_a_p_value_of_two_thirds_is_uncoloured():
+    board = made.board(("a", "b", "c"))
+    board = replace(board, pairs=tuple(replace(pair, adjusted_p=0.68) for pair in board.pairs))
+    assert {cell.shade for cell in plot.pairs(board).data.cells} == {0}
+    svg = plot.pairs(board).svg()
+    assert not any(f"f-{side}{i}" in svg for side in ("below", "above") for i in range(1, 5))
+
+
+def test_colour_is_deeper_the_larger_a_difference_is_in_standard_errors():
+    def shade(errors):
+        return plot.leaderboard.PairCell(1, 0, 0.01, None, None, 0.01 / errors, 0.01, True).shade
+
+    assert [shade(errors) for errors in (2, 4, 6, 10, 100)] == [1, 2, 3, 4, 4]
 
 
 @given(board=boards())
 def test_groups_hold_the_mean_of_every_model_in_the_order_of_the_table(board):
     data = plot.groups(board).data
-    assert data.names == tuple(s.name for s in board.overall.rows)
-    assert tuple(g.name for g in data.groups) == tuple(s.group for s in board.groups)
-    for group, section in zip(data.groups, board.groups, strict=True):
-        means = {s.name: s.scores["brier"].mean.value for s in section.rows}
-        assert all(same(mean, means[name]) for mean, name in zip(group.means, data.names, strict=True))
-        known = [m for m in group.means if math.isfinite(m)]
-        assert group.lowest is None if not known else group.means[group.lowest] == min(known)
+    assert data.models == tuple(s.name for s in board.overall.rows)
+    sections = {section.group: section for section in board.groups}
+    assert set(data.groups) == set(sections)
+    for group, row in zip(data.groups, data.means, strict=True):
+        means = {s.name: s.scores["brier"].mean.value for s in sections[group].rows}
+        assert all(same(mean, means[name]) for mean, name in zip(row, data.models, strict=True))
 
 
-def test_a_dot_of_a_group_is_hollow_where_another_model_is_significantly_better_in_it():
+def test_a_cell_of_a_group_is_coloured_where_another_model_is_significantly_better_in_it():
     board = made.drawn(tuple("ABCD"), cases=300, groups=3, zeros=False, apart=4.0)
-    for panel, section in zip(plot.groups(board).data.groups, board.groups, strict=True):
-        verdicts = [judge(pair, board.level) for pair in section.pairs if pair.rule == "brier"]
+    data, sections = plot.groups(board).data, {section.group: section for section in board.groups}
+    for group, shades in zip(data.groups, data.shades, strict=True):
+        verdicts = [judge(pair, board.level) for pair in sections[group].pairs if pair.rule == "brier"]
         worse = {v.worse for v in verdicts if v.significant}
-        assert panel.beaten == tuple(row.name in worse for row in board.overall.rows)
-        assert any(panel.beaten)
+        assert tuple(map(bool, shades)) == tuple(name in worse for name in data.models)
+        assert any(shades)
 
 
 def test_a_model_without_cases_in_a_group_has_no_mean_there():
     board = made.board(groups=("x",))
     short = replace(board.groups[0], rows=board.groups[0].rows[1:])
-    (group,) = plot.groups(replace(board, groups=(short,))).data.groups
-    assert math.isnan(group.means[0])
-    assert (group.low, group.high) == (None, None)
+    (row,) = plot.groups(replace(board, groups=(short,))).data.means
+    assert math.isnan(row[0])
+
+
+def test_of_a_breakdown_what_is_significant_is_coloured_and_nothing_else():
+    data = plot.groups(BREAKDOWNS["many models"], "brier").data
+    for shades, marked in zip(data.shades, BREAKDOWNS["many models"].significant, strict=True):
+        assert tuple(map(bool, shades)) == marked
+
+
+@pytest.mark.parametrize(
+    ("groups", "lines", "dates"),
+    [
+        (("2025-01-04", "2025-01-11"), True, True),
+        (("1", "2", "10"), True, False),
+        (("b", "a"), False, False),
+        (("1", "nan"), False, False),
+    ],
+)
+def test_groups_that_are_numbers_or_dates_lie_on_an_axis(groups, lines, dates):
+    data = plot.groups(made.board(groups=groups)).data
+    assert (data.lines, data.dates) == (lines, dates)
+
+
+def test_only_ratios_that_span_more_than_a_factor_of_twenty_have_a_logarithmic_axis():
+    assert PLOTS["groups of ratios"].data.logarithmic
+    assert not PLOTS["groups of weeks"].data.logarithmic
+
+
+def test_groups_of_other_names_come_hardest_first():
+    data = plot.groups(made.board(groups=("x", "y", "z"))).data
+    middles = [data.middle(i) for i in range(3)]
+    assert middles == sorted(middles, reverse=True)
+    assert data.title.startswith(f"Hardest group: {data.groups[0]}")
 
 
 def test_curves_are_those_of_the_exhibits_and_others_are_named():
@@ -164,15 +223,6 @@ def test_e_values_are_powers_of_ten_and_the_threshold_is_one_over_one_minus_the_
     assert plot.paths([found, found]).data.paths == (data, data)
 
 
-def test_reliability_takes_one_exhibit_or_several_and_leaves_out_empty_bins():
-    empty = Bin(0.0, 0.1, 0, math.nan, math.nan)
-    one = replace(made.exhibit("a"), top=(empty, *made.bins()))
-    assert plot.reliability(one).data == plot.reliability([one]).data
-    (panel,) = plot.reliability(one).data.panels
-    assert panel.top == made.bins()
-    assert panel.listed == one.listed
-
-
 @given(cases=st.lists(st.integers(0, 1000), min_size=4, max_size=4))
 def test_shares_of_shapes_add_up_to_one(cases):
     kinds = ("empty list", "hard label", "top list", "distribution")
@@ -190,13 +240,12 @@ def test_plots_and_their_values_are_frozen():
         drawn.data.rows[0].score = 0.0
 
 
-def test_words_say_what_is_infinite_missing_and_in_the_set():
+def test_words_say_what_is_infinite_and_missing():
     board = made.board(("a", "b", "c"), [0.3, math.inf, math.nan], members=1)
     words = plot.intervals(board).data.words
     assert "a 0.300 (0.296 to 0.304)" in words
-    assert "b has an infinite mean, with 17 infinite scores" in words
-    assert "c has no cases" in words
-    assert "confidence set of the best: a and c." in words  # of whom nothing is known
+    assert "b \u221e (17 cases)" in words
+    assert "c no cases" in words
 
 
 def test_words_of_a_path_say_when_something_was_shown():
@@ -245,11 +294,9 @@ def test_where_cases_differ_what_is_drawn_is_relative_to_the_others_on_the_cases
     assert [row.score for row in data.rows] == [0.8, 1.3, math.inf]
     assert (data.rows[0].low, data.rows[0].high) == (pytest.approx(0.796), pytest.approx(0.804))
     assert data.line == 1
-    assert data.title == "Relative Brier score of 3 models"
+    assert data.subtitle.startswith("Relative Brier score with 95% intervals, 1,000 cases; below 1 is better")
     assert "Below 1 is better" in data.words
-    (group,) = plot.groups(board).data.groups
-    assert group.means == (0.8, 1.3, math.inf)
-    assert plot.groups(board).data.title.startswith("Relative Brier score")
+    assert plot.groups(board).data.means == ((0.8, 1.3, math.inf),)
 
 
 def test_elsewhere_means_are_drawn_and_the_leader_is_the_line():
@@ -260,7 +307,7 @@ def test_elsewhere_means_are_drawn_and_the_leader_is_the_line():
 def test_who_has_no_relative_score_is_not_placed_by_another():
     data = plot.intervals(pairwise(made.board(("a", "b"), [0.3, 0.4]), (0.8, None))).data
     assert math.isnan(data.rows[1].score)
-    assert "b has no relative score" in data.words
+    assert "b no relative score" in data.words
 
 
 def test_under_another_rule_models_come_by_their_relative_scores():
@@ -268,33 +315,60 @@ def test_under_another_rule_models_come_by_their_relative_scores():
     assert [row.name for row in plot.intervals(board, "log").data.rows] == ["b", "a"]
 
 
-def test_a_confidence_set_without_p_values_is_not_shown():
+def test_without_p_values_nobody_is_called_worse_or_tied():
     board = made.board(members=2)
     board = replace(board, pairs=tuple(replace(pair, adjusted_p=None) for pair in board.pairs))
     data = plot.intervals(board).data
-    assert data.set_level is None
-    assert {row.member for row in data.rows} == {None}
+    assert {row.worse for row in data.rows[1:]} == {None}
+    assert data.title == "a has the best mean Brier score"
+    assert data.ties == ()
 
 
-@given(st.lists(st.text(alphabet="abW日", max_size=60), unique=True, max_size=6), st.floats(5, 20))
-def test_different_names_have_different_labels_that_fit(who, room):
-    shown = labels(who, room)
-    assert len(set(shown)) == len(who)
-    assert all(width(text) <= room + 1.5 for text in shown)
-
-
-def test_the_same_name_has_the_same_label():
-    assert labels(["x" * 90, "x" * 90, "y"], 8.0) == [label("x" * 90, 8.0)] * 2 + ["y"]
-
-
-def test_the_steps_of_colour_are_found_once_however_many_pairs_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decimals_are_found_once_however_many_pairs_there_are(monkeypatch):
     """Looking at all pairs for each of them would be the fourth power of the number of models."""
-    from toplist.report.plot import leaderboard as figure
-
     calls = []
-    found = figure.edges
-    monkeypatch.setattr(figure, "edges", lambda *given: calls.append(1) or found(*given))
-    rng = np.random.default_rng(0)
-    made = {f"m{i}": rng.dirichlet(np.ones(3), 20) for i in range(6)}
-    tl.compare(made, rng.integers(0, 3, 20), rules="brier").plot("pairs").figure()
-    assert len(calls) <= 2
+    found = plot.leaderboard.decimals
+    monkeypatch.setattr(plot.leaderboard, "decimals", lambda *given, **more: calls.append(1) or found(*given, **more))
+    plot.pairs(made.board(FORTY)).svg()
+    assert len(calls) <= 3
+
+
+@pytest.mark.parametrize(
+    ("curve", "title"),
+    [
+        ((0.5, 0.4, 0.301, 0.3, 0.3), "Lists of 3 classes score within 1% of the longest"),
+        ((0.5, 0.45, 0.4, 0.35, 0.3), "The longest lists have the lowest mean scores"),
+        ((0.5, 0.2, 0.4, 0.35, 0.3), "Mean Brier score against list length"),
+    ],
+)
+def test_the_title_of_curves_says_which_length_is_enough(curve, title):
+    assert plot.curves([made.exhibit("a", curve=curve)]).data.title == title
+
+
+def test_the_title_of_a_path_says_since_when_zero_is_excluded():
+    assert plot.path(replace(made.path(), separated=120)).data.title == (
+        "new is significantly better than old on average after 120 cases"
+    )
+    flat = replace(made.path(drift=0.0), separated=None)
+    assert plot.path(flat).data.title == "No significant difference between new and old on average"
+
+
+@pytest.mark.parametrize(
+    ("drawn", "sentence"),
+    [
+        (plot.sizes({5: 10}), "All 10 lists have 5 classes."),
+        (plot.sizes({}), "There are no lists."),
+        (plot.curves([made.exhibit("a", ks=(3,))]), "All lists have one length: k = 3."),
+        (
+            plot.shapes([made.exhibit("a", shapes=[PredictionType("distribution", 9, 0.2, 0)])]),
+            "All predictions have one shape: distribution.",
+        ),
+        (plot.groups(BREAKDOWNS["one class"], "brier"), "All cases are in one group: cat."),
+        (plot.pairs(made.board(("a",))), "There are no pairs of models to compare."),
+    ],
+)
+def test_a_figure_of_one_value_is_a_sentence(drawn, sentence):
+    assert drawn.data.single == sentence
+    assert not drawn.sheet().panels
+    text = "".join(parsed(drawn.svg()).itertext())
+    assert sentence in text

@@ -15,6 +15,7 @@ from toplist.postprocess.selective import rejection_curve
 from toplist.postprocess.truncation import choose_k, choose_mass
 from toplist.report import plot
 from toplist.report.plot.reliability import POINTS, thinned
+from toplist.report.text import Name
 
 UNIT = st.lists(st.floats(0, 1), max_size=60).map(sorted)
 NUMBERS = st.floats(-3, 3)
@@ -49,7 +50,7 @@ def test_a_score_without_parts_has_no_steps():
 
 def test_a_curve_is_the_step_function_and_no_longer_than_it_can_be_seen():
     one = diagnosed.reliability(n=20000)
-    (panel,) = plot.calibration(one).data.panels
+    (panel,) = plot.reliability(one).data.panels
     assert len(panel.curve) <= POINTS + 2
     assert len(panel.band) <= POINTS + 2
     for x, value in panel.curve:
@@ -58,16 +59,54 @@ def test_a_curve_is_the_step_function_and_no_longer_than_it_can_be_seen():
 
 
 def test_panels_are_named_by_model_or_by_what_they_are_of():
-    names = [one.name for one in diagnosed.PLOTS["calibration of ranks"].data.panels]
+    names = [one.name for one in diagnosed.PLOTS["reliability of ranks"].data.panels]
     assert names == ["rank 1", "rank 2", "rank 3", "rank 4", "rank 5"]
-    assert [one.name for one in diagnosed.PLOTS["calibration without bands"].data.panels] == ["a", "b"]
+    assert [one.name for one in diagnosed.PLOTS["reliability without bands"].data.panels] == ["a", "b"]
 
 
-def test_the_words_say_confidence_and_hit_rate():
+def test_a_panel_says_the_bias_with_its_interval_and_the_p_value():
+    (panel,) = diagnosed.PLOTS["panel"].data.panels
+    assert panel.found == ["+4.9 pts (4.4 to 5.3)", "p 0.005"]
+    texts = [e.text for e in parsed(diagnosed.PLOTS["panel"].svg()).iter() if e.tag.endswith("text")]
+    titles = "".join(parsed(diagnosed.PLOTS["panel"].svg()).itertext())
+    assert all(line in titles for line in panel.found)
+    assert "confidence of the top class" in texts
+    assert "observed accuracy" in texts
+
+
+def test_a_panel_is_small_enough_for_a_row_of_them():
+    root = parsed(diagnosed.PLOTS["panel"].svg())
+    assert float(root.get("width")) == 230
+    assert float(root.get("height")) <= 300
+
+
+def test_at_most_six_curves_are_drawn_and_the_others_are_counted():
+    data = diagnosed.PLOTS["reliability of many"].data
+    assert [one.name for one in data.panels] == [f"model {i}" for i in (0, 1, 2, 3, 10, 11)]
+    assert data.more == 6
+    assert data.subtitle.endswith("and 6 more")
+
+
+def test_the_largest_count_is_written():
+    one = diagnosed.reliability(n=30_000)
+    largest = max(b.count for b in one.histogram)
+    assert f"{largest:,}" in "".join(parsed(plot.reliability(one).svg()).itertext())
+
+
+def test_the_words_say_confidence_and_accuracy():
     one = diagnosed.reliability()
-    assert (
-        f"confidence {one.mean_confidence:.3f}, hit rate {one.hit_rate:.3f} in 400" in plot.calibration(one).data.words
+    words = plot.reliability(one).data.words
+    assert f"mean confidence {100 * one.mean_confidence:.1f}%" in words
+    assert f"observed accuracy {100 * one.hit_rate:.1f}%" in words
+
+
+def test_short_names_that_are_given_are_written_and_the_full_one_tells_the_model():
+    drawn = plot.calibration_panel(
+        "xgboost-depth3-lr0.05", diagnosed.reliability(), None, {"xgboost-depth3-lr0.05": Name("…depth3…")}
     )
+    root = parsed(drawn.svg())
+    (named,) = [e for e in root.iter() if e.tag.endswith("text") and "…depth3…" in "".join(e.itertext())]
+    assert named.get("data-model") == "xgboost-depth3-lr0.05"
 
 
 def test_the_choice_of_validation_is_said():
@@ -94,7 +133,7 @@ def test_what_was_measured_can_be_drawn():
     assert line.accepted[-1] == pytest.approx(tl.score(lists, y).mean())
     (row,) = plot.decomposition(decompose(lists, y)).data.rows
     assert row.score == pytest.approx(tl.score(lists, y).mean())
-    assert len(plot.calibration([reliability(lists, y, of=1), reliability(lists, y, of="mass")]).data.panels) == 2
+    assert len(plot.reliability([reliability(lists, y, of=1), reliability(lists, y, of="mass")]).data.panels) == 2
 
 
 @given(counts=st.dictionaries(st.integers(0, 5000), st.integers(0, 9), max_size=30))
@@ -107,7 +146,7 @@ def test_bars_of_lengths_hold_every_list_once(counts):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["calibration of ranks", "decomposition of several", "truncation to k"])
+@pytest.mark.parametrize("name", ["reliability of ranks", "decomposition of several", "truncation to k"])
 def test_figures_of_lists_are_drawn_in_both_themes(name, theme):
     pytest.importorskip("matplotlib", reason="plots need matplotlib")
     svg = diagnosed.PLOTS[name].svg(theme, inline=False)
@@ -117,3 +156,10 @@ def test_figures_of_lists_are_drawn_in_both_themes(name, theme):
 def test_figures_of_lists_are_found_by_name():
     assert all(getattr(plot, name) is made for name, made in plot.OF_LISTS.items())
     assert not set(plot.OF_LISTS) & set(plot.PLOTS)
+
+
+@given(m=st.floats(0, 1), d=st.floats(0, 1), u=st.floats(1, 2), misses=st.floats(0, 1))
+def test_stacked_bars_end_at_the_score(m, d, u, misses):
+    for row in plot.decomposition({"a": diagnosed.parts(m, d, u, misses), "b": diagnosed.parts()}).data.rows:
+        last = row.stacked[-1]
+        assert last.start + last.change == pytest.approx(row.score, abs=1e-9)

@@ -21,22 +21,34 @@ def matplotlib():
     return pytest.importorskip("matplotlib", reason="plots need matplotlib")
 
 
-def test_values_need_no_matplotlib_and_drawing_says_what_to_install(monkeypatch):
-    drawn = plot.intervals(BOARD)
+def without(monkeypatch, package):
     real = builtins.__import__
 
     def absent(name, *rest, **options):
-        if name.partition(".")[0] == "matplotlib":
+        if name.partition(".")[0] == package:
             raise ImportError(name)
         return real(name, *rest, **options)
 
     monkeypatch.setattr(builtins, "__import__", absent)
-    for module in [m for m in sys.modules if m.partition(".")[0] == "matplotlib"]:
+    for module in [m for m in sys.modules if m.partition(".")[0] == package]:
         monkeypatch.setitem(sys.modules, module, None)
-    for draw in (drawn.figure, drawn.svg, drawn._repr_svg_, lambda: drawn.save("board.png")):
-        with pytest.raises(TopListError, match=r"^plots need matplotlib: pip install 'toplist\[report\]'$"):
+
+
+def test_svg_needs_no_matplotlib_and_other_formats_say_what_to_install(monkeypatch, tmp_path):
+    drawn = plot.intervals(BOARD)
+    without(monkeypatch, "matplotlib")
+    for draw in (drawn.figure, lambda: drawn.save(tmp_path / "board.png"), lambda: drawn.save(tmp_path / "board.pdf")):
+        with pytest.raises(TopListError, match=r"need matplotlib: pip install 'toplist\[report\]'$"):
             draw()
-    assert drawn.data.rows
+    drawn.save(tmp_path / "board.svg")
+    assert [path.name for path in tmp_path.iterdir()] == ["board.svg"]
+    assert drawn._repr_svg_() in drawn._repr_html_()
+
+
+def test_without_plotly_the_remedy_is_named(monkeypatch):
+    without(monkeypatch, "plotly")
+    with pytest.raises(TopListError, match=r"^interactive figures need plotly: pip install 'toplist\[plotly\]'$"):
+        plot.intervals(BOARD).plotly()
 
 
 def run(code: str) -> str:
@@ -44,8 +56,15 @@ def run(code: str) -> str:
     return done.stdout.strip()
 
 
-def test_importing_plots_does_not_import_matplotlib():
-    assert run("import sys, toplist.report.plot; print('matplotlib' in sys.modules)") == "False"
+def test_importing_plots_and_writing_svg_imports_neither_matplotlib_nor_plotly():
+    code = """
+import sys
+from tests.report import results as made
+from toplist.report import plot
+plot.intervals(made.board()).svg()
+print({"matplotlib", "plotly"} & set(sys.modules))
+"""
+    assert run(code) == "set()"
 
 
 @pytest.mark.usefixtures("matplotlib")
@@ -99,6 +118,8 @@ def test_a_figure_within_a_page_has_no_header_and_no_paper():
     assert svg.startswith("<svg ")
     assert "<!DOCTYPE" not in svg
     assert "f-paper" not in svg
+    data = plot.intervals(made.board(members=3)).data
+    assert data.title not in [e.text for e in parsed(svg).iter()]
 
 
 @pytest.mark.usefixtures("matplotlib")
@@ -152,5 +173,11 @@ def test_a_figure_is_one_of_matplotlib(matplotlib):
 
 
 def test_figures_are_found_by_name():
-    assert set(plot.PLOTS) == {*plot.OF_RESULTS, *plot.OF_EXHIBITS, *plot.OF_PATHS}
+    assert set(plot.PLOTS) == {*plot.OF_RESULTS, *plot.OF_EXHIBITS, *plot.OF_CURVES, *plot.OF_PATHS}
     assert all(getattr(plot, name) is made for name, made in plot.PLOTS.items())
+
+
+@pytest.mark.parametrize("width", [100, 5000, float("nan")])
+def test_a_width_that_nothing_can_be_drawn_for_is_refused(width):
+    with pytest.raises(TopListError, match="a plot is drawn for a width from 200 to 2000 pixels"):
+        plot.intervals(BOARD).svg(width=width)

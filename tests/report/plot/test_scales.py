@@ -7,8 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.report import results as made
-from toplist.report.numbers import number
-from toplist.report.plot.canvas import ROOM, axis, edges, label, level, spread, width
+from toplist.report.numbers import fixed
+from toplist.report.plot.canvas import Scale, axis, fitted, key, label, spread, width, wrapped
 
 FINITE = st.floats(-1e6, 1e6)
 
@@ -32,18 +32,18 @@ def test_round_numbers_are_written_exactly(low, high):
         assert abs(float(text.replace(",", "").replace("\u2212", "-")) - tick) < 1e-6 * step
 
 
-@given(values=st.lists(FINITE, min_size=1, max_size=9))
-def test_steps_of_the_scale_are_reached_by_the_largest_difference(values):
-    assume(max(map(abs, values)) > 1e-100)
-    limits = edges(values)
-    assert list(limits) == sorted(limits)
-    assert max(abs(level(v, limits)) for v in values) == len(limits) == 4
+@given(x=FINITE, low=FINITE, high=FINITE)
+def test_a_place_on_a_scale_is_between_its_ends_and_a_reversed_scale_mirrors_it(x, low, high):
+    assume(abs(high - low) > 1e-6)
+    place = Scale(low, high)(x)
+    assert 0 <= place <= 1
+    assert math.isclose(Scale(high, low)(x), 1 - place, abs_tol=1e-9)
 
 
-@given(value=st.floats(allow_nan=False))
-def test_steps_are_symmetric(value):
-    limits = (0.1, 0.2, 0.5, 1.0)
-    assert level(-value, limits) == -level(value, limits)
+@given(kind=st.sampled_from(["log", "log1p"]), xs=st.lists(st.floats(1e-3, 1e3), min_size=2, max_size=9))
+def test_logarithmic_scales_rise(kind, xs):
+    places = [Scale(1e-3, 1e3, kind)(x) for x in sorted(xs)]
+    assert places == sorted(places)
 
 
 @given(places=st.lists(st.floats(0, 100), max_size=20))
@@ -62,10 +62,10 @@ def test_labels_that_do_not_collide_stay(places):
 
 @given(name=st.one_of(st.text(), st.sampled_from(made.HOSTILE)))
 def test_a_label_is_printable_and_fits(name):
-    shown = label(name)
+    shown = label(name, 16.0)
     assert shown
     assert shown.isprintable()
-    assert width(shown) <= ROOM + 2 * width('"')
+    assert width(shown) <= 16 + 2 * width('"')
 
 
 @given(name=st.text("abcdefgh \\$", min_size=1, max_size=12).filter(lambda s: s == s.strip()))
@@ -75,5 +75,34 @@ def test_a_short_plain_name_is_its_own_label(name):
 
 @given(x=FINITE, digits=st.integers(0, 6))
 def test_numbers_have_no_minus_before_a_zero(x, digits):
-    text = number(x, digits)
+    text = fixed(x, digits)
     assert not (text.startswith("\u2212") and not any(c in "123456789" for c in text))
+
+
+@given(texts=st.lists(st.text(alphabet="abW日", max_size=60), unique=True, max_size=6), room=st.floats(5, 20))
+def test_different_texts_stay_different_when_they_are_shortened_to_a_room(texts, room):
+    shown = fitted(texts, room)
+    assert len(set(shown)) == len(texts)
+    assert all(width(text) <= room + 1.5 for text in shown)
+
+
+def test_the_same_text_has_the_same_short_form():
+    one, other, last = fitted(["x" * 90, "x" * 90, "y"], 8.0)
+    assert one == other == label("x" * 90, 8.0)
+    assert last == "y"
+
+
+@given(text=st.text(alphabet="ab W", max_size=80), room=st.floats(6, 30))
+def test_a_wrapped_title_keeps_its_short_words_and_fits(text, room):
+    lines = wrapped(text, room)
+    assert all(width(line) <= room for line in lines)
+    if all(width(word) <= room for word in text.split()):
+        assert " ".join(lines).split() == text.split()
+
+
+@given(names=st.lists(st.one_of(st.text(max_size=300), st.sampled_from(made.HOSTILE)), unique=True, max_size=5))
+def test_keys_of_models_are_short_and_printable(names):
+    for name in names:
+        assert len(key(name)) <= 137 * 10
+        assert key(name).isprintable()
+    assert key("n" * 10_000) != key("n" * 9_999)

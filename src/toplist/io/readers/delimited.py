@@ -20,7 +20,6 @@ from toplist._files import need
 from toplist._text import quote
 from toplist.errors import FileError
 from toplist.io.columns import CASE, CLASS, CONFIDENCE, as_arrow, offsets_of, truths
-from toplist.io.duckdb_engine import connect, message_of, quoted, require_enough
 from toplist.io.readers.base import (
     ENTRIES,
     NOT_UTF8,
@@ -30,10 +29,14 @@ from toplist.io.readers.base import (
     TableChunk,
     batch_rows,
     compression_of,
+    connect,
     head_of,
     last_line,
     lines_of,
+    message_of,
     opened,
+    quoted,
+    require_enough,
     require_lines,
     without_columns,
 )

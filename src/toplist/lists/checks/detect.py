@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from toplist._typing import Bools, Floats
 from toplist.core import flags
 from toplist.core.kernel import Rows
-from toplist.core.validity import doubles, gather, inspect
 from toplist.lists.error_messages import SENTINEL
 from toplist.lists.labelsets import LabelSets, Sets
 from toplist.lists.space import ClassSpace
 from toplist.lists.toplists import TopLists
-from toplist.lists.validation import exponentiate, from_percent, row_sums
+from toplist.lists.validation import doubles, exponentiate, from_percent, gather, inspect, row_sums
 
 
 class Names(Protocol):

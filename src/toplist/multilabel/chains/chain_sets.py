@@ -81,7 +81,7 @@ def chain_sets(
     ...     def conditional(self, X, prefixes):
     ...         return X[:, 0] if prefixes.shape[1] == 0 else 0.2 + 0.6 * prefixes[:, 0]
     >>> chain_sets(Weather(), np.array([[0.3]]), 1, LabelSets(["wind", "rain"]))[0]
-    TopList({{}: 0.56}, rest=0.44 over 3 classes)
+    TopList({} 0.56; unlisted 0.44 over 3 classes)
     """
     model, rows = as_chain(chain, X)
     known = _as_space(space, len(model.order))

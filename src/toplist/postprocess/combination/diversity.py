@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from toplist._text import significant
 from toplist._typing import Floats
 from toplist.errors import ShapeError
 from toplist.postprocess.combination.members import Lists, Members, Weights, as_weights, unions
@@ -24,7 +25,7 @@ class MemberPair:
     gain: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Ambiguity:
     """The ambiguity decomposition of a linear pool: means over cases.
 
@@ -55,6 +56,13 @@ class Ambiguity:
     gain: float
     pairs: tuple[MemberPair, ...]
     gains: Floats = field(repr=False)
+
+    def __repr__(self) -> str:
+        of = f"{len(self.names)} members, {self.cases:,} cases"
+        if self.mean is None or self.pool is None:
+            return f"Ambiguity({of}: gain {significant(self.gain)} from disagreement)"
+        parts = f"{significant(self.mean)} on average, gain {significant(self.gain)}, pool {significant(self.pool)}"
+        return f"Ambiguity({of}: Brier score {parts})"
 
 
 def ambiguity(lists: Lists, y: Any = None, *, weights: Weights = None, space: Any = None) -> Ambiguity:

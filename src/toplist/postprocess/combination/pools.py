@@ -63,7 +63,7 @@ def linear_pool(lists: Lists, *, weights: Weights = None, k: int | None = None, 
     --------
     >>> import toplist as tl
     >>> linear_pool([[{"cat": 0.6}], [{"cat": 0.4, "dog": 0.4}]], space=tl.ClassSpace(3, ["cat", "dog"]))[0]
-    TopList({'cat': 0.5, 'dog': 0.3}, rest=0.2 over 1 class)
+    TopList(cat 0.5, dog 0.3; unlisted 0.2 over 1 class)
     """
     members = Members.of(lists, space)
     w = as_weights(weights, members.names)
@@ -105,7 +105,7 @@ def geometric_pool(lists: Lists, *, weights: Weights = None, k: int | None = Non
     --------
     >>> import toplist as tl
     >>> geometric_pool([[{"cat": 0.8}], [{"cat": 0.5, "dog": 0.4}]], space=tl.ClassSpace(3, ["cat", "dog"]))[0]
-    TopList({'cat': 0.678269, 'dog': 0.214487}, rest=0.107244 over 1 class)
+    TopList(cat 0.6783, dog 0.2145; unlisted 0.1072 over 1 class)
     """
     members = Members.of(lists, space)
     w = as_weights(weights, members.names)

@@ -36,7 +36,7 @@ class Recalibrates(Protocol):
         """What was learned, as plain values."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Stack:
     """A pool with fitted weights, and its out-of-fold lists for the cases that it was fitted to.
 
@@ -98,6 +98,11 @@ class Stack:
     def load(cls, path: Any) -> Stack:
         """Read what `save` wrote."""
         return cls.from_dict(read_json(path, "a pool"))
+
+    def __repr__(self) -> str:
+        own = "" if self.recalibrators is None else f", {len(self.recalibrators)} recalibrators"
+        k = "" if self.k is None else f", k = {self.k}"
+        return f"Stack({self.weights!r}{own}{k})"
 
 
 def stack(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from toplist._arguments import as_number, as_sample_weight
 from toplist._files import from_json_number, to_json_number
-from toplist._text import argument
+from toplist._text import argument, first_of, label, probability, significant
 from toplist._typing import Floats
 from toplist.errors import MassError, RuleError, ShapeError, TopListError
 from toplist.lists import TopLists, as_lists
@@ -253,7 +253,7 @@ def shrunk(objective: Objective, ridge: float) -> Objective:
     return penalised
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PoolWeights:
     """Fitted weights of a pool.
 
@@ -322,6 +322,12 @@ class PoolWeights:
             raise
         except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise TopListError(f"these are not the weights of a pool: {error!r} is missing or wrong.") from None
+
+    def __repr__(self) -> str:
+        order = np.argsort(-self.weights, kind="stable")
+        shown = first_of([f"{label(self.names[i])} {probability(float(self.weights[i]))}" for i in order])
+        how = f"mean {self.rule} score {significant(self.score)} on {self.cases:,} cases"
+        return f"PoolWeights({self.pool}: {shown}; {how})"
 
 
 _FIELDS: dict[str, Any] = {"cases": int, "ridge": float, "gap": float, "steps": int, "impossible": int}

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from toplist import _html
 from toplist._arguments import as_units, as_whole
+from toplist._text import NOTHING, fixed
 from toplist._typing import Bools, Floats, Ints
-from toplist.core.exact_sums import standard_error
+from toplist.core.kernel import standard_error
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 from toplist.lists.log_space import Logs, revalued
@@ -175,29 +177,55 @@ class Selection:
     chosen: int
 
     def __repr__(self) -> str:
-        width = max(len(one.name) for one in self.table)
-        lines = [
-            f"Selection by the {self.rule} score in {self.folds} folds (seed {self.seed}): {self.best!r}",
-            f"  {'':{width}}  numbers  infinite  {'score (error)':>21}  {'less identity [95%]':>32}",
-        ]
-        for i, one in enumerate(self.table):
-            cells = one.refused or f"{one.parameters:7}  {one.infinite:8}  {_with_error(one)}  {_with_interval(one)}"
-            lines.append(f"{'>' if i == self.chosen else ' '} {one.name:{width}}  {cells}")
-        return "\n".join(lines)
+        kept = self.table[self.chosen]
+        gain = "" if kept.difference is None else f", Δ {_with_interval(kept)} vs no recalibration"
+        how = f"{self.rule} score, {self.folds} folds, seed {self.seed}"
+        return f"Selection({self.best!r} of {len(self.table)} candidates{gain}; {how})"
+
+    def __str__(self) -> str:
+        """The table of all candidates, with a mark at the selected one."""
+        cells = [_HEADS, *(_cells(one) for one in self.table)]
+        widths = [max(len(row[i]) for row in cells) for i in range(len(_HEADS))]
+        lines = [f"Selection by the {self.rule} score in {self.folds} folds (seed {self.seed}): {self.best!r}"]
+        for i, row in enumerate(cells):
+            sides = ("<", ">", ">", "<", "<")
+            shown = "  ".join(f"{cell:{side}{w}}" for cell, side, w in zip(row, sides, widths, strict=True))
+            lines.append(f"{'>' if i - 1 == self.chosen else ' '} {shown}".rstrip())
+        return "\n".join([*lines, ONE_STANDARD_ERROR])
+
+    def _repr_html_(self) -> str:
+        heads = [_html.Head(name, number=i in (1, 2), heading=not i) for i, name in enumerate(_HEADS)]
+        rows = [_cells(one) for one in self.table]
+        return _html.fragment(
+            _html.paragraph(f"Selected: {self.best!r}", "verdict"),
+            _html.paragraph(f"Mean {self.rule} scores of cases that a fit has not seen, {self.folds} folds.", "muted"),
+            _html.table(heads, rows, first=[self.chosen]),
+            _html.paragraph(ONE_STANDARD_ERROR, "muted"),
+        )
+
+
+ONE_STANDARD_ERROR = (
+    "Selected: the fewest parameters within one standard error of the best; no recalibration where it is within two."
+)
+_HEADS = ("recalibrator", "parameters", "infinite", "score (SE)", "Δ vs no recalibration (95% CI)")
+
+
+def _cells(one: CandidateScore) -> tuple[str, ...]:
+    """What the table says of a candidate."""
+    if one.refused:
+        return (one.name, NOTHING, NOTHING, NOTHING, one.refused)
+    return (one.name, f"{one.parameters}", f"{one.infinite:,}", _with_error(one), _with_interval(one))
 
 
 def _with_error(one: CandidateScore) -> str:
-    if one.score is None:
-        return f"{'none':>21}"
-    return f"{one.score:11.6f}" + (" " * 10 if one.error is None else f" ({one.error:.5f})")
+    return fixed(one.score, 6) + ("" if one.error is None else f" ({one.error:.5f})")
 
 
 def _with_interval(one: CandidateScore) -> str:
-    if one.difference is None:
-        return f"{'none':>32}"
+    found = fixed(one.difference, 6, sign=True)
     if one.low is None or one.high is None:
-        return f"{one.difference:+11.6f} {'[no interval]':>20}"
-    return f"{one.difference:+11.6f} [{one.low:+.5f}, {one.high:+.5f}]"
+        return found
+    return f"{found} ({fixed(one.low, 5, sign=True)} to {fixed(one.high, 5, sign=True)})"
 
 
 def select_recalibrator(

@@ -12,7 +12,7 @@ from scipy.special import expit
 from toplist._arguments import as_whole
 from toplist._text import quote
 from toplist._typing import Bools, Floats
-from toplist.core.isotonic import Steps, grouped, pool
+from toplist.calibration.pairs import Steps, grouped, pool
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 from toplist.lists.log_space import ranks, revalued

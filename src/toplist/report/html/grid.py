@@ -1,45 +1,101 @@
-"""Tables of a page: what a cell shows, and what it is sorted by."""
+"""Tables and sections of a page: what a cell shows, what it is sorted by, and which columns say nothing."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from html import escape
+from typing import Any, Literal
 
 from toplist.inference.results import Estimate
-from toplist.report.numbers import NOTHING, decimals, fixed, rate
+from toplist.report.numbers import NOTHING, decimals, fixed, rate, share
 from toplist.report.text import Name, Words, count
 
 Kind = Literal["number", "name", "text"]
+Best = Literal["low", "high"]
 _LONG = 30  # rows from which a table has a filter
 _WIDE = 7  # columns
 _FOLDED = 60  # rows from which a table is shown when asked for
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """What is shown, a smaller second line, and the number that it is sorted by."""
+class Svg:
+    """A small drawing in a cell; every text in it is escaped by its maker."""
 
-    text: Words
+    markup: str
+
+    def __str__(self) -> str:
+        return ""
+
+    def __html__(self) -> str:
+        return self.markup
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A few words on a coloured ground; the kind is a class of the style sheet."""
+
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __html__(self) -> str:
+        return f'<span class="chip {escape(self.kind)}">{escape(self.text)}</span>' if self.text else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing as SVG and its caption, and the drawing for narrow pages where there is one."""
+
+    id: str
+    svg: str
+    caption: Words
+    narrow: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the page: blocks are macros of `parts.html` or `sections.html`, each with what it shows."""
+
+    id: str
+    title: str
+    blocks: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What is shown, a smaller text after it, and the number that it is sorted by."""
+
+    text: Words | Svg | Chip
     below: str = ""
     value: float | None = None
-    also: str = ""  # a third line
+    also: str = ""  # a second smaller text
     faint: bool = False
+    classes: str = ""  # of the style sheet, such as a step of the colour scale
 
     @property
     def key(self) -> str:
         """The number for sorting; nothing where there is none, so that blanks come last."""
         return "" if self.value is None or math.isnan(self.value) else f"{self.value:.9g}"
 
+    @property
+    def shown(self) -> tuple[str, str, str]:
+        """All text that a reader sees."""
+        return (self.text.markup if isinstance(self.text, Svg) else str(self.text)), self.below, self.also
+
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The head of a column, and what it means where that is not plain."""
+    """The head of a column, what it means where that is not plain, and which end of it is best."""
 
     text: Words
     kind: Kind = "number"
     means: str = ""
+    best: Best = "high"  # what comes first when the column is sorted for the first time
+    classes: str = ""
 
     @property
     def row(self) -> bool:
@@ -57,6 +113,8 @@ class Grid:
     rows: tuple[tuple[Cell, ...], ...]
     leaders: frozenset[int] = frozenset()  # rows that stand out
     sorts: bool = True
+    classes: str = ""
+    foot: tuple[Cell, ...] = ()  # a last row, such as an axis
 
     @property
     def filters(self) -> bool:
@@ -83,12 +141,36 @@ Column = tuple[Head, Sequence[Cell]]
 
 
 def grid(
-    name: str, caption: Words, columns: Iterable[Column], *, leaders: Iterable[int] = (), sorts: bool = True
+    name: str,
+    caption: Words,
+    columns: Iterable[Column],
+    *,
+    leaders: Iterable[int] = (),
+    sorts: bool = True,
+    classes: str = "",
+    foot: Sequence[Cell] = (),
 ) -> Grid:
     """A table of columns side by side."""
     columns = list(columns)
     rows = tuple(zip(*(cells for _, cells in columns), strict=True))
-    return Grid(name, caption, tuple(head for head, _ in columns), rows, frozenset(leaders), sorts)
+    heads = tuple(head for head, _ in columns)
+    return Grid(name, caption, heads, rows, frozenset(leaders), sorts, classes, tuple(foot))
+
+
+def varying(columns: Iterable[Column]) -> tuple[list[Column], list[tuple[Words, Cell]]]:
+    """The columns that say different things of different rows; then the heads of the others, with what they say.
+
+    A column without anything in it is in neither. Of one row everything is kept.
+    """
+    kept: list[Column] = []
+    constant: list[tuple[Words, Cell]] = []
+    for head, cells in columns:
+        texts = {cell.shown for cell in cells}
+        if head.row or len(cells) < 2 or len(texts) > 1:
+            kept.append((head, cells))
+        elif cells[0].shown[0] not in ("", NOTHING):
+            constant.append((head.text, cells[0]))
+    return kept, constant
 
 
 def counted(n: int | None) -> Cell:
@@ -102,8 +184,13 @@ def odd(n: int) -> Cell:
 
 
 def shared(x: float | None) -> Cell:
-    """A share."""
+    """A share of one."""
     return Cell(rate(x), value=x)
+
+
+def percentage(x: float | None) -> Cell:
+    """A share in per cent."""
+    return Cell(NOTHING if x is None else share(x), value=x)
 
 
 def number(x: float | None, digits: int, *, signed: bool = False) -> Cell:
@@ -123,18 +210,18 @@ def estimated(
     signed: bool = False,
     marked: Sequence[bool] = (),
 ) -> list[Cell]:
-    """A column of values with their intervals on a second line, and a star behind those that are marked."""
+    """A column of values with their intervals in small print; those that are marked are bold."""
     places = decimals(estimates) if digits is None else digits
-    stars = ["*" if star else "" for star in marked] or [""] * len(estimates)
+    marks = list(marked) or [False] * len(estimates)
     return [
-        Cell(NOTHING) if e is None else _estimated(e, places, signed, star)
-        for e, star in zip(estimates, stars, strict=True)
+        Cell(NOTHING) if e is None else _estimated(e, places, signed, mark)
+        for e, mark in zip(estimates, marks, strict=True)
     ]
 
 
-def _estimated(estimate: Estimate, digits: int, signed: bool, star: str) -> Cell:
-    shown = fixed(estimate.value, digits, signed=signed) + star
+def _estimated(estimate: Estimate, digits: int, signed: bool, mark: bool) -> Cell:
+    shown, classes = fixed(estimate.value, digits, signed=signed), "significant" if mark else ""
     if estimate.low is None or estimate.high is None:
-        return Cell(shown, value=estimate.value)
+        return Cell(shown, value=estimate.value, classes=classes)
     low, high = (fixed(x, digits, signed=signed) for x in (estimate.low, estimate.high))
-    return Cell(shown, f"{low} to {high}", estimate.value)
+    return Cell(shown, f"{low} to {high}", estimate.value, classes=classes)

@@ -1,232 +1,494 @@
-"""Leaderboards as tables: over all cases, and for every group.
-
-Every pair as a row of a table.
-"""
+"""The leaderboard with intervals and ties in its rows, and the differences between models in one view."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from html import escape
+from typing import TYPE_CHECKING
 
-from toplist.inference.ranking import PairwiseVerdict, verdicts
-from toplist.inference.results import Comparison, Group, ModelRow
-from toplist.report.html.grid import Cell, Column, Grid, Head, counted, estimated, grid, named, number, shared
-from toplist.report.numbers import decimals, small, value_of
-from toplist.report.statements import at_once, lead, lead_in_losses, stars
-from toplist.report.tables import alike, leaders, marked, rank_intervals, shown_metrics
-from toplist.report.text import Shown, Words, count, kind, name, names, number_of, percent, scores, sentence
-from toplist.scoring.case_scores import METRICS, Metric
+from toplist.inference.estimation import POWER, detectable
+from toplist.inference.ranking import PairwiseVerdict, significant, tie_groups, verdicts
+from toplist.inference.results import Comparison, Estimate, ModelRow, RuleScore
+from toplist.report.html.grid import (
+    Cell,
+    Chip,
+    Column,
+    Grid,
+    Head,
+    Svg,
+    counted,
+    estimated,
+    grid,
+    named,
+    number,
+    percentage,
+    varying,
+)
+from toplist.report.numbers import NOTHING, decimals, fixed, small, value_of
+from toplist.report.statements import adjusted, at_once, chip
+from toplist.report.tables import leaders, marked, rank_intervals, shown_metrics
+from toplist.report.text import Sentence, Shown, Words, count, kind, name, number_of, percent, sentence, series
+from toplist.scoring.case_scores import Metric
+from toplist.scoring.rules import RULES
+
+if TYPE_CHECKING:
+    from toplist.calibration.miscalibration import CalibrationVerdict
 
 _RULE = 30  # characters of a rule's name in a head
+_RULES = 3  # rules that the main table shows, the first one among them
+_HEIGHT = 30  # pixels of a row
+_LANE = 7  # pixels between two tie bars
+_MARGIN = 0.06  # of the axis, free at either end
+_TICKS = 6  # steps of an axis, at most
+MATRIX = 12  # models, beyond which differences are shown of one model at a time
+_STEPS = (4.0, 8.0, 16.0)  # standard errors from which on a significant difference has a stronger colour
+_HEADINGS = {
+    "coverage": ("coverage", "share of cases whose true class is listed"),
+    "mean_length": ("list length", "mean number of listed classes"),
+    "mean_mass": ("listed probability", "mean probability of all listed classes together"),
+    "invalid_rate": ("invalid lists", "share of lists with a class that is less probable than an unlisted one"),
+}
 
 
-def leaderboard(results: Comparison, shown: Shown) -> Grid:
-    """Who came where."""
-    rows = results.overall.rows
-    firsts = [row.scores[results.rules[0]] for row in rows]
-    columns = [_ranks(results, rows, "#"), _models(rows, shown)]
-    if len({row.cases for row in rows}) > 1:
-        means = "they differ: scores and accuracy are over each model's own cases"
-        columns.append((Head("cases", means=means), [counted(row.cases) for row in rows]))
-    columns += _relative(results, rows)
-    for i, rule in enumerate(results.rules):
-        columns.append(_scores(rows, rule))
-        if not i:
-            columns += _difference(results, results.overall, _shared(results))
-    if results.missing != "pairwise" and any(score.skill is not None for score in firsts):
-        means = "1 minus the mean score over that of the empty list; 1 is perfect, 0 is no better"
-        columns.append((Head("skill", means=means), estimated([score.skill for score in firsts], digits=3)))
-    if results.baseline is not None:
-        means = "the same against the baseline, on the cases of both"
-        versus = name(results.baseline, 16)
-        cells = estimated([score.baseline_skill for score in firsts], digits=3)
-        columns.append((Head(f"skill vs {versus}", means=means), cells))
-    columns.append(_metric(METRICS[0], rows))
-    columns += _chosen(results)
-    caption = f"Leaderboard, with {percent(results.level)} intervals below the means"
-    if len(rows) > 1:
-        caption += "; in bold: models that no other one is significantly better than"
-    return grid("leaderboard", caption, columns, leaders=leaders(results.overall))
+# An axis in per cent of its width
 
 
-def known(results: Comparison, shown: Shown) -> Grid:
-    """What people know beside what is proper, and what the lists are like."""
-    rows = results.overall.rows
-    same, invalid = alike(results), any(row.invalid for row in rows)
-    metrics = [one for one in shown_metrics(results) if one.k != 1 and (invalid or one.name != "invalid_rate")]
-    told = ", ".join(f"{one.heading} {same[one.heading]}" for one in metrics if one.heading in same)
-    columns = [(Head("#"), [counted(row.rank) for row in rows]), _models(rows, shown)]
-    columns += (_metric(one, rows) for one in metrics if one.heading not in same)
-    if invalid:
-        firsts = [row.scores[results.rules[0]] for row in rows]
-        digits = decimals(score.mean for score in firsts)
-        means = f"mean {kind(results.rules[0], _RULE)} score without the penalty for invalid lists"
-        columns.append((Head("unpenalised", means=means), [number(score.unpenalised, digits) for score in firsts]))
-    for rule in results.rules:
-        own = [row.scores[rule] for row in rows]
-        if any(score.infinite for score in own):
-            digits = decimals(score.mean for score in own)
-            head = Head(f"finite {kind(rule, _RULE)}", means="mean over the scores that are finite, a diagnostic only")
-            columns.append((head, [number(score.finite, digits) for score in own]))
-    caption = f"Accuracy and its kin, and what the lists are like{'; the same for all: ' if told else ''}{told}"
-    return grid("known", caption, columns, leaders=leaders(results.overall))
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A range of numbers, and the round ones in it."""
+
+    low: float
+    high: float
+
+    def at(self, x: float) -> float:
+        """Where a number lies, in per cent of the width; what lies outside is at the end."""
+        inside = (1 - 2 * _MARGIN) * (x - self.low) / (self.high - self.low) + _MARGIN
+        return round(100 * min(max(inside, 0.0), 1.0), 2)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Round numbers in the range and how they are written: steps of 1, 2 or 5 times a power of ten."""
+        span = self.high - self.low
+        power = 10.0 ** math.floor(math.log10(span / _TICKS))
+        step = next(power * m for m in (1, 2, 5, 10) if span / (power * m) <= _TICKS)
+        digits = max(0, -math.floor(math.log10(step) + 1e-9))
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        return [(i * step, fixed(i * step, digits)) for i in range(first, last + 1)]
+
+    def drawn(self, extra: str = "") -> Svg:
+        """The ticks with their numbers."""
+        ticks = "".join(
+            f'<line x1="{self.at(x)}%" x2="{self.at(x)}%" y2="4"/><text x="{self.at(x)}%" y="16">{text}</text>'
+            for x, text in self.ticks()
+        )
+        return Svg(f'<svg class="axis" height="20" aria-hidden="true">{ticks}{extra}</svg>')
 
 
-def groups(results: Comparison, shown: Shown) -> Grid:
-    """Every model in every group."""
-    label = name(results.group or "group", 24)
-    called = names(section.group or "" for section in results.groups)
-    pairs = [(section, row) for section in results.groups for row in section.rows]
-    rows = [row for _, row in pairs]
-    columns: list[Column] = [
-        (Head(label, "name"), [named(called[section.group or ""]) for section, _ in pairs]),
-        (Head("model", "text"), [named(shown[row.name]) for row in rows]),
-        _ranks(results, rows, "rank"),
-        (Head("cases"), [counted(row.cases) for row in rows]),
-        *_relative(results, rows),
-        _scores(rows, results.rules[0]),
-        *_group_differences(results),
-        *(_scores(rows, rule, brief=True) for rule in results.rules[1:]),
-        _metric(METRICS[0], rows),
+def axis(estimates: Sequence[Estimate], *, also: Sequence[float] = ()) -> Axis | None:
+    """The range of the estimates and their intervals; nothing where there is no finite one."""
+    ends = [x for e in estimates for x in (e.value, e.low, e.high) if x is not None and math.isfinite(x)]
+    if not ends:
+        return None
+    low, high = min([*ends, *also]), max([*ends, *also])
+    if high == low:
+        low, high = low - (abs(low) or 1) / 10, high + (abs(high) or 1) / 10
+    return Axis(low, high)
+
+
+def whisker(axis: Axis, estimate: Estimate, words: str, *, line: float | None = None, blue: bool = True) -> Svg:
+    """A mean and its interval on the axis, and a dotted line across."""
+    dotted = "" if line is None else f'<line class="ref" x1="{axis.at(line)}%" x2="{axis.at(line)}%" y2="100%"/>'
+    if not math.isfinite(estimate.value):
+        return Svg(f'<svg class="whisker" height="{_HEIGHT}" aria-hidden="true">{dotted}</svg>')
+    low, high = (estimate.value if x is None else x for x in (estimate.low, estimate.high))
+    return Svg(
+        f'<svg class="whisker{" best" if blue else ""}" height="{_HEIGHT}" role="img"><title>{escape(words)}</title>'
+        f'{dotted}<line x1="{axis.at(low)}%" x2="{axis.at(high)}%" y1="50%" y2="50%"/>'
+        f'<circle cx="{axis.at(estimate.value)}%" cy="50%" r="4"/></svg>'
+    )
+
+
+# The leaderboard
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The main table, what is the same for all models, and the other columns."""
+
+    main: Grid
+    constant: Words
+    more: Grid | None
+
+
+def leaderboard(results: Comparison, judged: Mapping[str, CalibrationVerdict], shown: Shown) -> Board:
+    """Who came where, with intervals, ties, differences to the best and calibration."""
+    rows, first = results.overall.rows, results.rules[0]
+    beside = [_scores(rows, rule) for rule in results.rules[1:_RULES]]
+    beside += [_accuracy(rows), *_calibration(rows, judged)]
+    kept, same = varying(beside)
+    line, foot = _whiskers(results, shown)
+    own = [_ranks(results, rows), (Head("model", "name"), [named(shown[row.name]) for row in rows])]
+    if results.missing == "pairwise" or len({row.cases for row in rows}) > 1:
+        cells = [counted(row.cases) for row in rows]
+        own.append((Head("cases", means="scores and accuracy are over each model's own cases"), cells))
+    columns = [*_ties(results, shown), *own, *_relative(results, rows)]
+    columns += [_first(rows, first), *line, *_difference(results), *kept]
+    at = [bool(head.classes == "whisker") for head, _ in columns]
+    caption = f"{'Models' if len(rows) > 1 else 'Model'} by mean {kind(first, _RULE)} score, lower is better"
+    main = grid(
+        *("leaderboard", caption, columns),
+        leaders=leaders(results.overall),
+        classes="board",
+        foot=[Cell(foot) if here else Cell("") for here in at] if foot is not None else (),
+    )
+    columns, others = varying(_more(results, rows, kept))
+    more = grid("columns", "More columns", [own[1], *columns], classes="more") if columns else None
+    return Board(main, _said([*same, *others]), more)
+
+
+def _said(same: Sequence[tuple[Words, Cell]]) -> Words:
+    """What is the same for all models, in one line."""
+    parts = [sentence(head, " ", " ".join(text for text in cell.shown if text)) for head, cell in same]
+    return sentence("All models: ", *series(parts, len(parts)), ".") if parts else ""
+
+
+def _first(rows: Sequence[ModelRow], rule: str) -> Column:
+    """Means under the rule that decides the order."""
+    own = [row.scores[rule] for row in rows]
+    return Head(kind(rule, _RULE), best="low", classes="mean"), _means(own)
+
+
+def _scores(rows: Sequence[ModelRow], rule: str) -> Column:
+    """Means under a further rule."""
+    return Head(kind(rule, _RULE), best="low", classes="further"), _means([row.scores[rule] for row in rows])
+
+
+def _means(own: Sequence[RuleScore]) -> list[Cell]:
+    digits = decimals(score.mean for score in own)
+    return [
+        Cell(f"{fixed(score.mean.value, digits)}{f' ({count(score.infinite)})' if score.infinite else ''}",
+             value=score.mean.value)
+        for score in own
+    ]  # fmt: skip
+
+
+def _accuracy(rows: Sequence[ModelRow]) -> Column:
+    return Head("accuracy", classes="further"), [percentage(value_of(row.metrics.get("accuracy"))) for row in rows]
+
+
+def _calibration(rows: Sequence[ModelRow], judged: Mapping[str, CalibrationVerdict]) -> list[Column]:
+    """What the test of calibration says of the top-1 prediction, by Holm's method over the tested models."""
+    if not judged:
+        return []
+    p = adjusted(judged)
+    chips = [Chip(*chip(judged.get(row.name), p.get(row.name))) for row in rows]
+    cells = [Cell(one, classes="t") if one.text else Cell(NOTHING) for one in chips]
+    return [(Head("calibration", "text", classes="further"), cells)]
+
+
+def _ranks(results: Comparison, rows: Sequence[ModelRow]) -> Column:
+    """Ranks, with their intervals."""
+    cells = [counted(row.rank) for row in rows]
+    if len(rows) > 1 and any(row.rank_interval for row in rows):
+        texts = rank_intervals(rows)
+        cells = [replace(cell, below="" if text == NOTHING else text) for cell, text in zip(cells, texts, strict=True)]
+    means = (
+        f"rank and rank interval; at {percent(results.level)} all true ranks are in their intervals at once"
+        if len(rows) > 1
+        else ""
+    )
+    return Head("rank", best="low", means=means, classes="rank"), cells
+
+
+def _relative(results: Comparison, rows: Sequence[ModelRow]) -> list[Column]:
+    """Where models have cases of their own, ratios decide the order."""
+    if results.missing != "pairwise":
+        return []
+    means = "decides the order; geometric mean of the ratios of mean scores to all models, on the cases of both"
+    own = [row.scores[results.rules[0]] for row in rows]
+    return [
+        (Head("relative", means=means, best="low"), estimated([score.relative for score in own], digits=3)),
+        (Head("adjusted", means="mean over all cases by two-way fixed effects", best="low"),
+         estimated([score.adjusted for score in own])),
+    ]  # fmt: skip
+
+
+def _difference(results: Comparison) -> list[Column]:
+    found = [row.scores[results.rules[0]] for row in results.overall.rows]
+    if not any(score.difference for score in found):
+        return []
+    means = f"mean paired difference{at_once(results, results.overall, results.rules[0])}; bold: significantly worse "
+    means += f"than the best (Holm, {percent(results.level)})"
+    digits = decimals(score.mean for score in found)
+    away = [score.difference for score in found]
+    cells = estimated(away, digits=digits, signed=True, marked=marked(results, found))
+    return [(Head("Δ vs best", means=means, best="low", classes="delta"), cells)]
+
+
+def in_steps(score: RuleScore, level: float) -> bool:
+    """Whether the difference to the best is significant though its simultaneous interval contains zero."""
+    d = score.difference
+    if d is None or d.low is None or d.high is None:
+        return False
+    return significant(d, score.adjusted_p, level) and d.low < 0 < d.high
+
+
+def bounded(estimate: Estimate, rule: str) -> Estimate:
+    """The estimate with the ends of its interval inside the range that the rule has."""
+    if rule not in RULES or estimate.low is None or estimate.high is None or not math.isfinite(estimate.value):
+        return estimate
+    low, high = RULES[rule]().bounds()
+    value = estimate.value
+    return replace(estimate, low=min(max(low, estimate.low), value), high=max(min(high, estimate.high), value))
+
+
+def uniform(results: Comparison) -> float | None:
+    """The mean score of the uniform prediction under the first rule, on the cases of the best model."""
+    score = results.overall.rows[0].scores[results.rules[0]] if results.overall.rows else None
+    if score is None or score.skill is None or not math.isfinite(score.mean.value) or score.skill.value >= 1:
+        return None
+    return score.mean.value / (1 - score.skill.value)
+
+
+def _whiskers(results: Comparison, shown: Shown) -> tuple[list[Column], Svg | None]:
+    """Means with their intervals on a common axis, and that axis."""
+    rule, rows = results.rules[0], results.overall.rows
+    means = [bounded(row.scores[rule].mean, rule) for row in rows]
+    room = axis(means)
+    if room is None:
+        return [], None
+    reference, extra = uniform(results), ""
+    if reference is not None and room.low <= reference <= room.high + (room.high - room.low) / 4:
+        room = Axis(room.low, max(room.high, reference))
+        at = room.at(reference)
+        extra = f'<line class="uniform" x1="{at}%" x2="{at}%" y1="-{_HEIGHT}" y2="4"/>'
+    digits, level, top = decimals(means), percent(results.level), leaders(results.overall)
+    line = means[0].value if len(rows) > 1 and math.isfinite(means[0].value) else None
+    cells = [
+        Cell(whisker(room, mean, f"{shown[row.name]}: {_interval(mean, digits, level)}", line=line, blue=i in top))
+        for i, (row, mean) in enumerate(zip(rows, means, strict=True))
     ]
-    return grid("group-scores", f"Every model in every group, by {label}", columns)
+    return [(Head(f"mean and {level} CI", "text", classes="whisker"), cells)], room.drawn(extra)
 
 
-def _models(rows: Sequence[ModelRow], shown: Shown) -> Column:
-    return Head("model", "name"), [named(shown[row.name]) for row in rows]
+def _interval(mean: Estimate, digits: int, level: str) -> str:
+    value, low, high = (fixed(x, digits) for x in (mean.value, mean.low, mean.high))
+    return f"{value}, {level} CI {low} to {high}" if mean.low is not None else value
+
+
+def _ties(results: Comparison, shown: Shown) -> list[Column]:
+    """A bar beside each run of models without a significant difference; in words, a letter for each run."""
+    runs = tie_groups(results)
+    if not runs:
+        return []
+    place = {row.name: i for i, row in enumerate(results.overall.rows)}
+    ends = [(place[run[0]], place[run[-1]]) for run in runs]
+    taken: list[int] = []  # the row where the last bar of each lane ends
+    lanes = []
+    for first, last in ends:
+        lane = next((i for i, end in enumerate(taken) if end < first), len(taken))
+        taken[lane : lane + 1] = [last]
+        lanes.append(lane)
+    words = [escape(f"not significantly different: {shown[r[0]]} to {shown[r[-1]]} ({len(r)} models)") for r in runs]
+    cells = []
+    for at in range(len(place)):
+        own = [i for i, (first, last) in enumerate(ends) if first <= at <= last]
+        bars = "".join(
+            f'<rect x="{_LANE * lanes[i]}" y="{6 * (at == ends[i][0])}" width="3" '
+            f'height="{_HEIGHT + 1 - 6 * (at == ends[i][0]) - 7 * (at == ends[i][1])}"><title>{words[i]}</title></rect>'
+            for i in own
+        )
+        letters = " ".join(map(_letter, own))
+        svg = f'<svg class="ties" width="{_LANE * len(taken)}" height="{_HEIGHT}" aria-hidden="true">{bars}</svg>'
+        cells.append(Cell(Svg(f'{svg}<span class="unseen">{letters}</span>')))
+    means = "rows joined by a bar (that share a letter, in text) are not significantly different"
+    return [(Head("ties", "text", means=means, classes="ties"), cells)]
+
+
+def _letter(i: int) -> str:
+    """A letter for each number.
+
+    >>> _letter(0), _letter(25), _letter(26)
+    ('a', 'z', 'aa')
+    """
+    return (_letter(i // 26 - 1) if i >= 26 else "") + chr(ord("a") + i % 26)
+
+
+def _more(results: Comparison, rows: Sequence[ModelRow], beside: Sequence[Column]) -> list[Column]:
+    """The columns that are shown when asked for; those beside the mean are among them where a page is narrow."""
+    first = results.rules[0]
+    own, means = [row.scores[first] for row in rows], [bounded(row.scores[first].mean, first) for row in rows]
+    digits, rule = decimals(means), kind(first, _RULE)
+    columns: list[Column] = [(replace(head, classes="phone"), [replace(c, classes=f"{c.classes} phone") for c in cells])
+               for head, cells in beside]  # fmt: skip
+    ends = [Cell(f"{fixed(m.low, digits)} to {fixed(m.high, digits)}", value=m.low) if m.low is not None
+            else Cell(NOTHING) for m in means]  # fmt: skip
+    columns.append((Head(f"{percent(results.level)} CI of {rule}", best="low"), ends))
+    columns += [_scores(rows, other) for other in results.rules[_RULES:]]
+    if results.missing != "pairwise" and any(score.skill is not None for score in own):
+        means_of = "improvement over the uniform prediction: 1 is perfect, 0 is none"
+        columns.append((Head("skill", means=means_of), [number(value_of(score.skill), 3) for score in own]))
+    if results.baseline is not None:
+        means_of = "the same over the baseline, on the cases of both"
+        cells = [number(value_of(score.baseline_skill), 3) for score in own]
+        columns.append((Head(f"skill vs {name(results.baseline, 16)}", means=means_of), cells))
+    if any(score.adjusted_p is not None for score in own):
+        means_of = "of the difference to the best, by Holm's method over all tested pairs"
+        cells = [Cell(small(score.adjusted_p), value=score.adjusted_p) for score in own]
+        columns.append((Head("adjusted p", means=means_of, best="low"), cells))
+    columns += _common(results, rows)
+    invalid = any(row.invalid for row in rows)
+    columns += [_metric(m, rows) for m in shown_metrics(results)[1:] if invalid or m.name != "invalid_rate"]
+    if invalid:
+        head = Head("unpenalised", means=f"mean {rule} score without the penalty for invalid lists", best="low")
+        columns.append((head, [number(score.unpenalised, digits) for score in own]))
+    for other in results.rules:
+        scores = [row.scores[other] for row in rows]
+        if any(score.infinite for score in scores):
+            places = decimals(score.mean for score in scores)
+            head = Head(f"finite {kind(other, _RULE)}", means="mean over the finite scores, a diagnostic", best="low")
+            columns.append((head, [number(score.finite, places) for score in scores]))
+    return columns
+
+
+def _common(results: Comparison, rows: Sequence[ModelRow]) -> list[Column]:
+    """How many cases each has in common with the best, where that is not the same for all."""
+    if len({row.cases for row in rows}) < 2:
+        return []
+    best = rows[0].name
+    own = [pair for pair in results.pairs if pair.rule == results.rules[0] and best in (pair.a, pair.b)]
+    cases = {pair.b if pair.a == best else pair.a: pair.cases for pair in own}
+    head = Head("cases with best", means="cases that the best model has as well, for the difference")
+    return [(head, [counted(cases.get(row.name)) for row in rows])]
 
 
 def _metric(metric: Metric, rows: Sequence[ModelRow]) -> Column:
     values = [value_of(row.metrics.get(metric.name)) for row in rows]
-    cells = [shared(x) if metric.style == "share" else number(x, 2) for x in values]
-    return Head(metric.heading, means=metric.meaning), cells
+    cells = [percentage(x) if metric.style == "share" else number(x, 2) for x in values]
+    best = "low" if "error" in metric.name or metric.name == "invalid_rate" else "high"
+    heading, means = _HEADINGS.get(metric.name, (metric.heading, metric.meaning.replace("outcome", "true class")))
+    return Head(heading, means=means, best="low" if best == "low" else "high"), cells
 
 
-def _scores(rows: Sequence[ModelRow], rule: str, *, brief: bool = False) -> Column:
-    """Means with their intervals, or briefly without; an infinite one with the number of scores that made it so."""
-    own = [row.scores[rule] for row in rows]
-    cells = [number(score.mean.value, 3) for score in own] if brief else estimated([score.mean for score in own])
-    cells = [
-        replace(cell, below=f"{count(score.infinite)} infinite") if score.infinite else cell
-        for cell, score in zip(cells, own, strict=True)
-    ]
-    return Head(kind(rule, _RULE)), cells
+# Differences between models
 
 
-def _relative(results: Comparison, rows: Sequence[ModelRow]) -> list[Column]:
-    if results.missing != "pairwise":
-        return []
-    means = (
-        "decides the order; geometric mean of the ratios of mean scores to all models, on the cases of both; "
-        "below 1 is better"
+@dataclass(frozen=True, slots=True)
+class Whisker:
+    """One difference with its interval and zero."""
+
+    svg: Svg
+    axis: Svg
+    words: Words
+
+
+def whisker_of_two(results: Comparison, shown: Shown) -> Whisker | None:
+    """The difference of two models on an axis with zero; nothing where it cannot be tested."""
+    found = verdicts(results, results.rules[0])
+    if len(results.overall.rows) != 2 or not found or not math.isfinite(found[0].pair.difference.value):
+        return None
+    v = found[0]
+    flipped = v.pair.a == results.baseline
+    d = _flipped(v.pair.simultaneous) if flipped else v.pair.simultaneous
+    one, other = (v.pair.b, v.pair.a) if flipped else (v.pair.a, v.pair.b)
+    room = axis([d], also=[0.0])
+    if room is None:
+        return None
+    digits, rule = decimals([d]), kind(results.rules[0], _RULE)
+    value, low, high = (fixed(x, digits, signed=True) for x in (d.value, d.low, d.high))
+    between = f" ({percent(results.level)} CI {low} to {high})" if d.low is not None else ""
+    said = sentence(shown[one], " minus ", shown[other], f": {rule} {value}{between}, {_verdict(v)}")
+    svg = whisker(room, d, str(said), line=0.0, blue=v.significant)
+    return Whisker(
+        svg, room.drawn(), sentence(shown[one], " minus ", shown[other], "; below zero, the first is better")
     )
-    own = [row.scores[results.rules[0]] for row in rows]
-    effects = (
-        "mean over all cases by two-way fixed effects; assumes that models differ by the same amount on every case"
-    )
-    return [
-        (Head("relative", means=means), estimated([score.relative for score in own], digits=3)),
-        (Head("adjusted", means=effects), estimated([score.adjusted for score in own])),
-    ]
 
 
-def _shared(results: Comparison) -> Mapping[str, int]:
-    """How many cases each has in common with the leader, where that is not the same for all."""
-    leader = results.overall.rows[0].name
-    own = [pair for pair in results.pairs if pair.rule == results.rules[0] and leader in (pair.a, pair.b)]
-    found = {pair.b if pair.a == leader else pair.a: pair.cases for pair in own}
-    return found if len({row.cases for row in results.overall.rows}) > 1 else {}
+def _verdict(v: PairwiseVerdict) -> str:
+    if not v.tested:
+        return "not tested"
+    return f"{'significant' if v.significant else 'not significant'} (p {small(v.pair.adjusted_p)})"
 
 
-def _difference(results: Comparison, section: Group, common: Mapping[str, int] | None = None) -> list[Column]:
-    found = [row.scores[results.rules[0]] for row in section.rows]
-    if not any(score.difference for score in found):
-        return []
-    means = (
-        f"mean difference to the leader, case by case{at_once(results, section, results.rules[0])}; {stars(results)}"
-    )
-    cells = estimated([score.difference for score in found], signed=True, marked=marked(results, found))
-    if common:
-        means += "; below it, the cases of both"
+def _flipped(d: Estimate) -> Estimate:
+    """The same difference the other way round."""
+    low, high = (None if x is None else -x for x in (d.high, d.low))
+    return replace(d, value=-d.value, low=low, high=high)
+
+
+def matrix(results: Comparison, shown: Shown) -> Grid | None:
+    """Every difference of up to twelve models, the row minus the column, coloured where it is significant."""
+    names = [row.name for row in results.overall.rows]
+    by = {frozenset((v.pair.a, v.pair.b)): v for v in verdicts(results, results.rules[0])}
+    if not 3 <= len(names) <= MATRIX or not by:
+        return None
+    digits = decimals(row.scores[results.rules[0]].mean for row in results.overall.rows)
+    columns: list[Column] = [(Head("row minus column", "name"), [named(shown[one]) for one in names[1:]])]
+    for i, column in enumerate(names[:-1]):
         cells = [
-            replace(cell, also=number_of(common[row.name], "case")) if row.name in common else cell
-            for row, cell in zip(section.rows, cells, strict=True)
+            Cell("", classes="none") if j <= i else _pair(by.get(frozenset((names[j], column))), names[j], digits)
+            for j in range(1, len(names))
         ]
-    return [(Head("difference", means=means), cells)]
-
-
-def _group_differences(results: Comparison) -> list[Column]:
-    """The differences in all groups, with the same digits."""
-    every = replace(results.groups[0], rows=tuple(row for section in results.groups for row in section.rows))
-    return _difference(results, every)
-
-
-def _ranks(results: Comparison, rows: Sequence[ModelRow], head: str) -> Column:
-    """Ranks, with their intervals below."""
-    cells = [counted(row.rank) for row in rows]
-    if not any(row.rank_interval for row in rows):
-        return Head(head), cells
-    means = (
-        "below it, the rank interval: 1 plus the number of models that are significantly better, to the number of "
-        f"models less those that are significantly worse; at {percent(results.level)} all true ranks are in their "
-        "intervals at once"
+        columns.append((Head(shown[column], classes="turned"), cells))
+    rule = kind(results.rules[0], _RULE)
+    caption = (
+        f"Differences of mean {rule} scores, row minus column; coloured: significant (Holm, {percent(results.level)})"
     )
-    return Head(head, means=means), [
-        replace(cell, below=text) for cell, text in zip(cells, rank_intervals(rows), strict=True)
-    ]
+    return grid("matrix", caption, columns, sorts=False, classes="heat matrix")
 
 
-def _chosen(results: Comparison) -> list[Column]:
-    """The p values of the confidence set."""
-    found = results.confidence_set
-    if found is None or not found.p:
-        return []
-    means = (
-        f"least adjusted p of a pair in which the other model is better under {scores(found.rule)}, 1 where there is "
-        f"none; with more than {1 - found.level:.6g} a model is in the confidence set of the best"
+def _pair(v: PairwiseVerdict | None, row: str, digits: int) -> Cell:
+    """The difference of a row to a column; its colour says who is better, and by how many standard errors."""
+    if v is None:
+        return Cell(NOTHING)
+    d = v.pair.difference if v.pair.a == row else _flipped(v.pair.difference)
+    classes = ""
+    if v.significant:
+        away = abs(d.value) / d.error if d.error else math.inf
+        step = 1 + sum(away >= edge for edge in _STEPS)
+        classes = f"{'below' if d.value < 0 else 'above'}{step}"
+    return Cell(fixed(d.value, digits, signed=True), value=d.value, classes=classes)
+
+
+@dataclass(frozen=True, slots=True)
+class Versus:
+    """One model against all others, an item each: the other model, the difference and its interval."""
+
+    model: str
+    digits: int
+    options: tuple[Words, ...]
+    items: tuple[tuple[Words, Cell], ...]
+
+
+def versus(results: Comparison, shown: Shown) -> Versus | None:
+    """The best model against each of more than twelve; with a script, any model."""
+    rows, rule = results.overall.rows, results.rules[0]
+    found = {v.pair.b if v.pair.a == rows[0].name else v.pair.a: v for v in verdicts(results, rule)
+             if rows[0].name in (v.pair.a, v.pair.b)} if rows else {}  # fmt: skip
+    if len(rows) <= MATRIX or not found:
+        return None
+    own = [found[row.name] for row in rows[1:] if row.name in found]
+    estimates = [_flipped(v.pair.simultaneous) if v.pair.a == rows[0].name else v.pair.simultaneous for v in own]
+    digits = decimals(row.scores[rule].mean for row in rows)
+    cells = estimated(estimates, digits=digits, signed=True, marked=[v.significant for v in own])
+    others = [v.pair.b if v.pair.a == rows[0].name else v.pair.a for v in own]
+    items = tuple((shown[other], cell) for other, cell in zip(others, cells, strict=True))
+    return Versus(str(shown[rows[0].name]), digits, tuple(shown[row.name] for row in rows), items)
+
+
+def power(results: Comparison, shown: Shown) -> Sentence | None:
+    """The smallest difference that the test of the first two models finds with a power of 80%."""
+    found = verdicts(results, results.rules[0])
+    if not found or not found[0].tested:
+        return None
+    d, tested = found[0].pair.difference, sum(v.tested for v in found)
+    if not d.error or d.freedom is None:
+        return None
+    least = detectable(d.error, d.freedom, 1 - (1 - results.level) / tested)
+    among = f", adjusted for {number_of(tested, 'pair')}" if tested > 1 else ""
+    digits = decimals([found[0].pair.simultaneous])
+    return sentence(
+        *("Between ", shown[found[0].pair.a], " and ", shown[found[0].pair.b]),
+        f", a true difference of {fixed(least, digits)} would be found with {percent(POWER)} power{among}.",
     )
-    ps = [found.p.get(row.name) for row in results.overall.rows]
-    return [(Head("set p", means=means), [Cell(small(p), value=p) for p in ps])]
-
-
-def pairs(results: Comparison, shown: Shown) -> Grid:
-    """All pairs under all rules, with the verdict in words."""
-    found = [v for rule in results.rules for v in verdicts(results, rule)]
-    unit = results.unit
-    differences: list[Cell] = []
-    for rule in results.rules:
-        own = [v for v in found if v.pair.rule == rule]
-        marks = [v.significant for v in own]
-        differences += estimated([v.pair.simultaneous for v in own], signed=True, marked=marks)
-    means = (
-        "mean score of the first minus that of the second: below zero, the first is better"
-        f"{at_once(results, results.overall, results.rules[0])}; {stars(results)}"
-    )
-    columns: list[Column] = [
-        (Head("first", "name"), [named(shown[v.pair.a]) for v in found]),
-        (Head("second", "name"), [named(shown[v.pair.b]) for v in found]),
-        (Head("difference", means=means), differences),
-        (Head("adjusted p", means="by Holm's method over all tested pairs under the rule"),
-         [Cell(small(v.pair.adjusted_p), value=v.pair.adjusted_p) for v in found]),
-        (Head("verdict", "text"), [Cell(verdict(v, shown)) for v in found]),
-        (Head(f"extra {unit}s", means=f"with so many more {unit}s the difference would be significant 4 times in 5, if "
-              "the true difference and spread are the observed ones; 0 where it is significant"),
-         [counted(v.pair.extra_units) for v in found]),
-    ]  # fmt: skip
-    if len(results.rules) > 1:
-        columns.insert(0, (Head("rule", "text"), [Cell(kind(v.pair.rule, 30)) for v in found]))
-    if len({v.pair.cases for v in found}) > 1:
-        columns.insert(-3, (Head("cases"), [counted(v.pair.cases) for v in found]))
-    return grid("pairs", "Every pair of models", columns)
-
-
-def verdict(v: PairwiseVerdict, shown: Shown) -> Words:
-    """The verdict in a few words."""
-    if v.significant and v.better is not None:
-        said = sentence(shown[v.better], " is significantly better")
-        return sentence(said, "; the ", *lead_in_losses(v, shown)) if lead(v) else said
-    if v.kind == "infinite":
-        both = math.isnan(v.pair.difference.value) or v.better is None
-        return "infinite scores on both sides" if both else sentence(shown[v.worse or ""], " has infinite scores")
-    return "not tested" if v.kind == "untested" else "no significant difference"

@@ -1,11 +1,15 @@
-"""From what was found to the text of a page: its sections in order, its figures, its content policy, its file."""
+"""From results to the text of a page: its frame, its sections in order, its data, its content policy, its file."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+import math
+import struct
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -14,46 +18,44 @@ from toplist.inference.results import (
     Action,
     Breakdown,
     Comparison,
-    ConfidenceSet,
     FileRecord,
     GateResult,
-    Group,
     ModelDetails,
-    Pair,
     PairCases,
 )
-from toplist.report import plot, statements
-from toplist.report.html import leaderboard, tables
-from toplist.report.plot import STYLE, Plot
-from toplist.report.text import Shown, kind, names, plain, stripped, visible
+from toplist.report import export, statements
+from toplist.report.html import leaderboard, sections
+from toplist.report.html.grid import Section
+from toplist.report.numbers import decimals, fixed, infinite, share, value_of
+from toplist.report.plot import STYLE
+from toplist.report.plot.canvas import STEPS, THEMES, Theme, key, over, step
+from toplist.report.text import (
+    Name,
+    Sentence,
+    Shown,
+    Words,
+    count,
+    kind,
+    names,
+    number_of,
+    percent,
+    plain,
+    scores,
+    sentence,
+    series,
+    visible,
+)
 
 if TYPE_CHECKING:
-    from toplist.calibration.decomposition import Decomposition
-    from toplist.calibration.reliability_curve import Reliability
-    from toplist.calibration.testing import CalibrationVerdict
+    from toplist.calibration.decomposition import Decomposition, Reliability
+    from toplist.calibration.miscalibration import CalibrationVerdict
     from toplist.inference.score_difference import Decided
 
 _REMEDY = "reports need jinja2: pip install 'toplist[report]'"
 _TITLE = 120  # characters
-_GROUPS = 12  # beyond it their table stays folded on paper
-_ACCURACY = "Accuracy looks at the first guess alone, a score at every confidence. So they need not agree."
-_CUT = (
-    "Lists are cut to their k most confident classes and scored again. A curve that falls says that longer lists help; "
-    "where it is flat, the list could be shorter."
-)
-_NO_CURVES = "There are no curves: they need an outcome for each case, and the truth here is a distribution."
-_SHAPES = (
-    "A hard label is a list of one class with confidence 1, and pays dearly where it is wrong; a distribution leaves "
-    "no confidence over. Mean {} scores of predictions of each shape:"
-)
-_RELIABLE = "Among predictions of 0.8, what was predicted should happen 8 times in 10."
-_ANYTIME = (
-    "A confidence sequence holds at all times at once: one may look after every case, and stop when one has seen "
-    "enough. {}"
-)
-_ODD = "What is odd about the predictions as they were scored, though nothing had to be refused:"
-_LOSSES = "The cases with the largest {} scores. Look here for a wrong truth, or a class that is never predicted."
-_UNPRINTED = "The table of all {} groups is not printed; the page itself has it."
+_EMBEDDED = 700_000  # bytes of data on a page; of more, pairs and groups are left out
+_FLOATS = 8  # numbers from which on a column is written as bytes
+_SHARED = 200  # characters from which on a column that occurs twice is written once
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +95,8 @@ class Page:
         What the lists of each model show.
     provenance : Provenance, default Provenance()
         How the numbers came about.
-    title : str, default "Comparison of predictions"
-        The heading of the page.
+    title : str, default ""
+        The heading of the page; made of the models and cases if it is empty.
     decided : tuple of Decided, default ()
         Pairs where accuracy says otherwise, with the cases that decide.
     judged : mapping of str to CalibrationVerdict, default {}
@@ -117,7 +119,7 @@ class Page:
     results: Comparison
     exhibits: tuple[ModelDetails, ...] = ()
     provenance: Provenance = field(default_factory=Provenance)
-    title: str = "Comparison of predictions"
+    title: str = ""
     decided: tuple[Decided, ...] = ()
     judged: Mapping[str, CalibrationVerdict] = field(default_factory=dict)
     curves: Mapping[str, Reliability] = field(default_factory=dict)
@@ -129,21 +131,14 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A drawing as SVG, and its caption."""
+class ModelName(Name):
+    """The name of a model, with the key by which it is highlighted everywhere."""
 
-    id: str
-    svg: str
-    caption: str
+    key: str = ""
 
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A part of the page: blocks are macros of `parts.html` with what they show, and those that show nothing go."""
-
-    id: str
-    title: str
-    blocks: tuple[tuple[Any, ...], ...]
+    def __html__(self) -> str:
+        hint = f' title="{escape(self.hint)}"' if self.hint else ""
+        return f'<bdi class="n" data-model="{escape(self.key)}"{hint}>{escape(self.text)}</bdi>'
 
 
 def render(page: Page) -> str:
@@ -161,7 +156,7 @@ def render(page: Page) -> str:
 
     """
     jinja = load("jinja2", _REMEDY)
-    trusted = load("markupsafe", _REMEDY).Markup  # for what this package made itself: style, script and drawings
+    trusted = load("markupsafe", _REMEDY).Markup  # for what this package made itself: style, script, data and drawings
     environment = jinja.Environment(
         autoescape=True,
         undefined=jinja.StrictUndefined,
@@ -171,16 +166,27 @@ def render(page: Page) -> str:
         keep_trailing_newline=True,
     )
     environment.globals["trusted"] = trusted
-    style, script = _text("page.css") + STYLE, _text("page.js")
-    shown = names([row.name for row in page.results.overall.rows])
+    style = _text("page.css") + _text("sections.css") + _heat() + STYLE
+    script = _text("page.js")
+    results = page.results
+    called = names([row.name for row in results.overall.rows])
+    shown = {text: ModelName(one.text, one.hint, key(text)) for text, one in called.items()}
     page = replace(page, exhibits=tuple(one for one in page.exhibits if one.name in shown))
-    written = page.provenance.written
+    said = statements.verdict(results, shown, statements.calibration_clause(page.judged, shown))
+    data = embedded(results)
     found: str = environment.get_template("template.html").render(
-        title=plain(page.title, _TITLE),
-        written=plain(written, 40) if written else "",
-        lede=statements.lede(page.results, shown),
-        warnings=statements.doubts(page.results, shown),
-        sections=_sections(page, shown, figures(*renamed(page.results, page.exhibits, shown))),
+        title=plain(page.title, _TITLE) if page.title else title(results, shown),
+        facts=_facts(page),
+        verdict=said,
+        description=str(said),
+        gates=[replace(gate, sentence=visible(gate.sentence)) for gate in page.gates],
+        strip=_strip(page, shown),
+        warnings=_warnings(results, shown),
+        shown=list(shown.values()),
+        sections=_sections(page, shown),
+        data=data,
+        held=_held(data),
+        embedded=trusted(_harmless(data)),
         style=trusted(style),
         script=trusted(script),
         policy=policy(style, script),
@@ -233,185 +239,285 @@ def digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def renamed(
-    results: Comparison, details: Sequence[ModelDetails], shown: Shown
-) -> tuple[Comparison, tuple[ModelDetails, ...]]:
-    """Models and groups as they are called on the page, so that figures and sentences have the same names."""
+def _heat() -> str:
+    """The colours of tables whose cells say how large a difference is, in both themes."""
+    levels = range(-STEPS, STEPS + 1)
 
-    def called(name: str) -> str:
-        return shown[name].text if name in shown else name
+    def rules(theme: Theme, before: str) -> str:
+        return "".join(
+            f"{before}.heat .{step(level)}{{background:{theme[step(level)]};color:{theme[over(level)]}}}"
+            for level in levels
+        )
 
-    def section(found: Group, group: str | None) -> Group:
-        rows = tuple(replace(row, name=called(row.name)) for row in found.rows)
-        return replace(found, group=group, rows=rows, pairs=tuple(map(paired, found.pairs)))
-
-    def paired(pair: Pair) -> Pair:
-        return replace(pair, a=called(pair.a), b=called(pair.b))
-
-    def chosen(found: ConfidenceSet) -> ConfidenceSet:
-        p = {called(name): value for name, value in found.p.items()}
-        return replace(found, members=tuple(map(called, found.members)), p=p)
-
-    groups = names(one.group or "" for one in results.groups)
-    found = replace(
-        results,
-        overall=section(results.overall, results.overall.group),
-        groups=tuple(section(one, groups[one.group or ""].text) for one in results.groups),
-        pairs=tuple(map(paired, results.pairs)),
-        confidence_set=None if results.confidence_set is None else chosen(results.confidence_set),
-        paths=tuple(replace(p, candidate=called(p.candidate), baseline=called(p.baseline)) for p in results.paths),
+    light, dark = THEMES["light"], THEMES["dark"]
+    return (
+        f"{rules(light, '')}\n@media (prefers-color-scheme:dark){{{rules(dark, ':root:not([data-theme=light]) ')}}}\n"
+        f"{rules(dark, ':root[data-theme=dark] ')}\n@media print{{{rules(light, ':root:root:root ')}}}\n"
     )
-    return found, tuple(replace(one, name=called(one.name)) for one in details)
 
 
-def figures(results: Comparison, details: Sequence[ModelDetails]) -> dict[str, Figure]:
-    """Everything that can be drawn, by name; paths are numbered."""
-    which = "Relative" if results.missing == "pairwise" else "Mean"
-    cases = {row.name: row.cases for row in results.overall.rows}
-    apart = len(set(cases.values())) > 1 or any(one.cases != cases.get(one.name, one.cases) for one in details)
-    own = f"{', each on all its own cases' if apart else ''}{', without weights' if results.weighted else ''}"
-    curved = tuple(one for one in details if one.curve)
-    wanted: list[tuple[Callable[[Any], Plot[Any]], Any, str, int]] = [
-        (plot.intervals, results, f"{which} scores and their intervals", 1),
-        (plot.pairs, results if results.pairs else None, "Pairwise differences and their significance", 1),
-        (plot.curves, curved, f"Score against k{own}", 1),
-        (plot.shapes, details, f"Mean scores by shape{own}", 1),
-        (plot.reliability, details, f"Confidence and hit rate{own}", 1),
-        (plot.groups, results if results.groups else None, f"{which} scores by group", 1),
-        *((plot.path, path, "The difference as cases come in", i) for i, path in enumerate(results.paths, 1)),
+# The frame
+
+
+def title(results: Comparison, shown: Shown) -> str:
+    """The heading of a page that was given none."""
+    rows = results.overall.rows
+    cases = number_of(results.compared, "case")
+    if not rows:
+        return "Nothing to compare"
+    if len(rows) == 2:
+        one, other = (row.name for row in rows)
+        first, second = (other, one) if one == results.baseline else (one, other)
+        return f"{shown[first]} vs {shown[second]} on {cases}"
+    others = f" and {count(len(rows) - 1)} others" if len(rows) > 1 else ""
+    return f"{shown[rows[0].name]}{others} on {cases}"
+
+
+def _facts(page: Page) -> list[str]:
+    """What was compared, in a line."""
+    results, written = page.results, page.provenance.written
+    rule = f"{kind(results.rules[0])} score" if scores(results.rules[0]).startswith("the ") else kind(results.rules[0])
+    return [
+        "toplist",
+        number_of(len(results.overall.rows), "model"),
+        number_of(results.compared, "case"),
+        plain(statements.classes(results)),
+        f"{rule}, lower is better",
+        *([plain(written, 40)] if written else []),
     ]
-    found = {}
-    for draw, of, caption, i in wanted:
-        called = f"{draw.__name__}-{i}"
-        if of:
-            svg = draw(of).svg(inline=True, prefix=f"drawn-{called}")
-            found[called] = Figure(f"figure-{called}", svg, caption)
-    return found
 
 
-Block = tuple[Any, ...]  # a macro of `parts.html`, and what it shows
-Drawn = Mapping[str, Figure]
+def _warnings(results: Comparison, shown: Shown) -> list[Sentence]:
+    """Why the page may mislead, a line each."""
+    infinities = statements.infinities(results, shown)
+    return [
+        *statements.doubts(results, shown),
+        *([sentence(*(part for one in infinities for part in (one, " ")))] if infinities else []),
+        *statements.against_ranks(results, shown),
+    ]
 
 
-def _section(key: str, title: str, *blocks: Block) -> Section:
-    return Section(key, title, blocks)
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something to do next, as it is shown."""
+
+    title: Words
+    gain: str
+    reason: Words
+    command: str
 
 
-def _figure(drawn: Drawn, name: str, i: int = 1) -> Block:
-    return "figure", drawn.get(f"{name}-{i}")
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """The answer in three parts: the best model, how sure that is, and what to do next."""
+
+    best: bool
+    name: Words
+    facts: tuple[Words, ...]
+    heading: str
+    how_sure: tuple[Words, ...]
+    whisker: leaderboard.Whisker | None  # of two models
+    actions: tuple[Step, ...]
+    open: int = 2  # actions that are not folded
 
 
-def _sections(page: Page, shown: Shown, drawn: Drawn) -> list[Section]:
+def _strip(page: Page, shown: Shown) -> Strip:
+    results = page.results
+    if not results.overall.rows:
+        return Strip(False, "", (), "", (), None, ())
+    row, rule = results.overall.rows[0], results.rules[0]
+    score, name = row.scores[rule], kind(rule)
+    mean = leaderboard.bounded(score.mean, rule)
+    value, low, high = (fixed(x, decimals([mean])) for x in (mean.value, mean.low, mean.high))
+    ends = f", {percent(results.level)} CI {low} to {high}" if mean.low is not None else ""
+    facts = [f"{name} {infinite(score.infinite) if score.infinite else value}{ends}"]
+    skill, accuracy = value_of(score.skill), value_of(row.metrics.get("accuracy"))
+    if skill is not None and math.isfinite(skill) and skill:
+        facts.append(f"{abs(skill):.0%} {'better' if skill > 0 else 'worse'} than the uniform prediction")
+    if accuracy is not None and not math.isnan(accuracy):
+        facts.append(f"accuracy {share(accuracy)}")
+    leaders = [shown[one.name] for one in results.overall.rows if one.rank == 1] or [shown[row.name]]
+    heading, said = statements.how_sure(results, shown)
+    return Strip(
+        len(results.overall.rows) > 1,
+        sentence(*series(leaders, 3)),
+        tuple(facts),
+        heading,
+        tuple(said),
+        leaderboard.whisker_of_two(results, shown),
+        tuple(_step(action, shown, name) for action in page.actions),
+        open=1 if len(results.overall.rows) == 2 else 2,
+    )
+
+
+def _step(action: Action, shown: Shown, rule: str) -> Step:
+    """An action with the names of its models in their places."""
+    known = action.gain is not None and math.isfinite(action.gain.value)
+    gain = f"{rule} {fixed(value_of(action.gain), decimals([action.gain]), signed=True)}" if known else ""
+    words, reason = (statements.with_names(text, action.models, shown) for text in (action.title, action.reason))
+    done = "\n".join(map(visible, (action.command or action.code).split("\n")))
+    return Step(words, gain, sentence(reason, ".") if reason.parts else "", done)
+
+
+# Sections
+
+
+Block = tuple[Any, ...]  # a macro of `parts.html` or `sections.html`, and what it shows
+
+
+def _sections(page: Page, shown: Shown) -> list[Section]:
     """The sections that the page has, in order."""
-    results, details = page.results, page.exhibits
-    setting: tuple[Block, ...] = (
-        ("facts", tables.facts(results, shown)),
-        ("grid", tables.models(results, details, shown)),
-        ("full_names", tables.full_names(shown)),
-    )
-    odd = tables.oddities(details, shown)
-    faults: tuple[Block, ...] = (
-        ("sentences", tables.fault_sentences(results, details, shown), "otherwise"),
-        ("grid", tables.faults(results, shown)),
-        ("text", _ODD if odd else ""),
-        ("grid", odd),
-    )
+    many = len(page.results.overall.rows)
+    if not many:
+        return []
+    found = [
+        Section("leaderboard", "Leaderboard", tuple(_board(page, shown))),
+        *([Section("differences", "Differences", tuple(_differences(page, shown)))] if many > 2 else []),
+        *(
+            make(page, shown)
+            for make in (
+                sections.calibration,
+                sections.by_class,
+                sections.groups,
+                sections.cases,
+                sections.lists,
+                sections.over_time,
+                sections.quality,
+                sections.method,
+                sections.reproduce,
+            )
+        ),
+    ]
+    return [one for one in found if one is not None and one.blocks]
+
+
+def _board(page: Page, shown: Shown) -> Iterator[Block]:
+    results = page.results
+    found = leaderboard.leaderboard(results, page.judged, shown)
+    yield "board", found, _reading(found, results) if len(results.overall.rows) > 2 else ""
+    notes: list[Words] = [
+        *([found.constant] if found.constant else []),
+        *statements.selected(results, shown),
+        *statements.missing_intervals(results.overall, shown),
+    ]
+    if len(results.overall.rows) == 2:  # of more models, differences have a section of their own
+        notes += _findings(page, shown)
+    yield "paragraph", notes, "small"
+
+
+def _reading(found: leaderboard.Board, results: Comparison) -> str:
+    """How to read the table."""
+    heads = {head.classes for head in found.main.heads}
+    said = [
+        *(["Rows joined by a bar on the left are not significantly different."] if "ties" in heads else []),
+        *([f"Bold Δ: significantly worse than the best (Holm, {percent(results.level)})."] if "delta" in heads else []),
+        *(
+            ["Holm's method tests in steps: a difference may be significant whose simultaneous interval contains zero."]
+            if any(leaderboard.in_steps(row.scores[results.rules[0]], results.level) for row in results.overall.rows)
+            else []
+        ),
+        *(["Blue: no other model is significantly better."] if len(results.overall.rows) > 1 else []),
+    ]
+    reference = leaderboard.uniform(results)
+    if reference is not None:
+        said.append(f"The uniform prediction scores {fixed(reference, 3)}.")
+    return " ".join(said)
+
+
+def _differences(page: Page, shown: Shown) -> Iterator[Block]:
+    yield "grid", leaderboard.matrix(page.results, shown)
+    yield "versus", leaderboard.versus(page.results, shown)
+    yield "sentences", _findings(page, shown)
+
+
+def _findings(page: Page, shown: Shown) -> list[Sentence]:
+    """What else is known of differences: power, narrow leads, other rules, accuracy."""
+    results = page.results
+    power = leaderboard.power(results, shown)
     return [
-        _section("board", "Leaderboard", *_board(results, shown, drawn)),
-        _section("significant", "Significant differences", *_differences(page, shown, drawn)),
-        _section("setting", "What was compared, and how", *setting),
-        *(_lists(page, shown, drawn) if details else []),
-        *([_groups(results, shown, drawn)] if results.groups else []),
-        *([_section("anytime", "Looked at after every case", *_paths(results, shown, drawn))] if results.paths else []),
-        _section("faults", "What was wrong in each file", *faults),
-        *_losses(page, shown),
-        _reproduction(page),
+        *([power] if power is not None else []),
+        *statements.leads(results, shown),
+        *statements.untested(results, shown, results.rules[0]),
+        *statements.between_rules(results, shown),
+        *statements.against_accuracy(results, shown, page.against),
     ]
 
 
-def _board(results: Comparison, shown: Shown, drawn: Drawn) -> Iterator[Block]:
-    yield "grid", leaderboard.leaderboard(results, shown)
-    yield "sentences", statements.against_ranks(results, shown), "warning"
-    yield _figure(drawn, "intervals")
-    yield "reading", tables.reading(results)
-    yield "grid", leaderboard.known(results, shown)
-    missing = statements.missing_intervals(results.overall, shown)
-    yield "sentences", [*statements.selected(results, shown), *missing], "small"
+# The data of the page
 
 
-def _differences(page: Page, shown: Shown, drawn: Drawn) -> Iterator[Block]:
-    results, first = page.results, page.results.rules[0]
-    chosen = results.confidence_set is not None and results.confidence_set.members
-    yield "sentences", statements.infinities(results, shown), "warning"
-    yield "paragraph", statements.best(results, shown), "best" if chosen else ""
-    yield "text", statements.tally(results, first)
-    yield "sentences", statements.wins(results, shown, first), "significant", "Significant"
-    yield "sentences", statements.undecided(results, shown, first), "undecided", "Not significant"
-    yield "sentences", statements.untested(results, shown, first), "untested", "Not tested"
-    decided = [one for one in page.decided if one.worse in shown and one.better in shown]
-    otherwise = statements.against_accuracy(results, shown)
-    if otherwise or decided:
-        yield "subheading", "Where accuracy says otherwise"
-        yield "text", _ACCURACY
-        yield "sentences", otherwise, "otherwise"
-    for i, one in enumerate(decided, 1):
-        yield "sentences", statements.deciding(one, shown), "otherwise"
-        yield "grid", tables.deciding(one, shown, i)
-    yield "sentences", statements.between_rules(results, shown), "otherwise", "Under other rules"
-    if results.pairs:
-        yield "subheading", "Every pair"
-        yield _figure(drawn, "pairs")
-        yield "grid", leaderboard.pairs(results, shown)
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What downloads are made of: a table as text, and all results with columns that are written once."""
+
+    csv: str
+    board: Any
+    columns: tuple[Any, ...]
+    left_out: str  # what the results are without, because there is too much of it
 
 
-def _lists(page: Page, shown: Shown, drawn: Drawn) -> list[Section]:
-    """What the lists of each model show."""
-    details, rule = page.exhibits, kind(page.results.rules[0], 30)
-    curve = tables.curve(details, shown)
-    cut: tuple[Block, ...] = (("text", _CUT), _figure(drawn, "curves"), ("grid", curve, True))
-    shapes: tuple[Block, ...] = (
-        ("text", _SHAPES.format(rule)),
-        _figure(drawn, "shapes"),
-        ("grid", tables.shapes(details, shown)),
-    )
-    reliability: tuple[Block, ...] = (
-        ("text", _RELIABLE),
-        ("sentences", statements.confidence(page.judged, shown), "otherwise"),
-        _figure(drawn, "reliability"),
-        ("grid", tables.reliability(details, page.judged, shown)),
-    )
-    return [
-        _section("length", "Score against list length", *(cut if curve else (("text", _NO_CURVES),))),
-        _section("shape", "Hard labels, lists and distributions", *shapes),
-        _section("reliability", "Are the confidences right?", *reliability),
-    ]
+def embedded(results: Comparison) -> Data:
+    """The results as the page holds them; of very many, without pairs, then without groups."""
+    bare = replace(results, pairs=(), groups=tuple(replace(one, pairs=()) for one in results.groups))
+    for found, without in ((results, ""), (bare, "pairs"), (replace(bare, groups=()), "pairs and groups")):
+        columns: list[Any] = []
+        board = _packed(export.as_dict(found), columns, {})
+        data = Data(export.as_csv(found), board, tuple(columns), without)
+        if len(_harmless(data)) <= _EMBEDDED:
+            return data
+    return Data("", None, (), "everything")
 
 
-def _groups(results: Comparison, shown: Shown, drawn: Drawn) -> Section:
-    many = len(results.groups) > _GROUPS
-    grid = "grid", leaderboard.groups(results, shown), True, many
-    note = "text", _UNPRINTED.format(len(results.groups)) if many else "", "paper small"
-    return _section("groups", "Groups of cases", _figure(drawn, "groups"), grid, note)
+def _packed(value: Any, columns: list[Any], places: dict[str, int]) -> Any:
+    """A value of JSON with lists of like records as columns; every list begins with a tag that `page.js` knows."""
+    if isinstance(value, dict):
+        return {name: _packed(one, columns, places) for name, one in value.items()}
+    if not isinstance(value, list):
+        return value
+    if len(value) > 1 and all(isinstance(one, dict) and one.keys() == value[0].keys() for one in value):
+        return ["r", len(value), {name: _column([one[name] for one in value], columns, places) for name in value[0]}]
+    return ["", *(_packed(one, columns, places) for one in value)]
 
 
-def _paths(results: Comparison, shown: Shown, drawn: Drawn) -> Iterator[Block]:
-    yield "text", _ANYTIME.format(f"{statements.enough(results.paths[0])} {statements.assumed(results.paths)}")
-    for i, path in enumerate(results.paths, 1):
-        method = stripped(path.method)
-        yield "sentences", statements.path_story(path, shown), "otherwise"
-        yield _figure(drawn, "path", i)
-        yield "text", f"Method: {method}." if method else "", "small"
+def _column(values: list[Any], columns: list[Any], places: dict[str, int]) -> Any:
+    """A column in fewer characters: one that is constant, that is all numbers, or that has few different texts."""
+    if all(one is values[0] or (one == values[0] and type(one) is type(values[0])) for one in values[1:]):
+        return ["c", len(values), _packed(values[0], columns, places)]
+    if len(values) >= _FLOATS and all(one is None or isinstance(one, float) for one in values):
+        made = [
+            "f",
+            base64.b64encode(struct.pack(f"<{len(values)}d", *(math.nan if x is None else x for x in values))).decode(),
+        ]
+        return _once(made, columns, places)
+    distinct = list(dict.fromkeys(one for one in values if isinstance(one, str)))
+    if all(isinstance(one, str) for one in values) and 2 * len(distinct) <= len(values):
+        at = {one: i for i, one in enumerate(distinct)}
+        return ["d", distinct, [at[one] for one in values]]
+    return _once(_packed(values, columns, places), columns, places)
 
 
-def _losses(page: Page, shown: Shown) -> list[Section]:
-    losses, rule = tables.losses(page.exhibits, shown), kind(page.results.rules[0], 30)
-    blocks = ("text", _LOSSES.format(rule)), ("losses", losses)
-    return [_section("losses", "The cases that cost most", *blocks)] if losses else []
+def _once(made: Any, columns: list[Any], places: dict[str, int]) -> Any:
+    """The place of a column that is long, which is then written once."""
+    text = json.dumps(made)
+    if len(text) < _SHARED:
+        return made
+    if text not in places:
+        places[text] = len(columns)
+        columns.append(made)
+    return ["@", places[text]]
 
 
-def _reproduction(page: Page) -> Section:
-    made, seeds = page.provenance, tables.seeds(page.results)
-    versions = [(plain(key), plain(value, 120)) for key, value in made.versions.items()]
-    facts = "facts", [*versions, *([("seed", seeds)] if seeds else [])], "versions"
-    command, files = ("command", visible(made.command)), ("grid", tables.files(made.files))
-    return _section("reproduce", "How to reproduce this", command, facts, files)
+def _harmless(data: Data) -> str:
+    """The data as JSON in ASCII that cannot end the element around it."""
+    text = json.dumps({"csv": data.csv, "board": data.board, "columns": data.columns}, separators=(",", ":"))
+    for character in "<>&\x7f":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _held(data: Data) -> str:
+    """What can be downloaded from the page."""
+    if data.board is None:
+        return "The results are too many to be held as data."
+    without = f" without {data.left_out}, which are too many" if data.left_out else ""
+    return f"Downloads come from the page itself: CSV as by to_csv(), JSON as by to_json() ({export.SCHEMA}){without}."

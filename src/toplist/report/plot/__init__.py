@@ -1,6 +1,6 @@
 """Figures of what was found.
 
-Results come in, a `Plot` goes out: plain values first, drawn by matplotlib when it is looked at.
+Results come in, a `Plot` goes out: plain values first, drawn when it is looked at.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from types import MappingProxyType
 from typing import Any
 
 from toplist.report.plot.base import Plot
-from toplist.report.plot.colours import STYLE
+from toplist.report.plot.canvas import STYLE, key
 from toplist.report.plot.leaderboard import groups, intervals, pairs
 from toplist.report.plot.lists import curves, rejection, shapes, sizes, truncation
-from toplist.report.plot.reliability import calibration, decomposition, reliability
+from toplist.report.plot.reliability import calibration_panel, decomposition, reliability
 from toplist.report.plot.sequential import path, paths
 
 
@@ -22,14 +22,17 @@ def _named(*made: Callable[..., Plot[Any]]) -> Mapping[str, Callable[..., Plot[A
 
 
 OF_RESULTS = _named(intervals, pairs, groups)
-OF_EXHIBITS = _named(curves, reliability, shapes)
+OF_EXHIBITS = _named(curves, shapes)
+OF_CURVES = _named(reliability)
 OF_PATHS = _named(path)
-PLOTS: Mapping[str, Callable[..., Plot[Any]]] = MappingProxyType({**OF_RESULTS, **OF_EXHIBITS, **OF_PATHS})
-"""Every figure of a leaderboard by its name; the tables above say what each is made of: results, exhibits, a path."""
-OF_LISTS = _named(calibration, decomposition, rejection, sizes, truncation)
+PLOTS: Mapping[str, Callable[..., Plot[Any]]] = MappingProxyType({**OF_RESULTS, **OF_EXHIBITS, **OF_CURVES, **OF_PATHS})
+"""Every figure of a leaderboard by its name; the tables above say what each is made of: results, exhibits, curves of
+calibration, a path."""
+OF_LISTS = _named(decomposition, rejection, sizes, truncation)
 """Figures of what `toplist.calibration` and `toplist.postprocess` find in lists, of one model or of several by name."""
 
 __all__ = [
+    "OF_CURVES",
     "OF_EXHIBITS",
     "OF_LISTS",
     "OF_PATHS",
@@ -37,11 +40,12 @@ __all__ = [
     "PLOTS",
     "STYLE",
     "Plot",
-    "calibration",
+    "calibration_panel",
     "curves",
     "decomposition",
     "groups",
     "intervals",
+    "key",
     "pairs",
     "path",
     "paths",

@@ -1,234 +1,430 @@
-"""What figures are drawn with: sheets and panels, axes with round numbers, labels that fit, legends, small multiples.
+"""What figures are made of: sheets with panels and marks, scales with round numbers, labels that fit, and colours.
 
-matplotlib is asked for here and nowhere else; its settings are as before when all is drawn.
+A sheet knows nothing of what draws it: `toplist.report.plot.base` writes it as SVG or has matplotlib draw it.
 """
 
 from __future__ import annotations
 
 import math
 import unicodedata
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from importlib import import_module
-from threading import RLock
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Literal
 
 from toplist.errors import TopListError
-from toplist.report.numbers import number
-from toplist.report.plot.colours import Theme, dashes, marker
-from toplist.report.text import escaped, numbers, quotes, rule_name, shorten, shown
+from toplist.report.numbers import fixed
+from toplist.report.text import Shown, escaped, listed, names, quotes, rule_name, shorten, shown
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+# Colours
+
+CYCLE = 8  # colours, with a marker and a line style each, so that nothing is said by colour alone
+MARKERS = ("o", "s", "^", "D", "v", "P", "<", "X")
+DASHES: tuple[tuple[float, ...], ...] = ((), (8, 3), (2.5, 2.5), (10, 2.5, 2.5, 2.5))
+STEPS = 4  # of the scale of differences, to either side of its middle
+CLASS = "toplist-plot"
+
+# Light and dark. After Okabe and Ito (2008), moved apart as far as a contrast of 3 to 1 with the paper allows, for
+# normal vision and for that of deuteranopes and protanopes.
+_COLOURS = {
+    "paper": ("#ffffff", "#161a20"),
+    "ink": ("#1f2328", "#e8eaed"),
+    "muted": ("#59636e", "#a3adb8"),
+    "faint": ("#8b949e", "#737c87"),
+    "grid": ("#d8dde3", "#363d47"),
+    "c0": ("#1560c3", "#07acff"),
+    "c1": ("#d66e1e", "#ce6f13"),
+    "c2": ("#125b6f", "#3de1de"),
+    "c3": ("#ca79a4", "#cc7aa3"),
+    "c4": ("#6a1817", "#995661"),
+    "c5": ("#368cfe", "#0069cc"),
+    "c6": ("#835208", "#e7ac6b"),
+    "c7": ("#30206a", "#f6e728"),
+    "below4": ("#0b3f7d", "#a9d2ff"),
+    "below3": ("#2b6cb4", "#5f9fe2"),
+    "below2": ("#98bfe8", "#2a5688"),
+    "below1": ("#d6e6f6", "#203650"),
+    "level0": ("#f1f1ef", "#2a2f37"),
+    "above1": ("#fbe2c6", "#48331d"),
+    "above2": ("#f3b571", "#79500f"),
+    "above3": ("#a85a08", "#de9236"),
+    "above4": ("#6e3900", "#ffca8a"),
+}
+_LIGHT, _DARK = ({role: pair[i] for role, pair in _COLOURS.items()} for i in range(2))
 
 
-WIDTH = 560.0  # of every figure, in the unit that all sizes are in: a pixel of an SVG, 1/72 inch on paper
-SIZE = 12.0  # of text
-SMALL = 11.0
-LINE = 15.0  # from one line of small print to the next
-_OURS = (
-    *("agg.", "axes.", "figure.", "font.", "grid.", "lines.", "markers.", "mathtext.", "patch.", "path.", "pdf."),
-    *("savefig.", "svg.", "text.", "xtick.", "ytick."),
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """What each role looks like."""
+
+    name: str
+    colours: Mapping[str, str]
+
+    def __getitem__(self, role: str) -> str:
+        return self.colours[role]
+
+
+THEMES = MappingProxyType(
+    {"light": Theme("light", MappingProxyType(_LIGHT)), "dark": Theme("dark", MappingProxyType(_DARK))}
 )
-# what may show letters that matplotlib's own font lacks, where it is installed
-_FONTS = (
-    *("Noto Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Micro Hei", "PingFang SC"),
-    *("Hiragino Sans", "Microsoft YaHei", "Yu Gothic", "Malgun Gothic", "Arial Unicode MS"),
-)
-APART = 15.0  # labels of lines
-_SPAN = 30  # list lengths beyond which their axis is logarithmic
-_LOCK = RLock()  # matplotlib's settings are one for all threads
 
 
-def load(module: str) -> Any:
-    """A module that needs matplotlib, or an error that says what to install."""
-    try:
-        import_module("matplotlib")
-    except ImportError as error:
-        raise TopListError("plots need matplotlib: pip install 'toplist[report]'") from error
-    return import_module(module)
+def theme(name: str) -> Theme:
+    """A theme by its name."""
+    if name not in THEMES:
+        raise TopListError(f"{name!r} is no theme of plots: there are {' and '.join(map(repr, THEMES))}.")
+    return THEMES[name]
 
 
-@contextmanager
-def settings(fonts: bool = True) -> Iterator[None]:
-    """matplotlib as it comes, whatever the caller has set, and as the caller has set it afterwards."""
-    matplotlib = load("matplotlib")
-    ours = {k: v for k, v in matplotlib.rcParamsDefault.items() if k.startswith(_OURS) and k != "savefig.directory"}
-    ours |= {"text.parse_math": False, "text.usetex": False, "svg.fonttype": "none", "font.size": SIZE}
-    if fonts:
-        known = set(load("matplotlib.font_manager").fontManager.get_font_names())
-        ours |= {"font.family": ["DejaVu Sans", *(font for font in _FONTS if font in known)]}
-    with _LOCK, matplotlib.rc_context(ours), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*(Glyph|glyph)")  # a name in letters that no font here has
-        yield
+def step(level: int) -> str:
+    """The role of a step of the scale of differences: blue below zero, orange above.
 
-
-def sheet(height: float, theme: Theme, *, width: float = WIDTH) -> Figure:
-    """An empty figure."""
-    figure: Figure = load("matplotlib.figure").Figure(figsize=(width / 72, height / 72), dpi=144)
-    figure.patch.set_facecolor(theme["paper"])
-    return figure
-
-
-def panel(figure: Figure, theme: Theme, left: float, top: float, width: float, height: float) -> Axes:
-    """Empty axes, placed from the top left corner; only what is drawn into them is to be seen."""
-    across, down = (72 * x for x in figure.get_size_inches())
-    axes = figure.add_axes((left / across, 1 - (top + height) / down, width / across, height / down))
-    axes.patch.set_visible(False)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    axes.tick_params(length=0, pad=4, labelsize=SMALL, labelcolor=theme["muted"])
-    axes.set_xticks([])
-    axes.set_yticks([])
-    axes.set_axisbelow(True)
-    return axes
-
-
-def write(place: Axes | Figure, x: float, y: float, text: str, *, over: str | None = None, **options: Any) -> None:
-    """Text at a place, in the coordinates of the figure or of the axes' data, on a patch of the colour `over`."""
-    look: dict[str, Any] = {"fontsize": SIZE, "va": "center_baseline", "rotation_mode": "anchor"}
-    if over is not None:
-        look["bbox"] = {"facecolor": over, "edgecolor": "none", "pad": 1}
-    place.text(x, y, text, parse_math=False, **look | options)
-
-
-def rule_x(axes: Axes, ticks: tuple[float, ...], texts: tuple[str, ...], theme: Theme) -> None:
-    """Grid lines that stand, with numbers below."""
-    axes.set_xticks(ticks, labels=texts)
-    axes.grid(axis="x", color=theme["grid"], linewidth=0.8)
-
-
-def rule_y(axes: Axes, ticks: tuple[float, ...], texts: tuple[str, ...], theme: Theme) -> None:
-    """Grid lines that lie, with numbers to the left."""
-    axes.set_yticks(ticks, labels=texts)
-    axes.tick_params(axis="y", pad=8)
-    axes.grid(axis="y", color=theme["grid"], linewidth=0.8)
-
-
-def cover(figure: Figure, theme: Theme) -> Axes:
-    """Axes over the whole figure, in pixels from its top left corner."""
-    across, down = (72 * float(x) for x in figure.get_size_inches())
-    axes = panel(figure, theme, 0, 0, across, down)
-    axes.set_xlim(0, across)
-    axes.set_ylim(down, 0)
-    return axes
-
-
-def note(page: Axes, theme: Theme, lines: list[str], *, bottom: float | None = None) -> None:
-    """Small print, its last line at the bottom of the page unless said otherwise."""
-    end = page.get_ylim()[0] if bottom is None else bottom
-    for i, line in enumerate(reversed(lines)):
-        write(page, 8, end - 12 - i * LINE, line, fontsize=SMALL, color=theme["muted"], va="baseline")
-
-
-def frame(
-    theme: Theme, left: float, right: float, top: float, height: float, foot: list[str], *, below: float = 36
-) -> tuple[Figure, Axes, Axes]:
-    """A figure with one panel and small print below it, the panel, and axes over the whole figure in pixels."""
-    figure = sheet(top + height + below + LINE * len(foot), theme)
-    axes, page = panel(figure, theme, left, top, WIDTH - left - right, height), cover(figure, theme)
-    note(page, theme, foot)
-    return figure, axes, page
-
-
-def room(texts: Iterable[str], size: float = SMALL, margin: float = 18.0) -> float:
-    """The width that the widest of these texts takes beside a panel."""
-    return margin + size * max(map(width, texts), default=0)
-
-
-def small_multiples(
-    theme: Theme,
-    names: Sequence[str],
-    foot: list[str],
-    size: Callable[[float], tuple[float, float, float]],
-    most: float,
-) -> tuple[Figure, Axes, list[tuple[Axes, float, float, float]]]:
-    """Square panels under their names, of at most this side: the figure, its page, and axes, left, top, side of each.
-
-    `size` gives the heights above a panel and below it, and the rest of its block, for a side.
+    >>> step(-2), step(0), step(4)
+    ('below2', 'level0', 'above4')
     """
-    count = max(1, len(names))
-    across = count if count <= 3 else 2 if count == 4 else 3 if count <= 9 else 4
-    left, between = 40.0, 18.0
-    side = min(most, (WIDTH - left - 14 - between * (across - 1)) / across)
-    above, under, rest = size(side)
-    block = above + side + under + rest
-    figure = sheet(4 + block * -(-count // across) + LINE * len(foot) + 22, theme)
-    page, start, panels = cover(figure, theme), left if across > 1 else (WIDTH - side) / 2, []
-    for i, text in enumerate(labels(names, side / SIZE)):
-        x, y = start + (side + between) * (i % across), 4 + block * (i // across)
-        write(page, x, y + 13, text, color=theme["ink"], fontsize=SIZE)
-        panels.append((panel(figure, theme, x, y + above, side, side), x, y + above, side))
-        _rule_unit(panels[-1][0], theme, numbers=i % across == 0)
-    note(page, theme, foot)
-    return figure, page, panels
+    return f"below{-level}" if level < 0 else f"above{level}" if level else "level0"
 
 
-def _rule_unit(axes: Axes, theme: Theme, *, numbers: bool) -> None:
-    """Both axes from 0 to 1 with the diagonal, numbers at the left if asked for."""
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1)
-    ticks = (0.0, 0.25, 0.5, 0.75, 1.0)
-    rule_x(axes, ticks, ("",) * 5, theme)
-    rule_y(axes, ticks, ("0", "", "0.5", "", "1") if numbers else ("",) * 5, theme)
-    axes.plot([0, 1], [0, 1], color=theme["ink"], linewidth=1, dashes=(4, 3))
+def over(level: int) -> str:
+    """The role of text over a step of the scale of differences."""
+    return "paper" if abs(level) > STEPS / 2 else "ink"
 
 
-def rows_down(axes: Axes, scale: Axis, names: list[str], theme: Theme, *, size: float = SIZE) -> None:
-    """Scores across, a row for each name down."""
-    axes.set_xlim(scale.low, scale.high)
-    axes.set_ylim(max(1, len(names)) - 0.5, -0.5)
-    rule_x(axes, scale.ticks, scale.texts, theme)
-    axes.set_yticks(range(len(names)), labels=names)
-    axes.tick_params(axis="y", labelsize=size, labelcolor=theme["ink"], pad=8)
+def _style() -> str:
+    def variables(colours: Mapping[str, str]) -> str:
+        return "".join(f"--plot-{role}:{colour};" for role, colour in colours.items())
+
+    light, dark = variables(_LIGHT), variables(_DARK)
+    rules = [
+        f".{CLASS}{{display:block;max-width:100%;height:auto;{light}}}",
+        f"@media (prefers-color-scheme:dark){{.{CLASS}{{{dark}}}}}",
+        f'[data-theme="light"] .{CLASS}{{{light}}}',
+        f'[data-theme="dark"] .{CLASS}{{{dark}}}',
+        f"@media print{{.{CLASS}.{CLASS}.{CLASS}{{{light}}}}}",
+        *(f".{CLASS} .f-{role}{{fill:var(--plot-{role})}}" for role in _LIGHT),
+        *(f".{CLASS} .s-{role}{{stroke:var(--plot-{role})}}" for role in _LIGHT),
+    ]
+    return "\n".join(rules) + "\n"
 
 
-def rule_k(axes: Axes, ks: Sequence[float], theme: Theme, wide: float, *, margin: float = 0.0) -> None:
-    """An axis of list lengths, logarithmic beyond a span of 30, with the numbers that do not run into the next one."""
-    low, high = (ks[0], ks[-1]) if ks else (1, 1)
-    place: Callable[[float], float] = float
-    ticks = list(ks)  # a round number that no list was cut to is no number to mark
-    if is_long(ks):
-        axes.set_xscale("function", functions=(np.log1p, np.expm1))
-        ticks, place, margin = [k for k in counts(int(high)) if low <= k], math.log1p, 0.0
-    unit = wide / ((place(high) - place(low)) or 1)
-    kept = [high]
-    for k in reversed(ticks):
-        texts = width(f"{k:,.0f}") + width(f"{kept[-1]:,.0f}")
-        if (place(kept[-1]) - place(k)) * unit > 8 + SMALL * texts / 2:
-            kept.append(k)
-    margin = 0.5 if low == high else margin * (high - low)
-    axes.set_xlim(low - margin, high + margin)
-    rule_x(axes, tuple(map(float, kept[::-1])), tuple(f"{k:,.0f}" for k in kept[::-1]), theme)
+STYLE = _style()
+"""The style sheet of inline figures, for both themes: of the system, or of an element around with `data-theme`."""
 
 
-def is_long(ks: Sequence[float]) -> bool:
-    """Whether list lengths span too much for a plain axis."""
-    return bool(ks) and max(ks) - min(ks) > _SPAN
+# Sheets, panels and marks
+
+WIDTH = 560.0  # of a figure unless said otherwise, in the unit of all sizes: a pixel of an SVG, 1/72 inch on paper
+SIZE = 12.0  # of text
+SMALL = 11.0  # of numbers, names of axes and small print; nothing is smaller
+_TITLE = 15.0
+LINE = 15.0  # from one line of small print to the next
+MARGIN = 8.0
+LABELLED = 8  # lines that have a label of their own
+
+
+@dataclass(frozen=True, slots=True)
+class Hover:
+    """What is shown where a pointer rests on a mark, and the model that it belongs to."""
+
+    text: str
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """A line through points, broken where one is not finite."""
+
+    xs: Sequence[float]
+    ys: Sequence[float]
+    role: str
+    width: float = 1.6
+    dashes: tuple[float, ...] = ()
+    opacity: float = 1.0
+    hover: Hover | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A filled polygon."""
+
+    xs: Sequence[float]
+    ys: Sequence[float]
+    role: str
+    opacity: float = 1.0
+    hover: Hover | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A marker, filled with its colour or with that of the paper."""
+
+    x: float
+    y: float
+    role: str
+    shape: str = "o"
+    size: float = 7.0
+    hollow: bool = False
+    hover: Hover | None = None
+
+
+Anchor = Literal["start", "middle", "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One line of text, its middle at a height; turned by a quarter it runs upwards from its place."""
+
+    x: float
+    y: float
+    text: str
+    role: str = "ink"
+    size: float = SMALL
+    anchor: Anchor = "start"
+    bold: bool = False
+    turned: bool = False
+    hover: Hover | None = None
+
+
+Mark = Stroke | Area | Dot | Text
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of a legend: patches of colours, or a marker."""
+
+    text: str
+    roles: tuple[str, ...]
+    shape: str = ""
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A range of values, plain or logarithmic: of the values, or of one more than them."""
+
+    low: float
+    high: float
+    kind: Literal["linear", "log", "log1p"] = "linear"
+
+    def __call__(self, x: float) -> float:
+        """Where the value lies, from 0 to 1; at the nearer end if it is beyond one."""
+        if math.isnan(x):
+            return x
+        inside = min(max(x, min(self.low, self.high)), max(self.low, self.high))
+        low, high, at = (_TRANSFORMS[self.kind](v) for v in (self.low, self.high, inside))
+        return (at - low) / ((high - low) or 1.0)
+
+
+_TRANSFORMS: dict[str, Callable[[float], float]] = {"linear": float, "log": math.log, "log1p": math.log1p}
+
+
+@dataclass(slots=True)
+class Panel:
+    """A rectangle of a sheet with marks in the units of its scales; y rises from its bottom."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    x: Scale
+    y: Scale
+    marks: list[Mark] = field(default_factory=list)
+    title_x: str = ""
+    title_y: str = ""
+
+    @property
+    def right(self) -> float:
+        """Its right edge."""
+        return self.left + self.width
+
+    @property
+    def bottom(self) -> float:
+        """Its lower edge."""
+        return self.top + self.height
+
+    def place(self, x: float, y: float) -> tuple[float, float]:
+        """Where a point lies on the sheet."""
+        return self.left + self.width * self.x(x), self.top + self.height * (1 - self.y(y))
+
+    def add(self, *marks: Mark) -> None:
+        """Marks on top of those that are there."""
+        self.marks.extend(marks)
+
+    def box(self, x0: float, y0: float, x1: float, y1: float, role: str, hover: Hover | None = None) -> None:
+        """A rectangle from one corner to the opposite one."""
+        self.add(Area((x0, x1, x1, x0), (y0, y0, y1, y1), role, hover=hover))
+
+
+@dataclass(slots=True)
+class Sheet:
+    """A figure: panels one after the other, and text and marks beside them in pixels from the top left corner."""
+
+    width: float
+    title: str = ""  # the finding, where the figure stands alone
+    subtitle: str = ""  # what is shown, of how many
+    height: float = 0.0
+    panels: list[Panel] = field(default_factory=list)
+    page: Panel = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.page = Panel(0, 0, 1, 1, Scale(0, 1), Scale(0, 1))
+        for text, size, bold, role in ((self.title, _TITLE, True, "ink"), (self.subtitle, SIZE, False, "muted")):
+            for line in wrapped(text, (self.width - 2 * MARGIN) / size / (1.08 if bold else 1.0)):
+                self.write(MARGIN, self.height + 0.75 * size + 6, line, size=size, bold=bold, role=role)
+                self.height += size + 5
+        self.height += 10.0 if self.title else 0.0
+
+    def panel(self, left: float, right: float, height: float, x: Scale, y: Scale, *, top: float | None = None) -> Panel:
+        """An empty panel between margins at the left and at the right, below all that is there."""
+        start = self.height if top is None else top
+        made = Panel(left, start, max(20.0, self.width - left - right), height, x, y)
+        self.panels.append(made)
+        self.height = max(self.height, start + height)
+        return made
+
+    def mark(self, *marks: Mark) -> None:
+        """Marks in pixels."""
+        self.page.add(*marks)
+
+    def write(self, x: float, y: float, text: str, **look: object) -> None:
+        """Text in pixels."""
+        self.page.add(Text(x, y, text, **look))  # type: ignore[arg-type]
+
+    def name_y(self, panel: Panel, text: str, *, left: float = MARGIN, above: float = 13.0) -> None:
+        """The title of the upright axis, above the panel: room for it is made before the panel is."""
+        panel.title_y = text
+        self.write(left, panel.top - above, text, role="muted")
+
+    def name_x(self, panel: Panel, text: str, *, within: tuple[float, float] | None = None) -> None:
+        """The title of the axis across, below its numbers."""
+        panel.title_x = text
+        (low, high), half = within or (0.0, self.width), SMALL * width(text) / 2
+        middle = min(max(panel.left + panel.width / 2, low + half), high - half)
+        self.write(middle, panel.bottom + 31, text, role="muted", anchor="middle")
+        self.height = max(self.height, panel.bottom + 40)
+
+    def rule_x(self, panel: Panel, ticks: Sequence[float], texts: Sequence[str], *, grid: bool = True) -> None:
+        """Upright grid lines with numbers below: all of them, or every second one and so on where they are too many."""
+        places = [panel.place(tick, panel.y.low)[0] for tick in ticks]
+        halves = [SMALL * width(text) / 2 for text in texts]
+        every = next((n for n in range(1, len(texts) + 1) if _apart(places[::n], halves[::n])), 1)
+        if grid:
+            panel.add(*(Stroke((tick, tick), (panel.y.low, panel.y.high), "grid", 0.8) for tick in ticks))
+        for x, half, text in list(zip(places, halves, texts, strict=True))[::every]:
+            if text:
+                middle = min(max(x, half), self.width - half)
+                self.write(middle, panel.bottom + 13, text, role="muted", anchor="middle")
+        self.height = max(self.height, panel.bottom + 22)
+
+    def rule_y(self, panel: Panel, ticks: Sequence[float], texts: Sequence[str]) -> None:
+        """Lying grid lines with numbers to the left."""
+        for tick, text in zip(ticks, texts, strict=True):
+            panel.add(Stroke((panel.x.low, panel.x.high), (tick, tick), "grid", 0.8))
+            self.write(panel.left - 8, panel.place(panel.x.low, tick)[1], text, role="muted", anchor="end")
+
+    def legend(self, entries: Iterable[Entry]) -> None:
+        """What colours and markers stand for, in rows below all that is there."""
+        x, y = MARGIN, self.height + 10
+        for one in entries:
+            wide = 20 + SMALL * width(one.text) + 12
+            if x + wide > self.width and x > MARGIN:
+                x, y = MARGIN, y + 17
+            if one.shape:
+                self.mark(Dot(x + 6, y, one.roles[0], one.shape))
+            each = 14 / len(one.roles)
+            for i, role in enumerate(() if one.shape else one.roles):
+                self.page.box(x + each * i, y - 6, x + each * (i + 1), y + 6, role)
+            self.write(x + 20, y, one.text, role="muted", hover=Hover(one.meaning) if one.meaning else None)
+            x += wide
+        self.height = y + 10
+
+    def note(self, lines: Iterable[str]) -> None:
+        """Small print below all that is there, wrapped."""
+        texts = [piece for line in lines for piece in wrapped(line, (self.width - 2 * MARGIN) / SMALL)]
+        self.height += 6 * bool(texts)
+        for text in texts:
+            self.write(MARGIN, self.height + LINE / 2, text, role="muted")
+            self.height += LINE
+
+    def finished(self) -> Sheet:
+        """The same with a margin below, and pixels as the units of the page."""
+        self.height = round(self.height + 6.0)
+        self.page = Panel(0, 0, self.width, self.height, Scale(0, self.width), Scale(self.height, 0), self.page.marks)
+        return self
+
+
+def _apart(places: Sequence[float], halves: Sequence[float]) -> bool:
+    """Whether texts around these places leave a gap between them."""
+    known = [(x - half, x + half) for x, half in zip(places, halves, strict=True) if half]
+    return all(right + 4 < left for (_, right), (left, _) in pairwise(sorted(known)))
+
+
+def statement(text: str, sheet: Sheet) -> Sheet:
+    """A sheet with a sentence in place of a figure that would show one value alone."""
+    for line in wrapped(text, (sheet.width - 2 * MARGIN) / SIZE):
+        sheet.write(MARGIN, sheet.height + 12, line, size=SIZE)
+        sheet.height += SIZE + 5
+    return sheet.finished()
+
+
+# Rows, lines and their labels
+
+
+def rows_down(sheet: Sheet, panel: Panel, texts: Sequence[str], who: Sequence[str], *, size: float = SIZE) -> None:
+    """Names of rows to the left of a panel whose rows are numbered from the top."""
+    for i, (text, model) in enumerate(zip(texts, who, strict=True)):
+        y = panel.place(panel.x.low, i)[1]
+        sheet.write(panel.left - 8, y, text, size=size, anchor="end", hover=Hover(full(model), model))
 
 
 def name_lines(
-    page: Axes, axes: Axes, ends: Iterable[tuple[float, float]], names: list[str], theme: Theme, **look: Any
+    sheet: Sheet, panel: Panel, ends: Sequence[tuple[float, float]], labels: Sequence[Label], *, dots: bool = True
 ) -> None:
     """Labels at the right, as far apart as need be, each tied to the end of its line."""
-    box = axes.bbox.transformed(page.transData.inverted())  # in pixels from the top left corner
-    where = axes.transData + page.transData.inverted()
-    found = [where.transform(end) for end in ends]
-    places = spread([float(y) for _, y in found], APART, min(box.y0, box.y1), max(box.y0, box.y1))
-    for i, ((x, y), place, text) in enumerate(zip(found, places, names, strict=True)):
-        page.plot([x + 4, box.x1 + 8, box.x1 + 18], [y, y, place], color=theme["muted"], linewidth=0.6)
-        page.plot([box.x1 + 24], [place], marker=marker(i), markersize=5, color=theme.cycle(i), **look)
-        write(page, box.x1 + 32, place, text, fontsize=SMALL, color=theme["ink"])
+    found = [panel.place(*end) for end in ends]
+    places = spread([y for _, y in found], _APART, panel.top, max(panel.bottom, panel.top + _APART * len(found)))
+    for (x, y), place, one in zip(found, places, labels, strict=True):
+        sheet.mark(Stroke((x + 3, panel.right + 4, panel.right + 12), (y, y, place), "muted", 0.6))
+        if dots:
+            sheet.mark(Dot(panel.right + 18, place, one.role, one.shape, 5.5, hollow=True))
+        sheet.write(panel.right + (26 if dots else 15), place, one.text, hover=Hover(full(one.model), one.model))
 
 
-def line_style(i: int) -> dict[str, Any]:
-    """The dashes of the line of a model, where it has any."""
-    return {"dashes": dashes(i)} if dashes(i) else {}
+_APART = 15.0  # labels of lines
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """How a line of a model is told apart: its short name, its colour, its marker and its line style."""
+
+    text: str
+    model: str
+    role: str = "c0"
+    shape: str = "o"
+    dashes: tuple[float, ...] = ()
+
+
+def told_apart(
+    every: Sequence[str], wanted: Iterable[str], room: float = math.inf, given: Shown | None = None
+) -> dict[str, Label]:
+    """Labels of at most eight of these models: of the wanted ones and the last, and of all if they are few."""
+    known = set(every)
+    first = [name for name in dict.fromkeys(wanted) if name in known] or list(every)
+    chosen = set(every if len(every) <= LABELLED else [*first[: LABELLED - 1], every[-1]])
+    short = called(every, given or {})
+    own = [name for name in every if name in chosen]
+    texts = fitted([short[name] for name in own], room)
+    return {
+        name: Label(text, name, f"c{i}", MARKERS[i], DASHES[i % len(DASHES)])
+        for i, (name, text) in enumerate(zip(own, texts, strict=True))
+    }
+
+
+def line_height(labels: int, least: float) -> float:
+    """How high a panel is that so many lines are named beside."""
+    return max(least, _APART * labels + 10)
 
 
 def drawable(values: Iterable[float]) -> list[float]:
@@ -236,13 +432,10 @@ def drawable(values: Iterable[float]) -> list[float]:
     return [v if math.isfinite(v) else math.nan for v in values]
 
 
-def tiles(axes: Axes, corners: Iterable[tuple[float, float, float, float]], colour: str, **options: Any) -> None:
-    """Rectangles from one corner to the opposite one, as one shape."""
-    xs, ys = [], []
-    for x0, y0, x1, y1 in corners:
-        xs += [x0, x1, x1, x0, x0, math.nan]
-        ys += [y0, y0, y1, y1, y0, math.nan]
-    axes.fill(xs, ys, facecolor=colour, edgecolor="none", linewidth=0, **options)
+# Scales
+
+_LEAST = 1e-100  # below this, numbers are as good as zero
+_SPAN = 30  # list lengths beyond which their axis is logarithmic
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,10 +450,12 @@ class Axis:
     @property
     def texts(self) -> tuple[str, ...]:
         """The round numbers as text, with the same number of decimals."""
-        return tuple(number(t, self.digits) if self.digits < 10 else f"{t:.12g}" for t in self.ticks)
+        return tuple(fixed(t, self.digits) if self.digits < 10 else f"{t:.12g}" for t in self.ticks)
 
-
-_LEAST = 1e-100  # below this, numbers are as good as zero
+    @property
+    def scale(self) -> Scale:
+        """The range alone."""
+        return Scale(self.low, self.high)
 
 
 def finite(values: Iterable[float | None]) -> list[float]:
@@ -297,27 +492,6 @@ def decimals(values: Iterable[float | None], *, digits: int = 3) -> int:
     return min(9, max(0, digits - 1 - _exponent(largest))) if largest else digits
 
 
-def edges(values: Iterable[float], count: int = 4) -> tuple[float, ...]:
-    """So many rising numbers of the series 1, 2, 5, 10, the last of them below the largest absolute value.
-
-    >>> edges([-0.35, 0.1])
-    (0.02, 0.05, 0.1, 0.2)
-    """
-    largest = max(map(abs, finite(values)), default=0.0) or 1.0
-    series = [float(f"{m}e{e}") for e in range(_exponent(largest) - 3, _exponent(largest) + 1) for m in (1, 2, 5)]
-    return tuple([x for x in series if x < largest][-count:])
-
-
-def level(value: float, limits: Sequence[float]) -> int:
-    """How many of the limits the absolute value reaches, with the sign of the value.
-
-    >>> level(-0.07, (0.02, 0.05, 0.1, 0.2)), level(math.inf, (0.02, 0.05, 0.1, 0.2)), level(0.01, (0.02,))
-    (-2, 4, 0)
-    """
-    reached = sum(abs(value) >= limit for limit in limits)
-    return -reached if value < 0 else reached
-
-
 def counts(largest: int) -> tuple[int, ...]:
     """Round numbers from 0 or 1 up, closer together near the start: 0, 1, 2, 5, 10, 20.
 
@@ -325,6 +499,20 @@ def counts(largest: int) -> tuple[int, ...]:
     (0, 1, 2, 5, 10, 20, 50)
     """
     return (0, *(m * 10**e for e in range(len(str(largest))) for m in (1, 2, 5) if m * 10**e <= largest))
+
+
+def lengths(ks: Sequence[float], *, margin: float = 0.0) -> tuple[Scale, list[float]]:
+    """A scale of list lengths, logarithmic beyond a span of 30, and the lengths to mark, the last one first."""
+    low, high = (min(ks), max(ks)) if ks else (1.0, 1.0)
+    if is_long(ks):
+        return Scale(low, high, "log1p"), [high, *(k for k in reversed(counts(int(high))) if low <= k < high)]
+    edge = 0.5 if low == high else margin * (high - low)
+    return Scale(low - edge, high + edge), sorted(set(ks), reverse=True)
+
+
+def is_long(ks: Sequence[float]) -> bool:
+    """Whether list lengths span too much for a plain axis."""
+    return bool(ks) and max(ks) - min(ks) > _SPAN
 
 
 def spread(places: Sequence[float], distance: float, low: float, high: float) -> list[float]:
@@ -379,17 +567,44 @@ def _step(x: float) -> tuple[int, int]:
     return next(((m, e) for m in (1, 2, 5) if float(f"{m}e{e}") >= x * (1 - 1e-9)), (1, e + 1))
 
 
-ROOM = 16.0  # of a name, in units of the font size: about 28 letters
-_WORDS = 36.0  # of a name within a sentence
+# Names and texts
+
+_WORDS = 26.0  # of a name within a sentence, in units of the font size
 _LONG = 400
+_KEY = 120  # characters
 _NARROW = frozenset("iljtfrI.,:;'|!()[]{}/\\ ")
 _BROAD = frozenset("mwMW@%—…")
 
 
-def label(name: str, room: float = ROOM) -> str:
+NAMES: Shown = MappingProxyType({})  # no names are given: short ones are found among those that are drawn
+
+
+def called(every: Iterable[str], given: Shown = NAMES) -> dict[str, str]:
+    """The short names of models: those that are given, and else as they are among each other."""
+    return {name: given[name].text if name in given else short.text for name, short in names(every).items()}
+
+
+def full(name: str) -> str:
+    """A name as a pointer shows it: on one line, what cannot be seen as an escape, a very long one cut."""
+    return label(name, _LONG)
+
+
+def key(name: str) -> str:
+    r"""What tells a model from others in an attribute, such as `data-model`: its name, with a digest if it is long.
+
+    >>> key("one\ntwo"), len(key("n" * 10_000))
+    ('one\\ntwo', 137)
+    """
+    text = "".join(map(shown, name[: _KEY + 1]))
+    if len(name) <= _KEY:
+        return text
+    return f"{text[:_KEY]}#{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
+
+def label(name: str, room: float = math.inf) -> str:
     r"""A name on one line, shortened in the middle; what cannot be seen is written as an escape.
 
-    >>> label("a model with a very long and winding name"), label("one\ntwo\u202e"), label("")
+    >>> label("a model with a very long and winding name", 16.0), label("one\ntwo\u202e"), label("")
     ('a model with…winding name', 'one\\ntwo\\u202e', '""')
     """
     half = _LONG // 2  # a name of ten thousand characters is not looked at as a whole
@@ -397,25 +612,37 @@ def label(name: str, room: float = ROOM) -> str:
     return quotes(name) + shorten(parts, room, width) + quotes(name)
 
 
-def labels(names: Iterable[str], room: float = ROOM) -> list[str]:
-    """Names as `label` writes them; those that look alike once they are shortened are numbered.
+def fitted(texts: Sequence[str], room: float) -> list[str]:
+    """Texts shortened to a room; if some would look alike, each begins with its number in the row.
 
-    >>> labels(["a" * 40 + "b" + "c" * 40, "a" * 40 + "d" + "c" * 40, "e"], 8.0)
-    ['aaaa…cccc (1)', 'aaaa…cccc (2)', 'e']
+    >>> fitted(["a" * 40 + "b" + "c" * 40, "a" * 40 + "d" + "c" * 40, "e"], 8.0)
+    ['1 aaaa…ccccc', '2 aaaa…ccccc', '3 e']
     """
-    every = list(names)
-    ends = numbers((name, label(name, room)) for name in every)
-    return [label(name, room - width(end)) + end for name, end in zip(every, ends, strict=True)]
+    short = [label(text, room) for text in texts]
+    if len(set(short)) == len(set(texts)):
+        return short
+    numbers = {text: i for i, text in reversed(list(enumerate(texts, 1)))}
+    return [f"{numbers[text]} {label(text, room - width(f'{numbers[text]} '))}" for text in texts]
 
 
 def scored(rule: str) -> str:
-    """A rule before the word score, no wider than a name."""
-    return label(rule_name(rule))
+    """A rule before the word score."""
+    return label(rule_name(rule), _WORDS)
+
+
+def several(texts: Iterable[str], most: int) -> str:
+    """Some names within a sentence, and how many more there are."""
+    return listed((said(text) for text in texts), most)
 
 
 def said(name: str) -> str:
     """A name within a sentence."""
     return label(name, _WORDS)
+
+
+def room(texts: Iterable[str], size: float = SMALL, margin: float = 16.0) -> float:
+    """The width that the widest of these texts takes beside a panel."""
+    return margin + size * max(map(width, texts), default=0.0)
 
 
 def width(text: str) -> float:
@@ -425,6 +652,21 @@ def width(text: str) -> float:
     True
     """
     return sum(map(_width, text))
+
+
+def wrapped(text: str, room: float) -> list[str]:
+    """Lines of at most this width in units of the font size; a word that is longer is shortened.
+
+    >>> wrapped("the quick brown fox", 7.0)
+    ['the quick', 'brown fox']
+    """
+    lines: list[str] = []
+    for word in text.split():
+        if lines and width(lines[-1]) + 0.39 + width(word) <= room:
+            lines[-1] += " " + word
+        else:
+            lines.append(word if width(word) <= room else shorten(word, room, width))
+    return lines
 
 
 def _visible(text: str) -> list[str]:
@@ -444,36 +686,3 @@ def _width(character: str) -> float:
     if unicodedata.east_asian_width(character) in ("W", "F"):
         return 1.05
     return 0.75 if character.isupper() else 0.64
-
-
-_LINE = 17.0
-_GAP = 30.0  # for the marker
-
-
-def look_of(i: int, theme: Theme, told_apart: int) -> dict[str, Any]:
-    """The colour and the marker of a model: its own, or the one of all others."""
-    if i < told_apart:
-        return {"color": theme.cycle(i), "marker": marker(i)}
-    return {"color": theme["muted"], "marker": "."}
-
-
-def _columns(names: list[str]) -> int:
-    """How many names go side by side."""
-    widest = _GAP + SMALL * max(map(width, names), default=1)
-    return max(1, min(4, len(names), int((WIDTH - 16) / widest)))
-
-
-def legend_height(names: list[str]) -> float:
-    """How much room the legend takes."""
-    return _LINE * -(-len(names) // _columns(names))
-
-
-def legend(page: Axes, names: list[str], theme: Theme, top: float, *, told_apart: int) -> None:
-    """Names with their markers, down and then across; from some place on, all have the same one."""
-    across = _columns(names)
-    down = -(-len(names) // across)
-    for i, name in enumerate(names):
-        x, y = 16 + (WIDTH - 16) / across * (i // down), top + _LINE * (i % down + 0.5)
-        look = look_of(i, theme, told_apart)
-        page.plot([x], [y], markersize=6 if i < told_apart else 4, markeredgewidth=1.3, **look)
-        write(page, x + 10, y, name, fontsize=SMALL, color=theme["ink"])

@@ -3,46 +3,50 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from toplist.inference.results import KINDS, ModelDetails
-from toplist.report.numbers import number, share
+from toplist.report.numbers import fixed, share
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
-    APART,
-    SIZE,
+    CYCLE,
+    LABELLED,
+    MARKERS,
+    NAMES,
     SMALL,
-    WIDTH,
+    Axis,
+    Dot,
+    Entry,
+    Hover,
+    Panel,
+    Scale,
+    Sheet,
+    Stroke,
     axis,
+    called,
     decimals,
     drawable,
     finite,
-    frame,
+    fitted,
+    full,
     is_long,
     label,
-    labels,
-    line_style,
+    lengths,
+    line_height,
     name_lines,
     room,
     rows_down,
-    rule_k,
-    rule_x,
-    rule_y,
     said,
     scored,
-    tiles,
+    several,
+    told_apart,
     width,
-    write,
 )
-from toplist.report.plot.colours import Theme, marker
-from toplist.report.text import count, listed, number_of
+from toplist.report.text import Shown, count, listed, number_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from toplist.postprocess.selective import RejectionCurve
     from toplist.postprocess.truncation import Truncation
 
@@ -50,6 +54,22 @@ POINTS = 200  # of a line of rejection: closer ones cannot be told apart
 BARS = 40  # beyond it, neighbouring lengths share a bar
 _FEWEST = 6  # bars that there is room for
 _TRIANGLES = "triangles at the upper edge: infinite means"
+_ALIKE = 0.01  # of a score: what a title calls within 1%
+
+
+def _rule_k(sheet: Sheet, panel: Panel, ticks: Sequence[float]) -> None:
+    """Numbers of list lengths; those that would run into the next larger one are left out."""
+    kept: list[float] = []
+    for k in ticks:
+        wide = SMALL * (width(f"{k:,.0f}") + width(f"{kept[-1]:,.0f}")) / 2 + 6 if kept else 0.0
+        if not kept or panel.place(kept[-1], 0)[0] - panel.place(k, 0)[0] >= wide:
+            kept.append(k)
+    sheet.rule_x(panel, kept[::-1], [f"{k:,.0f}" for k in kept[::-1]])
+
+
+def _score_axis(sheet: Sheet, panel: Panel, scale: Axis, rule: str) -> None:
+    sheet.rule_y(panel, scale.ticks, scale.texts)
+    sheet.name_y(panel, f"mean {scored(rule)} score (lower is better)")
 
 
 # Score against k
@@ -71,6 +91,8 @@ class Curves:
     rule: str
     curves: tuple[CurveSeries, ...]
     without: tuple[str, ...]
+    tied: tuple[str, ...] = ()  # not significantly worse than the best
+    shown: Shown = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def logarithmic(self) -> bool:
@@ -83,30 +105,66 @@ class Curves:
         return any(0 in curve.ks and any(curve.ks) for curve in self.curves)
 
     @property
+    def single(self) -> str:
+        """No curve, or no more than one k, is no figure."""
+        if not self.curves:
+            return "There are no curves: they need an outcome for each case."
+        if len({k for curve in self.curves for k in curve.ks if k or not self.cut}) > 1:
+            return ""
+        return f"All lists have one length: k = {self.curves[0].ks[-1]}."
+
+    @property
+    def enough(self) -> int | None:
+        """The smallest k whose scores are within 1% of those of the longest lists, for every model."""
+        last = max((curve.ks[-1] for curve in self.curves), default=0)
+        for k in sorted({k for curve in self.curves for k in curve.ks if 0 < k < last}):
+            pairs = [(dict(zip(c.ks, c.scores, strict=True)).get(k, math.nan), c.scores[-1]) for c in self.curves]
+            if all(abs(score - whole) <= _ALIKE * abs(whole) for score, whole in pairs):
+                return k
+        return None
+
+    @property
     def title(self) -> str:
-        """What it is."""
-        return f"Mean {scored(self.rule)} score against list length k, {number_of(len(self.curves), 'model')}"
+        """The finding."""
+        if self.enough is not None:
+            return f"Lists of {number_of(self.enough, 'class', 'classes')} score within 1% of the longest"
+        whole = [c.scores[-1] for c in self.curves]
+        if self.curves and all(
+            c.scores[-1] == min(c.scores) and math.isfinite(w) for c, w in zip(self.curves, whole, strict=True)
+        ):
+            return "The longest lists have the lowest mean scores"
+        return f"Mean {scored(self.rule)} score against list length"
+
+    @property
+    def subtitle(self) -> str:
+        """What is shown."""
+        grey = "; grey: other models" if len(self.curves) > LABELLED else ""
+        return f"Mean {scored(self.rule)} score of lists cut to their k most confident classes; lower is better{grey}"
 
     @property
     def words(self) -> str:
         """What it shows."""
         digits = decimals(score for curve in self.curves for score in curve.scores)
         found = [
-            f"{said(c.name)} from {number(c.scores[0], digits)} at k = {c.ks[0]} "
-            f"to {number(c.scores[-1], digits)} at k = {c.ks[-1]}"
+            f"{said(c.name)} from {fixed(c.scores[0], digits)} at k = {c.ks[0]} "
+            f"to {fixed(c.scores[-1], digits)} at k = {c.ks[-1]}"
             for c in self.curves
         ]
         text = f"Lower is better. {'; '.join(found)}." if found else "There are no curves."
-        return text + f" Without a curve: {listed([said(name) for name in self.without], 20)}." * bool(self.without)
+        return text + f" Without a curve: {several(self.without, 20)}." * bool(self.without)
 
 
-def curves(details: Iterable[ModelDetails]) -> Plot[Curves]:
-    """Score against k, a line per model, told apart by colour, marker, line style and a label at its end.
+def curves(details: Iterable[ModelDetails], tied: Iterable[str] = (), shown: Shown = NAMES) -> Plot[Curves]:
+    """Score against k, a line per model; at most eight have a label, the others are grey.
 
     Parameters
     ----------
     details : iterable of ModelDetails
         What the lists of each model show.
+    tied : iterable of str, optional
+        Models whose lines are labelled before others, such as those that are tied for best.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
 
     Returns
     -------
@@ -115,45 +173,52 @@ def curves(details: Iterable[ModelDetails]) -> Plot[Curves]:
     every = tuple(details)
     found = tuple(CurveSeries(one.name, one.ks, one.curve) for one in every if one.curve)
     without = tuple(one.name for one in every if not one.curve)
-    return Plot(Curves(every[0].rule if every else "", found, without), draw_curves)
+    return Plot(Curves(every[0].rule if every else "", found, without, tuple(tied), shown), draw_curves)
 
 
-def draw_curves(data: Curves, theme: Theme) -> Figure:
+def draw_curves(data: Curves, sheet: Sheet) -> None:
     """k across, scores up, names at the right."""
-    names = labels((curve.name for curve in data.curves), 13.0)
-    shown = [[(k, s) for k, s in zip(c.ks, c.scores, strict=True) if k or not data.cut] for c in data.curves]
-    scale = axis((s for curve in shown for _, s in curve), ticks=6)
-    left, right = room(scale.texts), room(names, SMALL, 40)
-    height = max(240.0, APART * len(names) + 10)
-    figure, axes, page = frame(theme, left, right, 14, height, _curves_foot(data))
-    rule_k(axes, sorted({k for curve in shown for k, _ in curve}), theme, WIDTH - left - right)
-    axes.set_ylim(scale.low, scale.high)
-    rule_y(axes, scale.ticks, scale.texts, theme)
-    hollow: dict[str, Any] = {"markerfacecolor": theme["paper"], "markeredgewidth": 1.3}
-    ends = []
-    for i, curve in enumerate(shown):
-        ks, scores, colour = [k for k, _ in curve], drawable(s for _, s in curve), theme.cycle(i)
-        axes.plot(ks, scores, color=colour, linewidth=1.6, clip_on=False, **line_style(i))
-        sparse = max(1, len(ks) // 12)
-        look: dict[str, Any] = {"color": colour, "linestyle": "none", "clip_on": False}
-        axes.plot(ks[::sparse], scores[::sparse], marker=marker(i), markersize=5, **hollow, **look)
-        beyond = [k for k, s in curve if math.isinf(s)]
-        axes.plot(beyond, [scale.high] * len(beyond), marker="^", markersize=6, **look)
+    labels = told_apart([curve.name for curve in data.curves], data.tied, 0.3 * sheet.width / SMALL, data.shown)
+    drawn = {c.name: [(k, s) for k, s in zip(c.ks, c.scores, strict=True) if k or not data.cut] for c in data.curves}
+    scale = axis((s for curve in drawn.values() for _, s in curve), ticks=6)
+    digits = decimals((s for curve in drawn.values() for _, s in curve), digits=4)
+    across, ticks = lengths(sorted({k for curve in drawn.values() for k, _ in curve}))
+    left, right = room(scale.texts), room((one.text for one in labels.values()), SMALL, 36)
+    sheet.height += 22
+    panel = sheet.panel(left, right, line_height(len(labels), 0.42 * sheet.width), across, scale.scale)
+    _score_axis(sheet, panel, scale, data.rule)
+    _rule_k(sheet, panel, ticks)
+    sheet.name_x(panel, "list length k")
+    ends = {}
+    for name in sorted(drawn, key=lambda name: name in labels):
+        curve, one = drawn[name], labels.get(name)
+        ks, scores = [k for k, _ in curve], drawable(s for _, s in curve)
+        hover = Hover(f"{full(name)}: {fixed(curve[-1][1], digits)} at k = {ks[-1]:,}", name)
+        if one is None:
+            panel.add(Stroke(ks, scores, "faint", 0.8, opacity=0.6, hover=hover))
+            continue
+        panel.add(Stroke(ks, scores, one.role, 1.8, one.dashes, hover=hover))
+        for k, score in curve:
+            text = Hover(f"{full(name)}: {fixed(score, digits)} at k = {k:,}", name)
+            if math.isfinite(score):
+                panel.add(Dot(k, score, one.role, one.shape, 5.0, hollow=True, hover=text))
+            elif score == math.inf:
+                panel.add(Dot(k, scale.high, one.role, "^", 6.0, hover=text))
         known = [(k, s) for k, s in curve if math.isfinite(s)]
-        ends.append(known[-1] if known else (max(ks, default=1), scale.high))
-    name_lines(page, axes, ends, names, theme, **hollow)
-    return figure
+        ends[name] = known[-1] if known else (max(ks), scale.high)
+    name_lines(sheet, panel, [ends[name] for name in labels], list(labels.values()))
+    sheet.note(_curves_notes(data))
 
 
-def _curves_foot(data: Curves) -> list[str]:
-    lines = [f"mean {scored(data.rule)} score of lists cut to k classes, lower is better; across: k"]
+def _curves_notes(data: Curves) -> list[str]:
+    lines = []
     if data.cut:
-        empty = {number(c.scores[0], decimals(c.scores)) for c in data.curves if c.ks[0] == 0}
+        empty = {fixed(c.scores[0], decimals(c.scores)) for c in data.curves if c.ks[0] == 0}
         lines.append(f"empty lists, k = 0, score {listed(sorted(empty), 3)}")
     if any(math.isinf(s) for curve in data.curves for s in curve.scores):
         lines.append(_TRIANGLES)
     if data.without:
-        lines.append(f"no curve: {listed(labels(data.without, 10), 3)}")
+        lines.append(f"no curve: {several(data.without, 3)}")
     return lines
 
 
@@ -164,7 +229,7 @@ def _curves_foot(data: Curves) -> list[str]:
 class Point:
     """Lists cut at one place: their mean score, and the standard error of its difference to the best."""
 
-    at: float  # how many classes, or how much mass
+    at: float  # how many classes, or how much probability
     score: float
     error: float  # NaN where there is none
 
@@ -180,9 +245,26 @@ class Validation:
     chosen: float
 
     @property
+    def single(self) -> str:
+        """One point is no figure."""
+        return "" if len(self.points) > 1 else self.words
+
+    @property
     def title(self) -> str:
-        """What it is."""
-        return f"Mean {scored(self.rule)} score against {'list length k' if self.by == 'k' else 'listed mass'}"
+        """The finding."""
+        if not self.points:
+            return "Nothing to choose from"
+        if self.chosen == self.best:
+            return f"{self.place(self.best)} has the lowest mean {scored(self.rule)} score"
+        lowest = f"{self.place(self.best)} has the lowest mean {scored(self.rule)} score"
+        return f"{self.place(self.chosen)} is chosen; {lowest}"
+
+    @property
+    def subtitle(self) -> str:
+        """What is shown."""
+        what = "their k most confident classes" if self.by == "k" else "a listed probability"
+        bars = "; bars: one standard error of the difference to the best"
+        return f"Mean {scored(self.rule)} score of lists cut to {what}, on validation cases{bars}"
 
     @property
     def words(self) -> str:
@@ -190,7 +272,7 @@ class Validation:
         if not self.points:
             return "There are no points."
         digits = max(3, decimals(p.score for p in self.points))
-        scores = {p.at: number(p.score, digits) for p in self.points}
+        scores = {p.at: fixed(p.score, digits) for p in self.points}
         text = f"Lower is better. The lowest mean is {scores.get(self.best, '')} at {self.place(self.best)}"
         if self.chosen == self.best:
             return f"{text}, and that is chosen."
@@ -198,7 +280,7 @@ class Validation:
 
     def place(self, x: float) -> str:
         """Where lists are cut, in words."""
-        return f"k = {x:,.0f}" if self.by == "k" else f"mass {x:.3g}"
+        return f"k = {x:,.0f}" if self.by == "k" else f"listed probability {x:.3g}"
 
     @property
     def shown(self) -> tuple[Point, ...]:
@@ -207,7 +289,7 @@ class Validation:
 
 
 def truncation(found: Truncation) -> Plot[Validation]:
-    """Mean score by k (or by mass), bars of one standard error of the difference to the best, and the choice.
+    """Mean score by k (or by listed probability), bars of one standard error of the difference to the best, the choice.
 
     Parameters
     ----------
@@ -223,58 +305,49 @@ def truncation(found: Truncation) -> Plot[Validation]:
     return Plot(Validation(found.rule, found.kind, points, float(found.best), float(found.chosen)), draw_truncation)
 
 
-def draw_truncation(data: Validation, theme: Theme) -> Figure:
+def draw_truncation(data: Validation, sheet: Sheet) -> None:
     """k across, scores up."""
     shown = data.shown
     scale = axis([x for p in shown for x in (p.score, p.score - p.error, p.score + p.error)], ticks=6)
-    left, right, ats = room(scale.texts), 24.0, [p.at for p in shown] or [1.0]
-    figure, axes, page = frame(theme, left, right, 26, 230.0, _truncation_foot(data))
+    digits, ats = max(3, decimals(p.score for p in shown)), [p.at for p in shown]
+    numbers = axis(ats, ticks=6, margin=0.02)
+    across, ticks = lengths(ats, margin=0.02) if data.by == "k" else (numbers.scale, [])
+    sheet.height += 38
+    panel = sheet.panel(room(scale.texts), 24, 0.4 * sheet.width, across, scale.scale)
     if data.by == "k":
-        rule_k(axes, ats, theme, WIDTH - left - right, margin=0.02)
+        _rule_k(sheet, panel, ticks)
     else:
-        across = axis(ats, ticks=6, margin=0.02)
-        axes.set_xlim(across.low, across.high)
-        rule_x(axes, across.ticks, across.texts, theme)
-    axes.set_ylim(scale.low, scale.high)
-    rule_y(axes, scale.ticks, scale.texts, theme)
-    _validation(axes, data, theme)
-    if any(p.at == data.chosen for p in shown):  # a line down from the name of the choice
-        axes.axvline(data.chosen, color=theme["c1"], linewidth=1, dashes=(3, 2))
-        x = float((axes.transData + page.transData.inverted()).transform((data.chosen, scale.high))[0])
-        text = f"chosen: {data.place(data.chosen)}"
-        half = SMALL * width(text) / 2
-        write(page, min(max(x, half + 4), WIDTH - half - 4), 13, text, fontsize=SMALL, ha="center", color=theme["ink"])
-    return figure
-
-
-def _validation(axes: Axes, data: Validation, theme: Theme) -> None:
-    shown, colour = data.shown, theme["c0"]
+        sheet.rule_x(panel, numbers.ticks, numbers.texts)
+    sheet.rule_y(panel, scale.ticks, scale.texts)
+    sheet.name_y(panel, f"mean {scored(data.rule)} score (lower is better)", above=27)
+    sheet.name_x(panel, "list length k" if data.by == "k" else "listed probability that is kept")
+    panel.add(Stroke(ats, drawable(p.score for p in shown), "c0", 1.6))
     for p in shown:
-        if math.isfinite(p.score) and math.isfinite(p.error) and p.error > 0:
-            ends = [p.score - p.error, p.score + p.error]
-            axes.plot([p.at, p.at], ends, color=colour, linewidth=1.4, alpha=0.6, clip_on=False)
-    ats, scores = [p.at for p in shown], drawable(p.score for p in shown)
-    axes.plot(ats, scores, color=colour, linewidth=1.6, clip_on=False)
-    look: dict[str, Any] = {"markeredgewidth": 1.3, "linestyle": "none", "clip_on": False}
-    if len(shown) <= 40:
-        axes.plot(ats, scores, "o", color=colour, markerfacecolor=theme["paper"], markersize=5, **look)
-    beyond = [p.at for p in shown if math.isinf(p.score)]
-    axes.plot(beyond, [axes.get_ylim()[1]] * len(beyond), "^", color=colour, markersize=6, **look)
-    for at, shape, role in ((data.best, "o", "c0"), (data.chosen, "D", "c1")):
-        where = [p for p in shown if p.at == at and math.isfinite(p.score)]
-        axes.plot([p.at for p in where], [p.score for p in where], shape, color=theme[role], markersize=8, **look)
+        error = f" ± {fixed(p.error, digits)}" if math.isfinite(p.error) and p.error > 0 else ""
+        hover = Hover(f"{data.place(p.at)}: {fixed(p.score, digits)}{error}")
+        if error and math.isfinite(p.score):
+            panel.add(Stroke((p.at, p.at), (p.score - p.error, p.score + p.error), "c0", 1.4, opacity=0.6, hover=hover))
+        if math.isinf(p.score):
+            panel.add(Dot(p.at, scale.high, "c0", "^", 6.0, hover=hover))
+        elif math.isfinite(p.score):
+            panel.add(Dot(p.at, p.score, "c0", "o", 7.0 if p.at == data.best else 5.0, p.at != data.best, hover))
+    if any(p.at == data.chosen for p in shown):  # a line down from the name of the choice
+        panel.add(Stroke((data.chosen, data.chosen), (scale.low, scale.high), "c1", 1.0, (3, 2)))
+        panel.add(
+            *(Dot(p.at, p.score, "c1", "D", 8.0) for p in shown if p.at == data.chosen and math.isfinite(p.score))
+        )
+        x, text = panel.place(data.chosen, scale.high)[0], f"chosen: {data.place(data.chosen)}"
+        half = SMALL * width(text) / 2
+        sheet.write(min(max(x, half + 4), sheet.width - half - 4), panel.top - 9, text, anchor="middle")
+    sheet.note(_truncation_notes(data))
 
 
-def _truncation_foot(data: Validation) -> list[str]:
-    what = "k, the classes kept" if data.by == "k" else "mass that is kept"
-    lines = [
-        f"across: {what}; up: mean {scored(data.rule)} score on these cases, lower is better",
-        "dot: lowest; diamond: choice; bars: one standard error of the difference to the lowest",
-    ]
+def _truncation_notes(data: Validation) -> list[str]:
+    lines = ["filled dot: lowest; diamond: choice"]
     left_out = [p for p in data.points if p not in data.shown]
     if left_out:
         digits = max(3, decimals(finite(p.score for p in left_out)))
-        lines.append(f"empty lists score {number(left_out[0].score, digits)}")
+        lines.append(f"empty lists score {fixed(left_out[0].score, digits)}")
     if any(math.isinf(p.score) for p in data.shown):
         lines.append(_TRIANGLES)
     return lines
@@ -300,8 +373,8 @@ class Line:
         if not known:
             return f"{name}no cases."
         (few, first), (most, last) = known[0], known[-1]
-        text = f"{name}{number(first, digits)} where {share(few)} of the cases are answered, "
-        return f"{text}{number(last, digits)} where {share(most)} are; validation chooses {share(self.chosen)}."
+        text = f"{name}{fixed(first, digits)} where {share(few)} of the cases are answered, "
+        return f"{text}{fixed(last, digits)} where {share(most)} are; validation chooses {share(self.chosen)}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,9 +385,24 @@ class Rejection:
     lines: tuple[Line, ...]
 
     @property
+    def single(self) -> str:
+        """Nothing to draw."""
+        return "" if any(len(line.coverage) > 1 for line in self.lines) else self.words
+
+    @property
     def title(self) -> str:
-        """What it is."""
-        return f"Mean {scored(self.rule)} score against coverage, {number_of(len(self.lines), 'model')}"
+        """The finding."""
+        shares = sorted({line.chosen for line in self.lines})
+        if not shares:
+            return "No curves"
+        text = share(shares[0]) if len(shares) == 1 else f"{share(shares[0])} to {share(shares[-1])}"
+        return f"Validation chooses to answer {'all' if shares == [1.0] else text} of the cases"
+
+    @property
+    def subtitle(self) -> str:
+        """What is shown."""
+        lines = "thick: answered cases; thin: all cases, the others as empty lists"
+        return f"By the share of cases that are answered, most confident first; {lines}"
 
     @property
     def words(self) -> str:
@@ -324,7 +412,7 @@ class Rejection:
 
 
 def rejection(found: RejectionCurve | Mapping[str, RejectionCurve]) -> Plot[Rejection]:
-    """Mean score of what is answered against how much is answered, the surest cases first.
+    """Mean score of what is answered against how much is answered, the most confident cases first.
 
     Parameters
     ----------
@@ -354,44 +442,44 @@ def _line(name: str, one: RejectionCurve) -> Line:
     return Line(name, column(coverage), column(one.accepted), column(one.overall), coverage[one.chosen])
 
 
-def draw_rejection(data: Rejection, theme: Theme) -> Figure:
+def draw_rejection(data: Rejection, sheet: Sheet) -> None:
     """Coverage across, scores up, names at the right."""
     named = any(line.name for line in data.lines)
-    names = labels((line.name for line in data.lines), 12.0) if named else [""] * len(data.lines)
+    labels = told_apart([line.name for line in data.lines], (), 0.3 * sheet.width / SMALL)
     scale = axis((s for line in data.lines for s in (*line.accepted, *line.overall)), ticks=6)
-    left, right = room(scale.texts), room(names, SMALL, 40) if named else 20.0
-    height = max(250.0, APART * len(names) + 10)
-    figure, axes, page = frame(theme, left, right, 14, height, _rejection_foot(data))
-    axes.set_xlim(0, 1)
-    axes.set_ylim(scale.low, scale.high)
-    rule_x(axes, (0.0, 0.2, 0.4, 0.6, 0.8, 1.0), ("0%", "20%", "40%", "60%", "80%", "100%"), theme)
-    rule_y(axes, scale.ticks, scale.texts, theme)
-    hollow: dict[str, Any] = {"markerfacecolor": theme["paper"], "markersize": 7, "markeredgewidth": 1.6}
-    for i, line in enumerate(data.lines):
-        near = min(range(len(line.coverage)), key=lambda j: abs(line.coverage[j] - line.chosen), default=None)
-        for values, look in ((line.overall, {"linewidth": 1, "alpha": 0.55}), (line.accepted, {"linewidth": 1.8})):
-            style: dict[str, Any] = {**look, **line_style(i), "color": theme.cycle(i), "clip_on": False}
-            axes.plot(line.coverage, drawable(values), **style)
+    right = room((one.text for one in labels.values()), SMALL, 36) if named else 20.0
+    sheet.height += 22
+    height = line_height(len(labels) if named else 0, 0.42 * sheet.width)
+    panel = sheet.panel(room(scale.texts), right, height, Scale(0, 1), scale.scale)
+    _score_axis(sheet, panel, scale, data.rule)
+    sheet.rule_x(panel, (0.0, 0.2, 0.4, 0.6, 0.8, 1.0), ("0%", "20%", "40%", "60%", "80%", "100%"))
+    sheet.name_x(panel, "share of cases that are answered")
+    ends = {}
+    for line in sorted(data.lines, key=lambda line: line.name in labels):
+        one = labels.get(line.name)
+        if not line.coverage:
+            continue
+        near = min(range(len(line.coverage)), key=lambda j: abs(line.coverage[j] - line.chosen))
+        hover = Hover(line.words(scale.digits + 1), line.name)
+        role, dashes = ("faint", ()) if one is None else (one.role, one.dashes)
+        thin = 0.8 if one is None else 1.0
+        panel.add(Stroke(line.coverage, drawable(line.overall), role, thin, dashes, 0.6, hover))
+        panel.add(
+            Stroke(line.coverage, drawable(line.accepted), role, thin if one is None else 1.8, dashes, hover=hover)
+        )
+        if one is None:
+            continue
         for values in (line.overall, line.accepted):
-            if near is not None and math.isfinite(values[near]):
-                at: dict[str, Any] = {"marker": marker(i), "color": theme.cycle(i), "clip_on": False}
-                axes.plot([line.coverage[near]], [values[near]], **at, **hollow)
+            if math.isfinite(values[near]):
+                panel.add(Dot(line.coverage[near], values[near], role, one.shape, 7.0, hollow=True, hover=hover))
+        ends[line.name] = (1.0, next((s for s in reversed(line.accepted) if math.isfinite(s)), scale.high))
     if named:
-        ends = [next((s for s in reversed(line.accepted) if math.isfinite(s)), scale.high) for line in data.lines]
-        name_lines(page, axes, [(1.0, end) for end in ends], names, theme)
-    return figure
-
-
-def _rejection_foot(data: Rejection) -> list[str]:
-    lines = [
-        f"across: share of cases that are answered, the surest first; up: mean {scored(data.rule)} score",
-        "thick: of the answered cases; thin: of all, where the others are empty lists; lower is better",
-    ]
-    if data.lines:
-        lines.append("markers: what validation chooses")
+        own = [one for name, one in labels.items() if name in ends]
+        name_lines(sheet, panel, [ends[one.model] for one in own], own)
+    lines = ["markers: what validation chooses"] if data.lines else []
     if any(math.isinf(s) for line in data.lines for s in (*line.accepted, *line.overall)):
         lines.append("infinite means are left out")
-    return lines
+    sheet.note(lines)
 
 
 # Lengths
@@ -405,6 +493,11 @@ class LengthBar:
     high: int
     cases: int
 
+    @property
+    def text(self) -> str:
+        """The lengths."""
+        return f"{self.low:,}" if self.low == self.high else f"{self.low:,} to {self.high:,}"
+
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
@@ -415,9 +508,37 @@ class Sizes:
     mean: float
 
     @property
+    def single(self) -> str:
+        """Lists of one length are no figure."""
+        if not self.cases:
+            return "There are no lists."
+        return (
+            ""
+            if len(self.bars) > 1
+            else f"All {count(self.cases)} lists have {number_of(self.bars[0].low, 'class', 'classes')}."
+        )
+
+    @property
+    def most(self) -> LengthBar:
+        """The most frequent length."""
+        return max(self.bars, key=lambda bar: bar.cases)
+
+    @property
     def title(self) -> str:
-        """What it is."""
-        return f"Lengths of {number_of(self.cases, 'list')}"
+        """The finding."""
+        if self.single:
+            return self.single.rstrip(".")
+        if 2 * self.most.cases >= self.cases:
+            return f"{share(self.most.cases / self.cases)} of the lists have {self.most.text} classes"
+        filled = [bar for bar in self.bars if bar.cases]
+        return f"Lists have {filled[0].low:,} to {filled[-1].high:,} classes, {self.mean:.3g} on average"
+
+    @property
+    def subtitle(self) -> str:
+        """What is shown."""
+        if not self.cases:
+            return ""
+        return f"Lengths of {number_of(self.cases, 'list')}; mean {self.mean:.3g} classes"
 
     @property
     def words(self) -> str:
@@ -425,11 +546,9 @@ class Sizes:
         filled = [bar for bar in self.bars if bar.cases]
         if not filled:
             return "There are no lists."
-        most = max(filled, key=lambda bar: bar.cases)
-        where = f"{most.low:,}" if most.low == most.high else f"{most.low:,} to {most.high:,}"
         return (
             f"From {filled[0].low:,} to {filled[-1].high:,} classes, {self.mean:.3g} on average; "
-            f"most often {where}, in {share(most.cases / self.cases)} of the cases."
+            f"most often {self.most.text}, in {share(self.most.cases / self.cases)} of the cases."
         )
 
 
@@ -457,32 +576,34 @@ def sizes(found: Mapping[int, int] | Iterable[tuple[int, int]]) -> Plot[Sizes]:
     return Plot(Sizes(bars, total, sum(k * n for k, n in counts.items()) / total), draw_sizes)
 
 
-def draw_sizes(data: Sizes, theme: Theme) -> Figure:
+def draw_sizes(data: Sizes, sheet: Sheet) -> None:
     """Lengths across, cases up."""
     bars = data.bars
     scale = axis([0, *(bar.cases for bar in bars)], ticks=4, margin=0.0)
-    texts = tuple(count(int(t)) for t in scale.ticks)
-    foot = ["across: classes on a list; up: cases"]
-    if any(bar.high > bar.low for bar in bars):
-        foot.append(f"each bar is {bars[0].high - bars[0].low + 1:,} lengths wide")
-    figure, axes, _ = frame(theme, room(texts), 20, 14, 180.0, foot)
-    axes.set_ylim(0, max((bar.cases for bar in bars), default=1) * 1.04)
-    low, high = (bars[0].low - 0.6, bars[-1].high + 0.6) if bars else (0.0, 1.0)
+    marked = [t for t in scale.ticks if t == int(t)]
+    texts = [count(int(t)) for t in marked]
+    low, high = bars[0].low - 0.6, bars[-1].high + 0.6
     spare = max(0.0, _FEWEST - (high - low)) / 2  # a few bars do not fill the width
-    axes.set_xlim(low - spare, high + spare)
-    marks = [t for t in axis([low, high], ticks=8, margin=0.0).ticks if t == int(t)] if bars else []
-    axes.set_xticks(marks, labels=[count(int(t)) for t in marks])
-    rule_y(axes, scale.ticks, texts, theme)
+    sheet.height += 22
+    up = Scale(0, max(bar.cases for bar in bars) * 1.08)
+    panel = sheet.panel(room(texts), 20, 0.32 * sheet.width, Scale(low - spare, high + spare), up)
+    sheet.rule_y(panel, marked, texts)
+    sheet.name_y(panel, "cases")
+    marks = [t for t in axis([low, high], ticks=8, margin=0.0).ticks if t == int(t)]
+    sheet.rule_x(panel, marks, [count(int(t)) for t in marks], grid=False)
+    sheet.name_x(panel, "classes on a list")
     for bar in bars:
         middle, half = (bar.low + bar.high) / 2, 0.4 * (bar.high - bar.low + 1)
+        hover = Hover(f"{bar.text} classes: {number_of(bar.cases, 'case')}, {share(bar.cases / data.cases)}")
         if bar.cases:
-            tiles(axes, [(middle - half, 0, middle + half, bar.cases)], theme["c0"])
-    return figure
+            panel.box(middle - half, 0, middle + half, bar.cases, "c0", hover)
+    if any(bar.high > bar.low for bar in bars):
+        sheet.note([f"each bar is {bars[0].high - bars[0].low + 1:,} lengths wide"])
 
 
 # Shapes
 
-_ROW, _HEAD, _COLUMN = 26.0, 40.0, 56.0
+_ROW = 24.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,9 +638,28 @@ class Shapes:
         return tuple(k for k in KINDS if k in found) + tuple(sorted(found - set(KINDS)))
 
     @property
+    def single(self) -> str:
+        """Predictions of one shape are no figure: their scores are those of the leaderboard."""
+        if not self.kinds:
+            return "There are no predictions."
+        return "" if len(self.kinds) > 1 else f"All predictions have one shape: {said(self.kinds[0])}."
+
+    @property
     def title(self) -> str:
-        """What it is."""
-        return f"Shapes of predictions and their mean {scored(self.rule)} scores, {number_of(len(self.rows), 'model')}"
+        """The finding."""
+        if self.single:
+            return self.single.rstrip(".")
+        mixed = sum(len(row.parts) > 1 for row in self.rows)
+        if len(self.rows) == 1:
+            return f"Predictions have {len(self.kinds)} shapes"
+        if mixed:
+            return f"{mixed} of {number_of(len(self.rows), 'model')} mix shapes of predictions"
+        return f"{len(self.kinds)} shapes of predictions, one for each model"
+
+    @property
+    def subtitle(self) -> str:
+        """What is shown."""
+        return f"Share of the cases by shape of prediction, and mean {scored(self.rule)} score of each; lower is better"
 
     @property
     def words(self) -> str:
@@ -527,7 +667,7 @@ class Shapes:
         digits = decimals(part.score for row in self.rows for part in row.parts)
 
         def of(row: TypeRow) -> str:
-            parts = (f"{said(p.kind)} {share(p.share)} with mean {number(p.score, digits)}" for p in row.parts)
+            parts = (f"{said(p.kind)} {share(p.share)} with mean {fixed(p.score, digits)}" for p in row.parts)
             return f"{said(row.name)}: {', '.join(parts) or 'no cases'}"
 
         return f"Lower is better. {'; '.join(map(of, self.rows))}." if self.rows else "There are no models."
@@ -553,40 +693,38 @@ def shapes(details: Iterable[ModelDetails]) -> Plot[Shapes]:
     return Plot(Shapes(every[0].rule if every else "", tuple(rows)), draw_shapes)
 
 
-def draw_shapes(data: Shapes, theme: Theme) -> Figure:
-    """Models down; a column of bars per shape, then the scores."""
-    names, kinds = labels((row.name for row in data.rows), 11.5), data.kinds
-    left = room(names, SIZE, 16)
-    foot = [f"bars: share of the cases; right: mean {scored(data.rule)} score of each shape, lower is better"]
+def draw_shapes(data: Shapes, sheet: Sheet) -> None:
+    """Models down; a bar of shares, then the scores."""
+    short, kinds = called(row.name for row in data.rows), data.kinds
+    texts = fitted([short[row.name] for row in data.rows], 0.28 * sheet.width / SMALL)
+    sheet.legend(Entry(label(kind, 14), (f"c{i % CYCLE}",), MARKERS[i % len(MARKERS)]) for i, kind in enumerate(kinds))
+    sheet.height += 22
+    left = room(texts, SMALL)
+    top, height, wide = sheet.height, _ROW * len(data.rows), (sheet.width - left - 64) * 0.45
+    down = Scale(len(data.rows) - 0.5, -0.5)
+    bars = Panel(left, top, wide, height, Scale(0, 1), down)
+    sheet.panels.append(bars)
+    scale = axis((part.score for row in data.rows for part in row.parts), ticks=3, margin=0.08)
+    scores = sheet.panel(left + wide + 44, 20, height, scale.scale, down, top=top)
+    sheet.rule_x(bars, (0.0, 0.5, 1.0), ("0%", "50%", "100%"))
+    sheet.rule_x(scores, scale.ticks, scale.texts)
+    sheet.name_y(bars, "share of the cases", left=bars.left)
+    sheet.name_y(scores, label(f"mean {scored(data.rule)} score", scores.width / SMALL), left=scores.left)
+    bars.title_x, scores.title_x = bars.title_y, scores.title_y
+    rows_down(sheet, bars, texts, [row.name for row in data.rows], size=SMALL)
+    digits = decimals(part.score for row in data.rows for part in row.parts)
+    for at, row in enumerate(data.rows):
+        start = 0.0
+        for part in row.parts:
+            i = kinds.index(part.kind)
+            role, shape = f"c{i % CYCLE}", MARKERS[i % len(MARKERS)]
+            values = f"{share(part.share)} of the cases, mean {fixed(part.score, digits)}"
+            hover = Hover(f"{full(row.name)}, {said(part.kind)}: {values}", row.name)
+            bars.box(start, at - 0.3, start + part.share, at + 0.3, role, hover)
+            start += part.share
+            if math.isinf(part.score):
+                sheet.mark(Dot(sheet.width - 6, scores.place(scale.low, at)[1], role, shape, 6.0, hover=hover))
+            elif math.isfinite(part.score):
+                scores.add(Dot(part.score, at, role, shape, 7.5, hover=hover))
     if any(math.isinf(part.score) for row in data.rows for part in row.parts):
-        foot.append("markers beyond the right edge: infinite means")
-    height = _ROW * max(1, len(names))
-    figure, axes, page = frame(theme, left + _COLUMN * len(kinds) + 18, 24, _HEAD, height, foot)
-    scale = axis((part.score for row in data.rows for part in row.parts), ticks=4, margin=0.06)
-    rows_down(axes, scale, [""] * len(names), theme)
-    middles = [_HEAD + _ROW * (y + 0.5) for y in range(len(names))]
-    for y, name in zip(middles, names, strict=True):
-        write(page, left - 8, y, name, ha="right", color=theme["ink"])
-    for i, kind in enumerate(kinds):
-        x = left + _COLUMN * i
-        look: dict[str, Any] = {"marker": marker(i), "color": theme.cycle(i)}
-        page.plot([x + 6], [13], markersize=6, **look)
-        for j, word in enumerate(label(kind, 12).split(maxsplit=1)):
-            write(page, x + (14 if j == 0 else 2), 13 + 14 * j, word, fontsize=SMALL, color=theme["ink"])
-        parts = [(y, part) for y, row in enumerate(data.rows) for part in row.parts if part.kind == kind]
-        for y, part in parts:
-            _bar(page, x + 2, middles[y], part.share, theme.cycle(i), theme)
-        dots: dict[str, Any] = {"markersize": 6.5, "linestyle": "none", "clip_on": False, **look}
-        placed = [(part.score, y) for y, part in parts if math.isfinite(part.score)]
-        axes.plot([s for s, _ in placed], [y for _, y in placed], **dots)
-        beyond = [middles[y] for y, part in parts if math.isinf(part.score)]
-        page.plot([WIDTH - 18 + 3 * i] * len(beyond), beyond, **dots)
-    return figure
-
-
-def _bar(page: Axes, x: float, y: float, part: float, colour: str, theme: Theme) -> None:
-    """A share as text with a bar under it."""
-    wide = _COLUMN - 12
-    write(page, x, y - 4, share(part), fontsize=SMALL - 1, color=theme["ink"])
-    for end, own in ((wide, theme["grid"]), (wide * part, colour)):
-        page.plot([x, x + end], [y + 6, y + 6], color=own, linewidth=4, solid_capstyle="butt")
+        sheet.note(["markers beyond the right edge: infinite means"])

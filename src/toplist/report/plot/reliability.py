@@ -1,187 +1,248 @@
 """Reliability diagrams, and what mean scores are made of.
 
-A reliability diagram has confidences across and how often they were right up: the bins of a leaderboard's details, or
-the isotonic curve of `toplist.calibration` with its band.
+A reliability diagram has confidences across and the observed accuracy up: isotonic regression, with a band around the
+diagonal where the curve of calibrated predictions would be.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from toplist.calibration.bins import Bin, averages
-from toplist.inference.results import ModelDetails
-from toplist.report.numbers import number, signed
+from toplist.calibration.pairs import Bin
+from toplist.report import statements
+from toplist.report.numbers import fixed, share, small
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
+    MARGIN,
+    NAMES,
     SIZE,
     SMALL,
-    WIDTH,
+    Anchor,
+    Area,
+    Dot,
+    Entry,
+    Hover,
+    Panel,
+    Scale,
+    Sheet,
+    Stroke,
+    Text,
     axis,
+    called,
     decimals,
-    frame,
-    labels,
+    fitted,
+    full,
+    label,
     room,
-    rule_x,
+    rows_down,
     said,
     scored,
-    small_multiples,
-    tiles,
     width,
-    write,
 )
-from toplist.report.plot.colours import Theme
-from toplist.report.text import count, number_of, percent
+from toplist.report.text import Shown, count, names, number_of, percent
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from toplist.calibration import Decomposition, Reliability
+    from toplist.calibration.miscalibration import CalibrationVerdict
 
-JOINED = 20  # confidences that a bin needs to be joined to others by a line: fewer are mostly chance
 POINTS = 160  # of a curve or a band in one panel: closer ones cannot be told apart
-_OF = {"listed": "all listed classes", "top": "most confident class", "mass": "listed mass"}
-_AXES = "across: confidence; up: hit rate; on the diagonal both agree"
+PANELS = 6  # in one figure
+_OF = {"listed": "all listed classes", "top": "top class", "mass": "listed probability"}
+_AXES = {
+    "listed": ("confidence of each listed class", "observed frequency"),
+    "top": ("confidence of the top class", "observed accuracy"),
+    "mass": ("listed probability", "share with the true class listed"),
+}
+_NARROW, _LARGEST = 180.0, 360.0  # widths of a panel
+_PANEL = 230.0  # width of one alone within a page
+_UNDER = 36.0  # height of the strip of counts
 
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityPanel:
-    """One model: bins of the most confident class and of all listed ones, or one curve with its means and its bars."""
+    """One curve with its band, the counts below it, and the calibration bias with its interval and test."""
 
     name: str
-    top: tuple[Bin, ...] = ()
-    listed: tuple[Bin, ...] = ()
-    of: str = ""  # what the curve is of
-    count: int = 0
-    confidence: float = math.nan
-    hit_rate: float = math.nan
-    curve: tuple[tuple[float, float], ...] = ()
-    band: tuple[tuple[float, float, float], ...] = ()  # confidence, lower end, upper end
-    bars: tuple[Bin, ...] = ()
+    of: str | int
+    count: int
+    confidence: float
+    hit_rate: float
+    curve: tuple[tuple[float, float], ...]
+    band: tuple[tuple[float, float, float], ...]  # confidence, lower end, upper end
+    bars: tuple[Bin, ...]
+    bias: tuple[float, float | None, float | None] | None = None  # mean confidence minus accuracy, and its interval
+    p: float | None = None  # of the test of calibration, of this model alone
+
+    @property
+    def axes(self) -> tuple[str, str]:
+        """What is across, and what is up."""
+        if isinstance(self.of, str):
+            return _AXES.get(self.of, _AXES["listed"])
+        return f"confidence of the class at rank {self.of}", "observed frequency"
 
     @property
     def words(self) -> str:
         """What it shows."""
-        if self.of:
-            name = said(self.name) if self.name == self.of else f"{said(self.name)}, {self.of}"
-            means = f"{self._means(self.confidence, self.hit_rate)} in {count(self.count)}"
-            return f"{name}: {means if self.count else 'no confidences'}."
-        parts = [
-            f"{self._means(*found)} {what}"
-            for bins, what in ((self.top, "at the top"), (self.listed, "over all"))
-            if (found := averages(bins)) is not None
-        ]
-        return f"{said(self.name)}: {', '.join(parts) or 'no confidences'}."
-
-    @staticmethod
-    def _means(confidence: float, hit_rate: float) -> str:
-        return f"confidence {number(confidence, 3)}, hit rate {number(hit_rate, 3)}"
-
-    def under(self, side: float) -> str:
-        """The means below the name of a panel of this side."""
         if not self.count:
-            return "no confidences"
-        if side < 150:
-            return f"{number(self.confidence, 2)} → {number(self.hit_rate, 2)}"
-        return self._means(self.confidence, self.hit_rate)
+            return f"{said(self.name)}: no confidences."
+        what = f"mean confidence {share(self.confidence)}, {self.axes[1]} {share(self.hit_rate)}"
+        found = "".join(f", {text}" for text in self.found)
+        return f"{said(self.name)}: {what}{found}, {number_of(self.count, 'case')}."
+
+    @property
+    def found(self) -> list[str]:
+        """The bias in points with its interval, and the p value, as far as they are known."""
+        lines = []
+        if self.bias is not None:
+            value, *ends = (None if x is None else 100 * x for x in self.bias)
+            interval = f" ({fixed(ends[0], 1)} to {fixed(ends[1], 1)})" if None not in ends else ""
+            lines.append(f"{fixed(value, 1, signed=True)} pts{interval}")
+        if self.p is not None:
+            lines.append(f"p {small(self.p)}")
+        return lines
 
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityData:
-    """A panel per model or curve; `band` is the kind of the bands of curves, and nothing where there are none."""
+    """A panel per curve; `band` is the kind of the bands, and nothing where there are none."""
 
     panels: tuple[ReliabilityPanel, ...]
-    curves: bool = False
     band: str = ""
     level: float = math.nan
+    clause: str = ""  # who is over- or underconfident, by the test
+    more: int = 0  # curves that are not drawn
+    single: str = ""
+    shown: Shown = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def title(self) -> str:
-        """What it is."""
-        many = len(self.panels)
-        if self.curves:
-            return f"Reliability, {number_of(many, 'curve')}"
-        return f"Confidences against frequencies, {number_of(many, 'model')}"
+        """The finding."""
+        if self.clause:
+            return self.clause
+        if len(self.panels) == 1:
+            one = self.panels[0]
+            means = f"mean confidence {share(one.confidence)}, {one.axes[1]} {share(one.hit_rate)}"
+            return means[:1].upper() + means[1:] if one.count else "No confidences"
+        return "Calibration: observed frequency against confidence"
+
+    @property
+    def subtitle(self) -> str:
+        """What is shown."""
+        if not self.panels:
+            return ""
+        same = {one.count for one in self.panels}
+        counts = f", {number_of(same.pop(), 'prediction')}" + " each" * (len(self.panels) > 1) if len(same) == 1 else ""
+        level = percent(self.level)
+        bands = {
+            "consistency": f"; shaded: {level} consistency band",
+            "confidence": f"; shaded: {level} confidence band",
+        }
+        tested = "; points: mean confidence minus accuracy" * any(one.bias for one in self.panels)
+        tests = "; p: test of calibration, unadjusted" * any(one.p is not None for one in self.panels)
+        more = f"; and {count(self.more)} more" if self.more else ""
+        return f"Isotonic regression{counts}{bands.get(self.band, '')}{tested}{tests}{more}"
 
     @property
     def words(self) -> str:
         """What it shows."""
-        return " ".join(one.words for one in self.panels) or f"There are no {'curves' if self.curves else 'models'}."
+        return " ".join(one.words for one in self.panels) or "There are no curves."
 
 
-def reliability(details: ModelDetails | Iterable[ModelDetails]) -> Plot[ReliabilityData]:
-    """Bins of confidences against how often they were right; the area of a marker is the size of its bin.
+def reliability(
+    curves: Reliability | Mapping[str, Reliability] | Iterable[Reliability],
+    judged: Mapping[str, CalibrationVerdict] | None = None,
+    more: int = 0,
+    shown: Shown = NAMES,
+) -> Plot[ReliabilityData]:
+    """Reliability by isotonic regression: one curve, curves by model, or several, told apart by what they are of.
 
-    Parameters
-    ----------
-    details : ModelDetails or iterable of them
-        What the lists of each model show.
-
-    Returns
-    -------
-    Plot
-    """
-
-    def filled(bins: tuple[Bin, ...]) -> tuple[Bin, ...]:
-        return tuple(b for b in bins if b.count and math.isfinite(b.mean_confidence) and math.isfinite(b.hit_rate))
-
-    every = (details,) if isinstance(details, ModelDetails) else tuple(details)
-    panels = tuple(ReliabilityPanel(one.name, filled(one.top), filled(one.listed)) for one in every)
-    return Plot(ReliabilityData(panels), draw_reliability)
-
-
-def calibration(found: Reliability | Mapping[str, Reliability] | Iterable[Reliability]) -> Plot[ReliabilityData]:
-    """Reliability by isotonic regression: one curve, curves by name, or several, told apart by what they are of.
-
-    The band is around the diagonal where it says what chance does to a calibrated model (consistency), or around
-    the curve (confidence).
+    Of more than six curves the first four and the last two are drawn. The band is around the diagonal where it says
+    what chance does to a calibrated model (consistency), or around the curve (confidence).
 
     Parameters
     ----------
-    found : Reliability, mapping of str to Reliability or iterable of Reliability
+    curves : Reliability, mapping of str to Reliability or iterable of Reliability
         As `toplist.calibration.reliability` finds them.
+    judged : mapping of str to CalibrationVerdict, optional
+        The test of calibration, by model.
+    more : int, default 0
+        How many more models there are, which have no curve here.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
 
     Returns
     -------
     Plot
     """
-    if isinstance(found, Mapping):
-        every = [(str(name), one) for name, one in found.items()]
+    if isinstance(curves, Mapping):
+        every = [(str(name), one) for name, one in curves.items()]
     else:
-        every = [(of_words(one.of), one) for one in (found if isinstance(found, Iterable) else [found])]
+        every = [(of_words(one.of), one) for one in (curves if isinstance(curves, Iterable) else [curves])]
+    drawn = every if len(every) <= PANELS else [*every[: PANELS - 2], *every[-2:]]
     bands = [one.band for _, one in every if one.band is not None]
     kind, level = (bands[0].kind, bands[0].level) if bands else ("", math.nan)
-    panels = tuple(_curve_panel(name, one) for name, one in every)
-    return Plot(ReliabilityData(panels, True, kind, level), draw_reliability)
+    own = judged or {}
+    panels = tuple(_panel(name, one, own.get(name)) for name, one in drawn)
+    clause = statements.calibration_clause(own, {**names(own), **shown}) if own else None
+    title = "" if clause is None else str(clause).rstrip(".")
+    left_out = more + len(every) - len(drawn)
+    return Plot(ReliabilityData(panels, kind, level, title, left_out, shown=shown), draw_reliability)
+
+
+def calibration_panel(
+    name: str, curve: Reliability, verdict: CalibrationVerdict | None = None, shown: Shown = NAMES
+) -> Plot[ReliabilityData]:
+    """One panel of a reliability diagram, of about 230 by 270 pixels, for a row of them in a page.
+
+    Parameters
+    ----------
+    name : str
+        The model.
+    curve : Reliability
+        As `toplist.calibration.reliability` finds it.
+    verdict : CalibrationVerdict, optional
+        The bias with its interval, and the test of calibration.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
+
+    Returns
+    -------
+    Plot
+    """
+    made = reliability({name: curve}, {} if verdict is None else {name: verdict}, shown=shown)
+    return Plot(made.data, made.draw, _PANEL)
 
 
 def of_words(of: str | int) -> str:
     """What a curve is of.
 
     >>> of_words("top"), of_words(2)
-    ('most confident class', 'rank 2')
+    ('top class', 'rank 2')
     """
     return _OF.get(of, of) if isinstance(of, str) else f"rank {of}"
 
 
-def _curve_panel(name: str, one: Reliability) -> ReliabilityPanel:
+def _panel(name: str, one: Reliability, verdict: CalibrationVerdict | None) -> ReliabilityPanel:
     steps, band = one.steps, one.band
     ends = zip(steps.low.tolist(), steps.high.tolist(), steps.value.tolist(), strict=True)
     curve = [(x, value) for low, high, value in ends for x in ([low] if low == high else [low, high])]
     columns = () if band is None else (one.x.tolist(), band.low.tolist(), band.high.tolist())
     around = list(zip(*columns, strict=True))
+    bias = None if verdict is None else verdict.bias
     return ReliabilityPanel(
         name,
-        of=of_words(one.of),
-        count=int(one.count),
-        confidence=float(one.mean_confidence),
-        hit_rate=float(one.hit_rate),
-        curve=tuple(curve[i] for i in thinned([x for x, _ in curve])),
-        band=tuple(around[i] for i in thinned([x for x, _, _ in around])),
-        bars=tuple(b for b in one.histogram if b.count),
+        one.of,
+        int(one.count),
+        float(one.mean_confidence),
+        float(one.hit_rate),
+        tuple(curve[i] for i in thinned([x for x, _ in curve])),
+        tuple(around[i] for i in thinned([x for x, _, _ in around])),
+        tuple(b for b in one.histogram if b.count),
+        None if bias is None else (bias.difference, bias.low, bias.high),
+        None if verdict is None or verdict.test is None else verdict.test.p,
     )
 
 
@@ -201,98 +262,96 @@ def thinned(x: Sequence[float], points: int = POINTS) -> list[int]:
     return kept
 
 
-def draw_reliability(data: ReliabilityData, theme: Theme) -> Figure:
-    """Small panels, each with a strip below of how many confidences there are."""
-    least, part, gap = (18.0, 0.14, 5.0) if data.curves else (16.0, 0.12, 4.0)
-
-    def size(side: float) -> tuple[float, float, float]:
-        return 44.0 if data.curves else 28.0, gap + max(least, side * part), 22.0
-
-    names, foot = [one.name for one in data.panels], _reliability_foot(data)
-    figure, page, panels = small_multiples(theme, names, foot, size, 320.0 if data.curves else 360.0)
-    for one, (axes, x, y, side) in zip(data.panels, panels, strict=True):
-        strip = x, y + side + size(side)[1], side, size(side)[1] - gap
-        if data.curves:
-            write(page, x, y - 15, one.under(side), color=theme["muted"], fontsize=SMALL - 1)
-            _curve(axes, one, data.band, theme)
-            _strip(page, theme, *strip, {"c0": (one.bars, 0.06, 0.94)}, math.sqrt)
-        else:
-            _bins(axes, one, theme, 3 + min(9.0, 0.05 * side))
-            _strip(page, theme, *strip, {"c0": (one.top, 0.1, 0.48), "c1": (one.listed, 0.52, 0.9)}, math.log1p)
-    return figure
+def draw_reliability(data: ReliabilityData, sheet: Sheet) -> None:
+    """Panels side by side, each with a strip below of how many confidences there are."""
+    many = max(1, len(data.panels))
+    across = max(1, min(many, int(sheet.width // _NARROW), 2 if many == 4 else 3 if many < 7 else many))
+    block = min(sheet.width / across, _LARGEST)
+    short = called((one.name for one in data.panels), data.shown)
+    texts = fitted([short[one.name] for one in data.panels], (block - 12) / SIZE)
+    top = sheet.height
+    for i, (one, text) in enumerate(zip(data.panels, texts, strict=True)):
+        if i % across == 0:
+            top = sheet.height
+        _draw(sheet, one, text, block * (i % across), top, block, data.band)
+    if not data.panels:
+        sheet.write(MARGIN, sheet.height + 10, "no curves", role="muted")
+        sheet.height += 20
 
 
-def _bins(axes: Axes, one: ReliabilityPanel, theme: Theme, largest: float) -> None:
-    solid: dict[str, Any] = {}
-    dashed: dict[str, Any] = {"dashes": (3, 1.5)}
-    for bins, role, shape, style in ((one.listed, "c1", "s", dashed), (one.top, "c0", "o", solid)):
-        joined, fullest = [b for b in bins if b.count >= JOINED], max((b.count for b in bins), default=1)
-        if bins:
-            places = [b.mean_confidence for b in joined], [b.hit_rate for b in joined]
-            axes.plot(*places, color=theme[role], linewidth=1.2, clip_on=False, **style)
-        look: dict[str, Any] = {"color": theme[role], "markeredgewidth": 0, "clip_on": False, "marker": shape}
-        for b in bins:
-            size = max(2.5, round(2 * largest * math.sqrt(b.count / fullest)) / 2)
-            axes.plot([b.mean_confidence], [b.hit_rate], markersize=size, **look)
+def _draw(sheet: Sheet, one: ReliabilityPanel, text: str, left: float, top: float, block: float, band: str) -> None:
+    start, side = left + 42, block - 56
+    sheet.write(left + MARGIN, top + 9, text, size=SIZE, bold=True, hover=Hover(full(one.name), one.name))
+    panel = Panel(start, top + 38, side, 0.92 * side, Scale(0, 1), Scale(0, 1))
+    sheet.panels.append(panel)
+    strip = Panel(
+        start, panel.bottom + 6, side, _UNDER, Scale(0, 1), Scale(0, 1.5 * max((b.count for b in one.bars), default=1))
+    )
+    sheet.panels.append(strip)
+    ticks, texts = (0.0, 0.25, 0.5, 0.75, 1.0), ("0%", "", "50%", "", "100%")
+    sheet.rule_y(panel, ticks, texts)
+    for tick in ticks:
+        panel.add(Stroke((tick, tick), (0, 1), "grid", 0.8))
+    sheet.rule_x(strip, ticks, texts, grid=False)
+    across, up = one.axes
+    sheet.name_y(panel, label(up, (block - 12) / SMALL), left=left + MARGIN)
+    sheet.name_x(strip, label(across, block / SMALL), within=(left, left + block))
+    panel.title_x, strip.title_y = across, "cases"
+    _curve(panel, one, band)
+    _found(panel, one)
+    _counts(strip, one)
+    sheet.height = max(sheet.height, strip.bottom + 48)
 
 
-def _curve(axes: Axes, one: ReliabilityPanel, band: str, theme: Theme) -> None:
+def _curve(panel: Panel, one: ReliabilityPanel, band: str) -> None:
+    hover = Hover(one.words, one.name)
     if one.band:
         x, low, high = zip(*one.band, strict=True)
-        colour = theme["muted" if band == "consistency" else "c0"]
-        axes.fill([*x, *reversed(x)], [*low, *reversed(high)], color=colour, alpha=0.22, linewidth=0)
-    if one.curve:
-        xs, ys = zip(*one.curve, strict=True)
-        axes.plot(xs, ys, color=theme["c0"], linewidth=2, clip_on=False, solid_joinstyle="round")
+        role = "muted" if band == "consistency" else "c0"
+        panel.add(Area([*x, *reversed(x)], [*low, *reversed(high)], role, 0.22, Hover(f"{band} band")))
+    panel.add(Stroke((0, 1), (0, 1), "ink", 1.0, (4, 3)))
+    xs, ys = zip(*one.curve, strict=True) if one.curve else ((), ())
+    panel.add(Stroke(xs, ys, "c0", 2.0, hover=hover))
     if len(one.curve) == 1:  # a point has no length
-        axes.plot(xs, ys, "o", color=theme["c0"], markersize=6, clip_on=False)
+        panel.add(Dot(xs[0], ys[0], "c0", hover=hover))
     if one.count and math.isfinite(one.confidence) and math.isfinite(one.hit_rate):
-        look: dict[str, Any] = {"markersize": 7, "markeredgewidth": 1.6, "clip_on": False}
-        axes.plot([one.confidence], [one.hit_rate], "D", color=theme["c1"], markerfacecolor=theme["paper"], **look)
+        panel.add(Dot(one.confidence, one.hit_rate, "c1", "D", 6.5, hollow=True, hover=hover))
 
 
-def _strip(
-    page: Axes,
-    theme: Theme,
-    left: float,
-    bottom: float,
-    side: float,
-    height: float,
-    bars: Mapping[str, tuple[tuple[Bin, ...], float, float]],
-    scale: Callable[[float], float],
-) -> None:
-    """Bars of how full each bin is, by colour, each within a part of the width of its bin."""
-    page.plot([left, left + side], [bottom, bottom], color=theme["muted"], linewidth=0.8)
-    for x, text in ((0.0, "0"), (0.5, "0.5"), (1.0, "1")):
-        write(page, left + side * x, bottom + 11, text, fontsize=SMALL, ha="center", color=theme["muted"])
-    for role, (bins, start, end) in bars.items():
-        fullest = max((b.count for b in bins), default=1)
-        corners = []
-        for b in bins:
-            xs = [left + side * (b.low + part * (b.high - b.low)) for part in (start, end)]
-            corners.append((xs[0], bottom, xs[1], bottom - height * scale(b.count) / scale(fullest)))
-        tiles(page, corners, theme[role])
+def _found(panel: Panel, one: ReliabilityPanel) -> None:
+    """The bias and the test, on the side of the diagonal where the curve is not."""
+    lines = one.found or ([] if one.count else ["no confidences"])
+    if any(SMALL * width(line) > 0.85 * panel.width for line in lines):
+        lines = [piece for line in lines for piece in line.replace(" (", "\n(").split("\n")]
+    under = one.bias is not None and one.bias[0] < 0
+    hover = Hover("mean confidence minus accuracy with its interval; p of the test of calibration", one.name)
+    for i, text in enumerate(reversed(lines) if under else lines):
+        edge = (10 + 14 * i) / panel.height
+        place: tuple[float, float, Anchor] = (0.98, edge, "end") if under else (0.03, 1 - edge, "start")
+        panel.add(Text(place[0], place[1], text, anchor=place[2], hover=hover))
 
 
-def _reliability_foot(data: ReliabilityData) -> list[str]:
-    if not data.curves:
-        return [
-            _AXES,
-            "circles, solid: the most confident class; squares, dashed: all listed classes",
-            f"area: how many there are; bars: the same, log scale; bins below {JOINED} are not joined",
-        ]
-    lines = [_AXES, "line: isotonic regression; diamond: both means; bars: how many there are, root scale"]
-    level = percent(data.level)
-    if data.band == "consistency":
-        lines.append(f"band: where the line of calibrated predictions would be, {level} at each confidence")
-    elif data.band:
-        lines.append(f"band: {level} {data.band} band of the line, at each confidence")
-    return lines
+def _counts(strip: Panel, one: ReliabilityPanel) -> None:
+    """Bars of how many confidences there are, with the largest number written."""
+    fullest = max(one.bars, key=lambda b: b.count, default=None)
+    strip.add(Stroke((0, 1), (0, 0), "muted", 0.8))
+    least = strip.y.high / strip.height  # a pixel
+    for b in one.bars:
+        wide = 0.06 * (b.high - b.low)
+        text = (
+            f"{share(b.low)} to {share(b.high)}: {number_of(b.count, 'confidence')}, {one.axes[1]} {share(b.hit_rate)}"
+        )
+        strip.box(b.low + wide, 0, b.high - wide, max(b.count, least), "c0", Hover(text, one.name))
+    if fullest is not None:
+        text = count(fullest.count)
+        half = SMALL * width(text) / 2 / strip.width
+        x = min(max((fullest.low + fullest.high) / 2, half), 1 - half)
+        hover = Hover(f"the most predictions in one bin: {text}")
+        strip.add(Text(x, 1.22 * fullest.count, text, "muted", anchor="middle", hover=hover))
 
 
 # Decomposition
 
-_BAR, _GAP, _HEAD = 16.0, 16.0, 8.0
 _ROLES = {  # the steps from zero to the score, in order
     "uncertainty": "muted",
     "misses": "c3",
@@ -301,7 +360,22 @@ _ROLES = {  # the steps from zero to the score, in order
     "penalty": "c4",
     "within": "c6",
 }
+_MEANING = {
+    "uncertainty": "the score of a constant prediction with the class frequencies",
+    "misses": "the cost of true classes that are not listed, whatever the unlisted probability",
+    "discrimination": "what the confidences tell apart",
+    "miscalibration": "what perfect recalibration would win",
+    "penalty": "what invalid lists pay",
+    "within": "what bins hide",
+    "recalibrated": "uncertainty minus discrimination: the score after perfect recalibration",
+}
 _ALWAYS = ("uncertainty", "discrimination", "miscalibration")
+_BAR = 24.0
+
+
+def part_role(name: str) -> str:
+    """The colour of a part."""
+    return _ROLES.get(name, "faint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +395,21 @@ class DecompositionRow:
     score: float
     steps: tuple[Step, ...]
 
+    def part(self, name: str) -> float:
+        """The change of one step; zero where there is none."""
+        return sum(step.change for step in self.steps if step.name == name)
+
+    @property
+    def stacked(self) -> tuple[Step, ...]:
+        """The steps with uncertainty and discrimination as one, which the others add to."""
+        first = Step("recalibrated", 0.0, self.part("uncertainty") + self.part("discrimination"))
+        found, at = [first], first.change
+        for one in self.steps:
+            if one.name not in ("uncertainty", "discrimination"):
+                found.append(Step(one.name, at, one.change))
+                at += one.change
+        return tuple(found) if self.steps else ()
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -328,6 +417,8 @@ class Parts:
 
     rule: str
     rows: tuple[DecompositionRow, ...]
+    single: str = ""
+    shown: Shown = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def digits(self) -> int:
@@ -336,26 +427,43 @@ class Parts:
 
     @property
     def title(self) -> str:
-        """What it is."""
-        return f"What the mean {scored(self.rule)} score is made of, {number_of(len(self.rows), 'model')}"
+        """The finding."""
+        known = [row for row in self.rows if row.steps]
+        if not known:
+            return f"No parts of the mean {scored(self.rule)} score"
+        most = max(known, key=lambda row: row.part("miscalibration"))
+        loss = f"{fixed(most.part('miscalibration'), self.digits)} of {fixed(most.score, self.digits)}"
+        if len(known) == 1:
+            return f"Miscalibration makes up {loss} of the mean {scored(self.rule)} score"
+        who = said(called((row.name for row in self.rows), self.shown)[most.name])
+        return f"{who} loses most to miscalibration: {loss}"
+
+    @property
+    def subtitle(self) -> str:
+        """What is shown."""
+        return f"Parts of the mean {scored(self.rule)} score; lower is better"
 
     @property
     def words(self) -> str:
         """What it shows."""
-        return " ".join(self._of(row) for row in self.rows) or "There are no models."
+        return " ".join(map(self.about, self.rows)) or "There are no models."
 
-    def _of(self, row: DecompositionRow) -> str:
-        parts = (f"{step.name} {signed(step.change, self.digits)}" for step in row.steps)
-        return f"{said(row.name)}: {', '.join(parts) or 'no parts'}, score {number(row.score, self.digits)}."
+    def about(self, row: DecompositionRow) -> str:
+        """A row in words."""
+        parts = (f"{step.name} {fixed(step.change, self.digits, signed=True)}" for step in row.steps)
+        name = f"{said(row.name)}: " if row.name else ""
+        return f"{name}{', '.join(parts) or 'no parts'}, score {fixed(row.score, self.digits)}."
 
 
-def decomposition(found: Decomposition | Mapping[str, Decomposition]) -> Plot[Parts]:
-    """Bars from zero to the score: uncertainty, discrimination, miscalibration and the other terms.
+def decomposition(found: Decomposition | Mapping[str, Decomposition], shown: Shown = NAMES) -> Plot[Parts]:
+    """The parts of the score: steps from zero for one model, a row of stacked bars for each of several.
 
     Parameters
     ----------
     found : Decomposition or mapping of str to Decomposition
         As `toplist.calibration.decompose` finds them.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
 
     Returns
     -------
@@ -363,7 +471,7 @@ def decomposition(found: Decomposition | Mapping[str, Decomposition]) -> Plot[Pa
     """
     every = found if isinstance(found, Mapping) else {"": found}
     rows = tuple(_row(str(name), one) for name, one in every.items())
-    return Plot(Parts(next((one.rule for one in every.values()), ""), rows), draw_decomposition)
+    return Plot(Parts(next((one.rule for one in every.values()), ""), rows, shown=shown), draw_decomposition)
 
 
 def _row(name: str, one: Decomposition) -> DecompositionRow:
@@ -379,55 +487,61 @@ def _row(name: str, one: Decomposition) -> DecompositionRow:
     return DecompositionRow(name, float(one.score), tuple(steps))
 
 
-def draw_decomposition(data: Parts, theme: Theme) -> Figure:
-    """A block of bars per model, the parts and their sizes named to the right."""
-    names = labels((row.name for row in data.rows), 9.5) if any(row.name for row in data.rows) else [""]
-    left, right = room(names, SIZE, 16), 20 + SMALL * width("miscalibration +0.0000")
-    blocks = [_BAR * (len(row.steps) + 1) for row in data.rows]
-    height = sum(blocks) + _GAP * max(0, len(blocks) - 1) or _BAR
-    figure, axes, page = frame(theme, left, right, _HEAD, height, _decomposition_foot(data), below=38)
-    ends = [x for row in data.rows for step in row.steps for x in (step.start, step.start + step.change)]
-    scale = axis([0.0, *ends, *(row.score for row in data.rows)])
+def draw_decomposition(data: Parts, sheet: Sheet) -> None:
+    """Steps down for one model, stacked bars for several."""
+    (_draw_steps if len(data.rows) == 1 else _draw_stacks)(data, sheet)
+
+
+def _across(data: Parts, sheet: Sheet, rows: int, left: float, right: float, ends: Iterable[float]) -> Panel:
+    scale = axis([0.0, *ends], ticks=max(3, int(sheet.width / 110)), margin=0.02)
     low = min([0.0, *ends])
-    axes.set_xlim(low, scale.high)
-    axes.set_ylim(height, 0)
+    panel = sheet.panel(left, right, _BAR * max(1, rows), Scale(low, scale.high), Scale(max(1, rows) - 0.5, -0.5))
     kept = [(tick, text) for tick, text in zip(scale.ticks, scale.texts, strict=True) if tick >= low]
-    rule_x(axes, tuple(tick for tick, _ in kept), tuple(text for _, text in kept), theme)
-    top = 0.0
-    for row, name, block in zip(data.rows, names, blocks, strict=False):
-        write(page, left - 8, _HEAD + top + _BAR / 2, name, ha="right", color=theme["ink"])
-        _block(axes, page, row, data.digits, theme, top, WIDTH - right + 14)
-        top += block + _GAP
-    return figure
+    sheet.rule_x(panel, [tick for tick, _ in kept], [text for _, text in kept])
+    sheet.name_x(panel, f"mean {scored(data.rule)} score")
+    panel.title_y = "parts" if len(data.rows) == 1 else "models"
+    return panel
 
 
-def _decomposition_foot(data: Parts) -> list[str]:
-    parts = {step.name for row in data.rows for step in row.steps}
-    lines = [
-        f"bars from left to right and back: how the mean {scored(data.rule)} score comes about; lower is better",
-        "uncertainty: knowing only frequencies; discrimination: what the confidences tell apart;",
-        "miscalibration: what is lost because they are not frequencies; line: the score",
-    ]
-    if "misses" in parts:
-        lines.append("misses: what unlisted outcomes cost whatever the rest mass is")
-    if "within" in parts:
-        lines.append("within: what bins hide")
-    if any(not row.steps for row in data.rows):
-        lines.append("a score that is infinite has no parts")
-    return lines
+def _draw_steps(data: Parts, sheet: Sheet) -> None:
+    row = data.rows[0]
+    names = [*(step.name for step in row.steps), "mean score"]
+    values = [*(fixed(step.change, data.digits, signed=True) for step in row.steps), fixed(row.score, data.digits)]
+    ends = [x for step in row.steps for x in (step.start, step.start + step.change)]
+    left, right = room(names, SIZE), room(values, SIZE)
+    panel = _across(data, sheet, len(names), left, right, [*ends, *([row.score] if math.isfinite(row.score) else [])])
+    for i, (name, value) in enumerate(zip(names, values, strict=True)):
+        y, last = panel.place(0, i)[1], i == len(row.steps)
+        hover = Hover(_MEANING.get(name, data.about(row)), row.name)
+        sheet.write(left - 8, y, name, size=SIZE, anchor="end", bold=last, hover=hover)
+        sheet.write(sheet.width - 8, y, value, size=SIZE, anchor="end", bold=last, hover=hover)
+        start, change, role = (
+            (0.0, row.score, "ink") if last else (row.steps[i].start, row.steps[i].change, _ROLES[name])
+        )
+        if math.isfinite(change):
+            panel.box(start, i - 0.32, start + change, i + 0.32, role, Hover(f"{name} {value}", row.name))
+        if not last:
+            panel.add(Stroke((start + change, start + change), (i + 0.32, i + 0.68), "muted", 0.8))
+    sheet.note(f"{name}: {_MEANING[name]}" for name in names[:-1])
 
 
-def _block(axes: Axes, page: Axes, row: DecompositionRow, digits: int, theme: Theme, top: float, x: float) -> None:
-    half = _BAR * 0.36
-    ink: dict[str, Any] = {"fontsize": SMALL, "color": theme["ink"]}
-    for i, step in enumerate(row.steps):
-        y, end = top + _BAR * (i + 0.5), step.start + step.change
-        xs = [step.start, end, end, step.start]
-        axes.fill(xs, [y - half, y - half, y + half, y + half], facecolor=theme[_ROLES[step.name]], linewidth=0)
-        axes.plot([end, end], [y + half, y + _BAR - half], color=theme["muted"], linewidth=0.8)
-        write(page, x, _HEAD + y, f"{step.name} {signed(step.change, digits)}", **ink)
-    y = top + _BAR * (len(row.steps) + 0.5)
-    if row.steps:
-        axes.plot([row.score] * 2, [y - _BAR / 2, y + _BAR / 2], color=theme["ink"], linewidth=2.2)
-    text = "no score" if math.isnan(row.score) else f"score {number(row.score, digits)}"
-    write(page, x, _HEAD + y, text, fontweight="bold", **ink)
+def _draw_stacks(data: Parts, sheet: Sheet) -> None:
+    short = called((row.name for row in data.rows), data.shown)
+    texts = fitted([short[row.name] for row in data.rows], 0.35 * sheet.width / SIZE)
+    values = [fixed(row.part("miscalibration"), data.digits) if row.steps else "no parts" for row in data.rows]
+    ends = [x for row in data.rows for step in row.stacked for x in (step.start, step.start + step.change)]
+    left, right = room(texts, SIZE), room(values, SIZE, 12)
+    names = [name for name in ("recalibrated", *_ROLES) if any(s.name == name for r in data.rows for s in r.stacked)]
+    sheet.legend(Entry(name, (part_role(name),), meaning=_MEANING[name]) for name in names)
+    sheet.height += 6
+    panel = _across(data, sheet, len(data.rows), left, right, ends)
+    rows_down(sheet, panel, texts, [row.name for row in data.rows])
+    for i, row in enumerate(data.rows):
+        for step in row.stacked:
+            text = f"{full(row.name)}: {step.name} {fixed(step.change, data.digits, signed=True)}"
+            end = step.start + step.change
+            panel.box(step.start, i - 0.32, end, i + 0.32, part_role(step.name), Hover(text, row.name))
+        hover = Hover(data.about(row), row.name)
+        sheet.write(sheet.width - 8, panel.place(0, i)[1], values[i], size=SIZE, anchor="end", hover=hover)
+    notes = [f"{name}: {_MEANING[name]}" for name in names]
+    sheet.note(["numbers at the right: miscalibration", *notes])

@@ -4,44 +4,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
 
 from toplist.inference.results import SequentialPath
-from toplist.report.numbers import power_of_ten
+from toplist.report.numbers import decimals as digits_of
+from toplist.report.numbers import fixed, power_of_ten
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
-    LINE,
+    NAMES,
     SMALL,
-    WIDTH,
+    Area,
     Axis,
+    Dot,
+    Hover,
+    Panel,
+    Scale,
+    Sheet,
+    Stroke,
+    Text,
     axis,
-    cover,
+    called,
     drawable,
     finite,
+    fitted,
     label,
-    labels,
-    note,
-    panel,
     room,
-    rule_x,
-    rule_y,
     said,
     scored,
-    sheet,
-    write,
+    spread,
+    width,
 )
-from toplist.report.plot.colours import Theme
-from toplist.report.statements import path_story
-from toplist.report.text import Name, number_of, percent
+from toplist.report.statements import ending, path_story
+from toplist.report.text import Name, Shown, number_of, percent
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-
-FLOOR = -2  # powers of ten below which an e-value, which is no evidence then, is drawn at the edge
-_HEAD, _UPPER, _BETWEEN, _LOWER = 26.0, 200.0, 34.0, 130.0
+FLOOR, CEILING = -2, 4  # powers of ten where e-values are cut: less is no evidence, more is no more than enough
+_UPPER, _LOWER = 190.0, 110.0
 _POINTS = 160  # more add nothing that can be seen
 
 
@@ -52,6 +49,7 @@ class Path:
     of: SequentialPath
     better: tuple[float, ...]
     worse: tuple[float, ...]
+    given: Shown = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def threshold(self) -> float:
@@ -59,16 +57,40 @@ class Path:
         return math.log10(self.of.candidates / (1 - self.of.level))
 
     @property
+    def single(self) -> str:
+        """Where there is nothing to draw."""
+        return "" if self.of.at else self.words
+
+    @property
+    def shown(self) -> dict[str, Name]:
+        """The short names of both."""
+        two = (self.of.candidate, self.of.baseline)
+        return {who: Name(said(text)) for who, text in called(two, self.given).items()}
+
+    @property
     def title(self) -> str:
-        """What it is."""
-        two = f"{said(self.of.candidate)} minus {said(self.of.baseline)}"
-        return f"Mean {scored(self.of.rule)} score of {two}, {self.of.unit} by {self.of.unit}"
+        """The finding: since when the sequence excludes zero."""
+        of, shown = self.of, self.shown
+        candidate, baseline = shown[of.candidate], shown[of.baseline]
+        if not of.at:
+            return f"No cases of {candidate} and {baseline}"
+        if of.separated is None:
+            return f"No significant difference between {candidate} and {baseline} on average"
+        at = next((m for n, m in zip(of.at, of.mean, strict=True) if n >= of.separated), of.mean[-1])
+        word = "better" if at < 0 else "worse"
+        return f"{candidate} is significantly {word} than {baseline} on average after {_steps(of.separated, of)}"
+
+    @property
+    def subtitle(self) -> str:
+        """What is shown."""
+        of = self.of
+        band = f" with a {percent(of.level)} confidence sequence, valid at all times" if of.low else ""
+        return f"Difference of mean {scored(of.rule)} scores so far{band}, and e-values; {number_of(of.cases, 'case')}"
 
     @property
     def words(self) -> str:
         """What it shows."""
-        shown = {who: Name(said(who)) for who in (self.of.candidate, self.of.baseline)}
-        return " ".join(map(str, path_story(self.of, shown))) if self.of.at else "There are no cases."
+        return " ".join(map(str, path_story(self.of, self.shown)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,124 +100,180 @@ class Paths:
     paths: tuple[Path, ...]
 
     @property
+    def single(self) -> str:
+        """Where there is nothing to draw."""
+        return "" if self.paths else "There are no paths."
+
+    @property
     def title(self) -> str:
-        """What it is."""
-        return f"Differences of mean scores, step by step, of {number_of(len(self.paths), 'pair')}"
+        """The finding."""
+        if len(self.paths) == 1:
+            return self.paths[0].title
+        apart = sum(one.of.separated is not None for one in self.paths)
+        return f"{apart} of {number_of(len(self.paths), 'pair')} differ significantly on average"
+
+    @property
+    def subtitle(self) -> str:
+        """What is shown."""
+        return self.paths[0].subtitle if self.paths else ""
 
     @property
     def words(self) -> str:
         """What it shows."""
-        return " ".join(f"{one.title}. {one.words}" for one in self.paths) or "There are no paths."
+        return " ".join(f"{one.title}. {one.words}" for one in self.paths) or self.single
 
 
-def path(sequential_path: SequentialPath) -> Plot[Path]:
+def path(sequential_path: SequentialPath, shown: Shown = NAMES) -> Plot[Path]:
     """The difference so far with its confidence sequence, and below it the e-values with their threshold.
 
     Parameters
     ----------
     sequential_path : SequentialPath
         As `tl.monitor` finds them.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
 
     Returns
     -------
     Plot
     """
-    return Plot(_path(sequential_path), draw_path)
+    return Plot(_path(sequential_path, shown), draw_path)
 
 
-def paths(sequential_paths: Iterable[SequentialPath]) -> Plot[Paths]:
+def paths(sequential_paths: Iterable[SequentialPath], shown: Shown = NAMES) -> Plot[Paths]:
     """Paths of several pairs, one below the other, each with its confidence sequence and its e-values.
 
     Parameters
     ----------
     sequential_paths : iterable of SequentialPath
         As `tl.monitor` finds them.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
 
     Returns
     -------
     Plot
     """
-    return Plot(Paths(tuple(map(_path, sequential_paths))), draw_paths)
+    return Plot(Paths(tuple(_path(one, shown) for one in sequential_paths)), draw_paths)
 
 
-def _path(of: SequentialPath) -> Path:
+def _path(of: SequentialPath, shown: Shown) -> Path:
     tens = 1 / math.log(10)
-    return Path(of, tuple(x * tens for x in of.log_evidence_better), tuple(x * tens for x in of.log_evidence_worse))
+    better, worse = (tuple(x * tens for x in own) for own in (of.log_evidence_better, of.log_evidence_worse))
+    return Path(of, better, worse, shown)
 
 
-def draw_path(data: Path, theme: Theme) -> Figure:
-    """One path alone."""
-    return draw_paths(Paths((data,)), theme)
+def _steps(n: int, of: SequentialPath) -> str:
+    return number_of(n, of.unit)
 
 
-def draw_paths(data: Paths, theme: Theme) -> Figure:
-    """Cases across; the difference above, the evidence below, one path below the other."""
-    feet = [_path_foot(one) for one in data.paths]
-    heights = [_HEAD + _UPPER + _BETWEEN + _LOWER + 36 + LINE * len(foot) for foot in feet]
-    figure = sheet(sum(heights, 14 * max(0, len(feet) - 1)) or _HEAD, theme)
-    page, top = cover(figure, theme), 0.0
-    for one, foot, height in zip(data.paths, feet, heights, strict=True):
-        _draw(figure, page, one, theme, top)
-        note(page, theme, foot, bottom=top + height)
-        top += height + 14
-    return figure
+def draw_paths(data: Paths, sheet: Sheet) -> None:
+    """One path below the other, each under its own title if there are several."""
+    for one in data.paths:
+        if len(data.paths) > 1:
+            sheet.write(8, sheet.height + 10, label(one.title, (sheet.width - 16) / 1.1 / SMALL), bold=True)
+            sheet.height += 20
+        if one.single:
+            sheet.note([one.single])
+        else:
+            draw_path(one, sheet)
+        sheet.height += 10
 
 
-def _draw(figure: Figure, page: Axes, data: Path, theme: Theme, top: float) -> None:
-    at, differences = data.of.at, _differences(data.of)
+def draw_path(data: Path, sheet: Sheet) -> None:
+    """Cases across; the difference above, the evidence below."""
+    of, differences = data.of, _differences(data.of)
     powers, texts = _powers(data)
-    left = room((*differences.texts, *texts))
-    middle = top + _HEAD + _UPPER + _BETWEEN
-    upper = panel(figure, theme, left, top + _HEAD, WIDTH - left - 20, _UPPER)
-    lower = panel(figure, theme, left, middle, WIDTH - left - 20, _LOWER)
-    cases = axis([0, *at[-1:]] if at else [], ticks=6, margin=0.0)
-    for axes, numbers in ((upper, ("",) * len(cases.ticks)), (lower, cases.texts)):
-        axes.set_xlim(0, max(at, default=1))
-        rule_x(axes, cases.ticks, numbers, theme)
-    keep = max(1, math.ceil(len(at) / _POINTS))
-    chosen = [i for i in range(len(at)) if (len(at) - 1 - i) % keep == 0]
-    upper.set_ylim(differences.low, differences.high)
-    rule_y(upper, differences.ticks, differences.texts, theme)
-    _difference(upper, data.of, chosen, theme)
-    lower.set_ylim(powers[0] - 0.2, powers[-1] + 0.2)
-    rule_y(lower, powers, texts, theme)
-    _evidence(lower, data, chosen, theme, powers[0])
-    who, other = labels((data.of.candidate, data.of.baseline), 14)
-    for y, text in (
-        (top + 13, f"{who} minus {other}: difference so far"),
-        (middle - _BETWEEN / 2, "e-value: evidence that one is better"),
-    ):
-        write(page, left, y, text, fontsize=SMALL, color=theme["ink"])
+    left, right = room((*differences.texts, *texts)), 20.0
+    cases = axis([0, *of.at[-1:]], ticks=max(3, int(sheet.width / 110)), margin=0.0)
+    across = Scale(0, max(of.at))
+    who, other = fitted([str(data.shown[name]) for name in (of.candidate, of.baseline)], 0.3 * sheet.width / SMALL)
+    keep = max(1, math.ceil(len(of.at) / _POINTS))
+    chosen = [i for i in range(len(of.at)) if (len(of.at) - 1 - i) % keep == 0]
+    sheet.height += 22
+    upper = sheet.panel(left, right, _UPPER, across, differences.scale)
+    sheet.rule_y(upper, differences.ticks, differences.texts)
+    for tick in cases.ticks:
+        upper.add(Stroke((tick, tick), (upper.y.low, upper.y.high), "grid", 0.8))
+    title = f"{who} minus {other}, mean score so far (below 0: {who} better)"
+    sheet.name_y(upper, label(title, (sheet.width - 12) / SMALL))
+    upper.title_x = f"{of.unit}s"
+    _difference(upper, data, chosen)
+    sheet.height += 30
+    lower = sheet.panel(left, right, _LOWER, across, Scale(powers[0] - 0.2, powers[-1] + 0.2))
+    sheet.rule_y(lower, powers, texts)
+    sheet.rule_x(lower, cases.ticks, cases.texts)
+    sheet.name_y(lower, "e-value")
+    sheet.name_x(lower, f"{of.unit}s")
+    _evidence(lower, data, chosen, (who, other))
+    sheet.note(_notes(data, differences))
 
 
-def _difference(axes: Axes, of: SequentialPath, chosen: list[int], theme: Theme) -> None:
-    at, colour = [of.at[i] for i in chosen], theme["c0"]
+def _difference(panel: Panel, data: Path, chosen: list[int]) -> None:
+    of = data.of
+    at, hover = [of.at[i] for i in chosen], Hover(_value(of), of.candidate)
     if of.low:
-        low, high = axes.get_ylim()
-        far = 10 * (high - low)  # infinite bounds become far ones, and both lie outside the axes
-        floor = [max(of.low[i], low - far) for i in chosen]
-        ceiling = [min(of.high[i], high + far) for i in chosen]
-        axes.fill([*at, *reversed(at)], [*floor, *reversed(ceiling)], color=colour, alpha=0.2, linewidth=0)
-        for edge in (floor, ceiling):
-            axes.plot(at, edge, color=colour, linewidth=0.8)
-    axes.axhline(0, color=theme["ink"], linewidth=1)
-    axes.plot(at, drawable(of.mean[i] for i in chosen), color=colour, linewidth=1.8)
+        low, high = (drawable(_bounded(column[i], panel.y) for i in chosen) for column in (of.low, of.high))
+        panel.add(Area([*at, *reversed(at)], [*low, *reversed(high)], "c0", 0.18, hover))
+    panel.add(Stroke((0, at[-1]), (0, 0), "ink", 1.2))
+    panel.add(Stroke(at, drawable(of.mean[i] for i in chosen), "c0", 1.8, hover=hover))
+    for i in chosen[:: max(1, len(chosen) // 12)]:
+        if math.isfinite(of.mean[i]):
+            text = f"after {_steps(of.at[i], of)}: {fixed(of.mean[i], _digits(of), signed=True)}"
+            panel.add(Dot(of.at[i], of.mean[i], "c0", "o", 4.0, hover=Hover(text, of.candidate)))
     if of.separated is not None:
-        axes.axvline(of.separated, color=theme["muted"], linewidth=1, dashes=(2, 2))
+        _annotated(panel, of.separated, f"excludes 0 after {_steps(of.separated, of)}")
 
 
-def _evidence(axes: Axes, data: Path, chosen: list[int], theme: Theme, floor: float) -> None:
-    at, top = [data.of.at[i] for i in chosen], axes.get_ylim()[1]
-    axes.axhline(data.threshold, color=theme["ink"], linewidth=1, dashes=(5, 3))
-    solid: dict[str, Any] = {}
-    dashed: dict[str, Any] = {"dashes": (4, 1.5)}
-    for column, colour, style in ((data.worse, "c1", dashed), (data.better, "c0", solid)):
-        values = [min(max(column[i], floor), top) for i in chosen] if column else []
-        axes.plot(at[: len(values)], values, color=theme[colour], linewidth=1.8, **style)
-    for when, colour in ((data.of.shown_better, "c0"), (data.of.shown_worse, "c1")):
+def _annotated(panel: Panel, at: float, text: str) -> None:
+    """A line at a step, and what happened there beside it, at the end of the axis that is further from zero."""
+    low, high = panel.y.low, panel.y.high
+    panel.add(Stroke((at, at), (low, high), "muted", 1.0, (2, 2)))
+    edge = (high - low) * 9 / panel.height
+    unit = (panel.x.high - panel.x.low) / panel.width
+    right = panel.place(at, 0)[0] + 6 + SMALL * width(text) <= panel.right
+    y = high - edge if high >= -low else low + edge
+    panel.add(Text(at + (5 if right else -5) * unit, y, text, anchor="start" if right else "end"))
+
+
+def _evidence(panel: Panel, data: Path, chosen: list[int], names: tuple[str, str]) -> None:
+    of, at = data.of, [data.of.at[i] for i in chosen]
+    enough = f"{of.candidates / (1 - of.level):.3g}"
+    panel.add(Stroke((0, at[-1]), (data.threshold,) * 2, "ink", 1.0, (5, 3), hover=Hover(f"threshold {enough}")))
+    lines = ((data.worse, "c1", (6.0, 2.5), of.baseline, names[1]), (data.better, "c0", (), of.candidate, names[0]))
+    labels = []
+    for column, role, dashes, who, name in lines:
+        values = [min(max(column[i], panel.y.low + 0.2), panel.y.high) for i in chosen] if column else []
+        hover = Hover(f"e-value for {name} being better, {_power(column[-1])} at the end" if column else "", who)
+        panel.add(Stroke(at[: len(values)], values, role, 1.8, dashes, hover=hover))
+        labels += [(values[-1], Text(at[-1], 0, f"{name} better", role, anchor="end", hover=hover))] if values else []
+    labels.sort(key=lambda one: one[0])
+    unit = (panel.y.high - panel.y.low) / panel.height
+    sides = [1] if len(labels) == 1 else [-1, 1]  # the lower label below its line, the upper one above
+    wanted = [(y + 9 * unit * side) for (y, _), side in zip(labels, sides, strict=True)] if labels else []
+    places = spread(wanted, 14 * unit, panel.y.low + 7 * unit, panel.y.high - 7 * unit)
+    panel.add(*(replace(text, y=y) for (_, text), y in zip(labels, places, strict=True)))
+    for when, role in ((of.shown_better, "c0"), (of.shown_worse, "c1")):
         if when is not None:
-            axes.axvline(when, color=theme["muted"], linewidth=1, dashes=(2, 2))
-            axes.plot([when], [data.threshold], "o", color=theme[colour], markersize=6)
+            panel.add(Dot(when, data.threshold, role, hover=Hover(f"reaches {enough} after {_steps(when, of)}")))
+
+
+def _power(x: float) -> str:
+    return f"10^{x:.1f}" if math.isfinite(x) else fixed(x, 0)
+
+
+def _value(of: SequentialPath) -> str:
+    end = ending(of)
+    value, low, high = (fixed(x, digits_of([end]), signed=True) for x in (end.value, end.low, end.high))
+    return f"after {_steps(of.at[-1], of)}: {value}" + (f" ({low} to {high})" if of.low else "")
+
+
+def _digits(of: SequentialPath) -> int:
+    return digits_of([ending(of)])
+
+
+def _bounded(x: float, scale: Scale) -> float:
+    return min(max(x, scale.low), scale.high)
 
 
 def _differences(of: SequentialPath) -> Axis:
@@ -209,30 +287,27 @@ def _differences(of: SequentialPath) -> Axis:
 
 
 def _powers(data: Path) -> tuple[tuple[float, ...], tuple[str, ...]]:
-    """Powers of ten to mark: up to the largest e-value, down to the floor, or to 1 where steps are long."""
-    largest = max(finite([*data.better, *data.worse, data.threshold + 0.5]))
-    smallest = min([*data.better, *data.worse, 0.0])
-    floor = max(FLOOR, math.floor(max(smallest, FLOOR)))
-    wanted = (largest - floor) / 6
-    step = next(m * 10**e for e in range(400) for m in (1, 2, 5) if m * 10**e >= wanted)
-    if step > 2:
-        floor = 0
-    start = floor if step == 1 else 0
-    marks = sorted({floor, *range(start, math.ceil(largest / step) * step + 1, step)})
-    texts = ["≤ " * (mark == floor and smallest < floor) + power_of_ten(mark) for mark in marks]
+    """Powers of ten to mark, from the floor to the ceiling; more where the threshold is higher."""
+    values = [*data.better, *data.worse]
+    top = max(CEILING, math.ceil(data.threshold + 0.5))
+    largest = max(finite([*values, data.threshold + 0.5]), default=0.0)
+    high = min(top, max(2, math.ceil(largest))) if not any(v == math.inf for v in values) else top
+    low = max(FLOOR, math.floor(min([*values, 0.0])) if min([*values, 0.0]) > FLOOR else FLOOR)
+    marks = list(range(low, high + 1, 1 if high - low <= 6 else 2))
+    texts = []
+    for mark in marks:
+        beyond = "≤ " * (mark == low and min([*values, 0.0]) < low) + "≥ " * (
+            mark == high and max([*values, 0.0]) > high
+        )
+        texts.append(beyond + power_of_ten(mark))
     return tuple(map(float, marks)), tuple(texts)
 
 
-def _path_foot(data: Path) -> list[str]:
-    of, axes = data.of, _differences(data.of)
-    who, other = labels((of.candidate, of.baseline), 11)
-    band = f"band: {percent(of.level)} at all times together; " if of.low else ""
-    lines = [
-        f"across: {of.unit}s; {band}below zero {who} is better" if of.at else "no cases",
-        f"solid: for {who}; dashed: for {other}; line across: {of.candidates / (1 - of.level):.3g}",
-    ]
-    if any(not axes.low <= x <= axes.high for x in (*of.mean, *of.low, *of.high)):
-        lines.append("the start runs beyond the upper axis")
+def _notes(data: Path, differences: Axis) -> list[str]:
+    of = data.of
+    lines = [f"dashed line: e-value {of.candidates / (1 - of.level):.3g}, significant evidence at {percent(of.level)}"]
+    if any(not differences.low <= x <= differences.high for x in (*of.mean, *of.low, *of.high)):
+        lines.append("the start is cut at the edge of the upper axis")
     if of.reason:
-        lines.append(label(of.reason, 46))
+        lines.append(label(of.reason, 80))
     return lines

@@ -1,7 +1,8 @@
-"""What is estimated, as functions of sums over units, with what each unit contributes to them.
+"""What is estimated, as functions of sums over units; its t interval and p value; the power of its test.
 
-A contribution is the derivative of the quantity along the unit's own sums; contributions add up to zero, and the
-variance of their sum is that of the quantity (delta method).
+What a unit contributes to an estimand is the derivative along the unit's own sums; contributions add up to zero, and
+the variance of their sum is that of the estimand (delta method). Power says how many units a comparison needs and what
+it can detect; there are also tests against a margin.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any, ClassVar, Protocol
@@ -17,9 +18,15 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from toplist._typing import Floats
-from toplist.inference.score_matrix import UnitSums
+from toplist.inference.aggregates import UnitSums
+from toplist.inference.dependence import usual_waves
+from toplist.inference.results import Estimate
 
 _FEW = 10  # units; the spread of fewer is not to be relied upon alone
+POWER = 0.8
+PESSIMISTIC = 0.8  # how often the spread of a unit is at most the one that `needed_high` goes by (Browne 1995)
+MOST = 10**12  # units; more cannot be had
+_NORMAL = 1e5  # degrees of freedom from which on Student's distribution is the normal one
 
 
 class Estimand(ABC):
@@ -258,3 +265,181 @@ class LogRelative(Estimand):
 
     def _shared(self, b: int, units: UnitSums) -> int:
         return int(np.count_nonzero(units.w(self.a, b) > 0))
+
+
+# Intervals and p values
+
+
+def estimate(value: float, error: float, freedom: float, level: float) -> Estimate:
+    """The t interval with so many degrees of freedom (infinitely many: the normal one), and the p value of zero.
+
+    >>> found = estimate(1.0, 0.5, math.inf, 0.95)
+    >>> round(found.low, 4), round(found.high, 4), round(found.p, 4)
+    (0.02, 1.98, 0.0455)
+    """
+    half = quantile(0.5 + level / 2, freedom) * error
+    return Estimate(value, value - half, value + half, "", error, two_sided(value, error, freedom), freedom)
+
+
+def widened(found: Estimate, level: float, within: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
+    """The same estimate with its t interval at a higher level, ended at the bounds of what is estimated.
+
+    >>> widened(estimate(1.0, 0.5, 9.0, 0.95), 0.99) == estimate(1.0, 0.5, 9.0, 0.99)
+    True
+    """
+    if found.low is None or found.high is None:
+        return found
+    if found.error is None or found.freedom is None:
+        raise ValueError("this interval is not from a t quantile")
+    half = quantile(0.5 + level / 2, found.freedom) * found.error
+    low, high = min(found.low, found.value - half), max(found.high, found.value + half)
+    return cut_off(replace(found, low=low, high=high), *within)
+
+
+def quantile(p: float, freedom: float = math.inf) -> float:
+    """Of Student's t, or of the normal distribution."""
+    from scipy.special import ndtri, stdtrit  # noqa: PLC0415  only here, and not cheap to import
+
+    return float(ndtri(p) if math.isinf(freedom) else stdtrit(freedom, p))
+
+
+def two_sided(value: float, error: float, freedom: float = math.inf) -> float:
+    """How often so large a ratio to its error, or a larger one, comes up if the true value is zero."""
+    from scipy.special import ndtr, stdtr  # noqa: PLC0415
+
+    far = -abs(value / error)
+    return float(2 * (ndtr(far) if math.isinf(freedom) else stdtr(freedom, far)))
+
+
+def cut_off(found: Estimate, low: float, high: float) -> Estimate:
+    """The interval without what lies beyond the bounds; the value stays in it, whatever rounding did to it.
+
+    >>> cut_off(Estimate(0.5, -0.1, 1.1), 0.0, 1.0)
+    Estimate(value=0.5, low=0.0, high=1.0, reason='', error=None, p=None, freedom=None)
+    """
+    if found.low is None or found.high is None:
+        return found
+    return replace(found, low=min(max(found.low, low), found.value), high=max(min(found.high, high), found.value))
+
+
+# Power
+
+
+def power_of(effect: float, error: float, freedom: float, level: float) -> float:
+    """How often a two-sided t test at one minus this level rejects zero, if the true difference is `effect`.
+
+    >>> round(power_of(0.28, 0.1, math.inf, 0.95), 3)
+    0.8
+    """
+    from scipy.special import nctdtr, ndtr  # noqa: PLC0415  only here, and not cheap to import
+
+    edge, away = quantile(0.5 + level / 2, freedom), abs(effect) / error
+    if freedom > _NORMAL:
+        return float(ndtr(away - edge) + ndtr(-away - edge))
+    beyond = float(nctdtr(freedom, away, -edge))  # no number where it is too small for one
+    return float(1 - nctdtr(freedom, away, edge)) + (0.0 if math.isnan(beyond) else beyond)
+
+
+def detectable(error: float, freedom: float, level: float, power: float = POWER) -> float:
+    """The smallest true difference that a test with this standard error finds with this power.
+
+    >>> round(detectable(0.1, math.inf, 0.95), 3)
+    0.28
+    """
+    low, high = 0.0, error
+    while power_of(high, error, freedom, level) < power:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if power_of(middle, error, freedom, level) >= power else (middle, high)
+    return high
+
+
+def required_units(
+    found: Estimate, units: int, smallest: float, *, level: float, power: float = POWER, timed: bool = False
+) -> int | None:
+    """How many units find a difference of this size with this power, if a unit has the spread that it has in `found`.
+
+    The standard error falls with the root of the number of units. Degrees of freedom grow in proportion to it, or as
+    those of the cosine variance do where units follow each other in time.
+
+    >>> required_units(Estimate(0.1, -0.1, 0.3, error=0.1, freedom=99), 100, 0.1, level=0.95)
+    787
+    """
+    if found.error is None or found.freedom is None or not found.error > 0:
+        return None
+    error, freedom = found.error, found.freedom
+
+    def enough(n: int) -> bool:
+        if math.isinf(freedom):
+            own = freedom
+        elif timed:
+            own = freedom * usual_waves(n) / usual_waves(units)
+        else:
+            own = (freedom + 1) * n / units - 1
+        return own > 0 and power_of(smallest, error * math.sqrt(units / n), own, level) >= power
+
+    guess = (quantile(0.5 + level / 2) + quantile(power)) * error / abs(smallest)
+    if not guess * guess * units < MOST:
+        return None
+    low = high = max(2, math.ceil(guess * guess * units))  # of normal quantiles; Student's are larger
+    step = 1
+    while enough(low) and low > 2:
+        low, step = max(2, low - step), 2 * step
+    while not enough(high):
+        low, high, step = high, high + step, 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return low if enough(low) else high
+
+
+def extra_units(
+    difference: Estimate, units: int, level: float, *, power: float = POWER, timed: bool = False
+) -> int | None:
+    """How many units more would make this difference significant, if the true one and the spread are the observed ones.
+
+    None where there is no difference or no spread.
+
+    >>> extra_units(Estimate(0.1, -0.1, 0.3, error=0.1, freedom=99), 100, 0.95)
+    687
+    """
+    size = abs(difference.value)
+    if difference.low is None or not 0 < size < math.inf:
+        return None
+    needed = required_units(difference, units, size, level=level, power=power, timed=timed)
+    return None if needed is None else max(1, needed - units)
+
+
+def pessimistic(found: Estimate) -> Estimate:
+    """The estimate with the largest standard error that the data allow at 80 % confidence, one-sided.
+
+    >>> round(pessimistic(Estimate(0.1, error=0.1, freedom=19)).error, 4)
+    0.1177
+    """
+    from scipy.special import chdtri  # noqa: PLC0415  only here, and not cheap to import
+
+    if found.error is None or found.freedom is None or math.isinf(found.freedom):
+        return found
+    return replace(found, error=found.error * math.sqrt(found.freedom / float(chdtri(found.freedom, PESSIMISTIC))))
+
+
+def one_sided(found: Estimate, margin: float) -> float | None:
+    """The p value of: the true difference is at least the margin. None where there is no standard error.
+
+    >>> round(one_sided(Estimate(0.0, error=0.1, freedom=math.inf), 0.1645), 3)
+    0.05
+    """
+    from scipy.special import ndtr, stdtr  # noqa: PLC0415  only here, and not cheap to import
+
+    if found.error is None or found.freedom is None or not found.error > 0:
+        return None
+    far = (found.value - margin) / found.error
+    return float(ndtr(far) if math.isinf(found.freedom) else stdtr(found.freedom, far))
+
+
+def two_one_sided(found: Estimate, margin: float) -> float | None:
+    """The p value of: the true difference is at least the margin in size (the larger of two one-sided ones)."""
+    below = one_sided(found, margin)
+    above = one_sided(replace(found, value=-found.value), margin)
+    return None if below is None or above is None else max(below, above)

@@ -1,0 +1,386 @@
+"""Mean scores by model and by group of cases, with paired tests of each model against the average of all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._typing import Bools, Codes, Floats
+from toplist.core.degrees_of_freedom import of_weights
+from toplist.inference.aggregates import ScoreMatrix, tally
+from toplist.inference.intervals import Intervals
+from toplist.inference.ranking import holm, judge, significant
+from toplist.inference.results import Breakdown, Comparison, Estimate
+from toplist.scoring.case_scores import CaseScores, Grouping
+
+FEWEST = 10  # units of a group that is tested
+_CLASSES = 50  # classes that are all given
+_GROUPS = 30  # groups that are all given, where they have no axis
+_ON_AXIS = 400  # the same of groups that are numbers or dates
+_SOME = 10  # of more, the hardest, and the easiest or most frequent ones
+_SUPPORT = 5  # cases of a class that may be among the hardest of many
+_FAINT = 1e-4  # of the range of the score: smaller differences may be rounding, which the intervals tell
+
+Key = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class BreakdownMaker:
+    """Makes breakdowns of one comparison under its first rule.
+
+    A model is tested in a group by its paired differences to the average score of the ranked models, over the cases
+    that all of these predict with finite scores, by the method of the comparison's intervals. Holm's method goes over
+    all models and groups, also those that a breakdown leaves out because there are too many. Groups of less than ten
+    units (cases, clusters, time points) are not tested.
+    """
+
+    results: Comparison
+    names: tuple[str, ...]  # of the columns
+    panel: ScoreMatrix
+    right: NDArray[np.float64]
+    intervals: Intervals  # over all cases
+
+    def by_class(self, classes: Grouping) -> Breakdown | None:
+        """By true class, the hardest first: all of up to 50, else the ten hardest and the ten most frequent ones."""
+        keys, codes = [str(key) for key in classes.keys], _codes(classes.codes, len(self.panel))
+        if len(keys) < 2:
+            return None
+        cases = np.bincount(codes, minlength=len(keys))
+        means, accuracy = self._means(codes, len(keys))
+        hardest = _hardest(means, cases, keys)
+        chosen = hardest
+        if len(keys) > _CLASSES:
+            frequent = sorted(range(len(keys)), key=lambda g: (-cases[g], keys[g]))[:_SOME]
+            some = {*[g for g in hardest if cases[g] >= _SUPPORT][:_SOME], *frequent}
+            chosen = [g for g in hardest if g in some]
+        made = self._breakdown("true class", keys, codes, cases, means, accuracy, chosen)
+        return replace(made, reversals=self._reversals(keys, codes, chosen))
+
+    def by_group(self) -> Breakdown | None:
+        """By the groups that were asked for: in order where they are numbers or dates, else the hardest first."""
+        groups, rule = self.results.groups, self.results.rules[0]
+        if not groups:
+            return None
+        keys = [one.group or "" for one in groups]
+        places = {str(key): place for place, key in enumerate(self.panel.keys)}
+        order = np.zeros(max(len(self.panel.keys), 1), np.int64)
+        order[[places[key] for key in keys]] = np.arange(len(keys))
+        codes = order[_codes(self.panel.groups, len(self.panel))]
+        rows = [{row.name: row for row in one.rows} for one in groups]
+        means = np.array([[each[name].scores[rule].mean.value for name in self.models] for each in rows])
+        accuracy = np.array([[each[name].metrics["accuracy"].value for name in self.models] for each in rows])
+        cases = np.array([one.cases for one in groups])
+        axis, dates = positions(keys)
+        chosen = _hardest(means, cases, keys)
+        if axis and len(keys) <= _ON_AXIS:
+            chosen = sorted(range(len(keys)), key=lambda g: (axis[g], keys[g]))
+        else:
+            axis = ()
+            if len(keys) > _GROUPS:
+                chosen = chosen[:_SOME] + chosen[-_SOME:]
+        made = self._breakdown(str(self.results.group), keys, codes, cases, means, accuracy, chosen)
+        leader = self.models[0]
+        better = [
+            (keys[g], verdict.better)
+            for g in chosen
+            for verdict in (judge(pair, self.results.level) for pair in groups[g].pairs if pair.rule == rule)
+            if verdict.significant and verdict.worse == leader and verdict.better is not None
+        ]
+        order_of = {name: i for i, name in enumerate(self.models)}
+        better.sort(key=lambda one: order_of[one[1]])
+        place = {keys[g]: i for i, g in enumerate(chosen)}
+        return replace(
+            made,
+            axis=tuple(axis[g] for g in chosen) if axis else (),
+            dates=bool(axis) and dates,
+            reversals=tuple(sorted(better, key=lambda one: place[one[0]])),
+        )
+
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """In the order of the table."""
+        return tuple(row.name for row in self.results.overall.rows)
+
+    @cached_property
+    def _columns(self) -> list[int]:
+        """The columns of the models in the order of the table."""
+        return [self.names.index(name) for name in self.models]
+
+    @cached_property
+    def _scores(self) -> Floats:
+        """The scores under the first rule, by case and model in the order of the table."""
+        return np.asarray(self.panel.scores[:, 0])[:, self._columns]
+
+    @cached_property
+    def _ranked(self) -> list[int]:
+        """The models that are ranked, among those of the table."""
+        return [i for i, row in enumerate(self.results.overall.rows) if row.rank is not None and row.cases]
+
+    @cached_property
+    def _weights(self) -> Floats:
+        return np.ones(len(self.panel)) if self.panel.weights is None else self.panel.weights
+
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether intervals are those of a mean of independent cases."""
+        timeless = self.panel.units is None or self.panel.ordered
+        return self.intervals.method in ("t", "normal") and timeless
+
+    def _means(self, codes: Codes, groups: int) -> tuple[Floats, Floats]:
+        """Mean scores and accuracies, by group and model."""
+        w, means, accuracy = self._weights, [], []
+        for column, right in zip(self._scores.T, self.right.T[self._columns], strict=True):
+            at = np.flatnonzero(~np.isnan(column) & (w > 0))
+            own, weight, x = codes[at], w[at], column[at]
+            total = np.bincount(own, weight, groups)
+            with np.errstate(invalid="ignore"):
+                means.append(np.bincount(own, weight * x, groups) / total)
+                accuracy.append(np.bincount(own, weight * right[at], groups) / total)
+        return np.array(means).T, np.array(accuracy).T
+
+    def _breakdown(
+        self,
+        by: str,
+        keys: Sequence[str],
+        codes: Codes,
+        cases: NDArray[Any],
+        means: Floats,
+        accuracy: Floats,
+        chosen: Sequence[int],
+    ) -> Breakdown:
+        """The groups that are chosen, with the tests of all."""
+        differences, p = self._to_average(codes, len(keys))
+        marked = _marked(differences, p, self.results.level)
+        return Breakdown(
+            by,
+            tuple(keys[g] for g in chosen),
+            tuple(int(cases[g]) for g in chosen),
+            self.models,
+            _rows(means, chosen),
+            _rows(accuracy, chosen),
+            _rows(differences, chosen),
+            _rows(marked, chosen),
+            left_out=len(keys) - len(chosen),
+        )
+
+    def _to_average(self, codes: Codes, groups: int) -> tuple[Floats, Floats]:
+        """The mean difference of each model to the average of all, and its p (NaN: none), by group and model."""
+        ranked, scores = self._ranked, self._scores
+        complete = np.isfinite(scores[:, ranked]).all(axis=1)
+        average = np.full(len(scores), np.nan)
+        average[complete] = scores[complete][:, ranked].mean(axis=1)
+        value, p = (np.full((groups, len(self.models)), np.nan) for _ in range(2))
+        pairs = [(i, len(self.models)) for i in ranked]
+        found = self._tests(np.column_stack([scores, average]), pairs, codes, groups, [*ranked, len(self.models)])
+        for i, (values, each) in zip(ranked, found, strict=True):
+            value[:, i], p[:, i] = values, each
+        return value, p
+
+    def _reversals(self, keys: Sequence[str], codes: Codes, chosen: Sequence[int]) -> tuple[tuple[str, str], ...]:
+        """Groups in which a model is significantly better than the leader, by Holm over all groups and models."""
+        others = [i for i in self._ranked if i]
+        if not others or 0 not in self._ranked:
+            return ()
+        found = self._tests(self._scores, [(0, i) for i in others], codes, len(keys), None)
+        value, p = (np.column_stack(columns) for columns in zip(*found, strict=True))
+        marked = _marked(value, p, self.results.level) & (value > 0)
+        return tuple((keys[g], self.models[i]) for g in chosen for at, i in enumerate(others) if marked[g, at])
+
+    def _tests(
+        self, scores: Floats, pairs: Sequence[tuple[int, int]], codes: Codes, groups: int, complete: Any
+    ) -> list[tuple[Floats, Floats]]:
+        """The mean difference of every pair of columns and its p (NaN: none), by group.
+
+        Pairs go over the cases of both with finite scores, or over those where the `complete` columns are all finite. A
+        group where a score of the pair is infinite has no mean.
+        """
+        weighty, made, samples = self._weights > 0, [], {}
+        for a, b in pairs:
+            x, y = scores[:, a], scores[:, b]
+            fine = np.isfinite(x) & np.isfinite(y)
+            infinite = np.zeros(groups, bool)
+            if complete is not None:
+                fine &= np.isfinite(scores[:, complete]).all(axis=1)
+            elif not fine.all():
+                both = ~np.isnan(x) & ~np.isnan(y) & weighty
+                infinite[codes[both & ~fine]] = True
+            fine &= weighty
+            key = fine.tobytes()
+            if key not in samples:
+                samples = {key: _Sample.of(np.flatnonzero(fine), codes, self._weights, groups, self.intervals.method)}
+            value, p, faint = samples[key].test(x, y, self._range)
+            value = np.where(infinite, np.nan, value)
+            p = np.where(infinite | (not self._plain), np.nan, p)
+            asked = ~infinite & (faint if self._plain else samples[key].cases >= FEWEST)
+            made.append((value, p, asked, samples[key]))
+        if not self._plain or any(asked.any() for _, _, asked, _ in made):
+            self._ask(scores, pairs, codes, made)
+        return [(value, p) for value, p, _, _ in made]
+
+    def _ask(
+        self, scores: Floats, pairs: Sequence[tuple[int, int]], codes: Codes, made: Sequence[tuple[Any, ...]]
+    ) -> None:
+        """The p of the intervals themselves: where cases are not independent, and where differences are faint."""
+        wanted = np.logical_or.reduce([asked for _, _, asked, _ in made])
+        for g in np.flatnonzero(wanted).tolist():
+            if self._plain:
+                for (a, b), (_, p, asked, sample) in zip(pairs, made, strict=True):
+                    if asked[g]:
+                        p[g] = self._p(scores[:, [a, b]], sample.at[sample.codes == g], [(0, 1)])[0]
+            else:
+                there = np.flatnonzero(codes == g)
+                for (_, p, asked, _), found in zip(made, self._p(scores, there, pairs), strict=True):
+                    p[g] = found if asked[g] else math.nan
+
+    def _p(self, scores: Floats, at: NDArray[np.intp], pairs: Iterable[tuple[int, int]]) -> list[float]:
+        """The p of pairs of columns in some cases, as the intervals of the comparison have it; NaN for none."""
+        matrix = replace(self.panel.some(at), scores=scores[at][:, None])
+        empty = np.broadcast_to(matrix.empty[:, :1].T, (1, len(at)))
+        matrix = replace(matrix, empty=matrix.empty[:, :1])
+        sheets, present = [], []
+        for column in matrix.scores[:, 0].T:
+            there = ~np.isnan(column)
+            filled = np.where(there, column, 0.0)[None]
+            known: dict[str, NDArray[Any]] = {"mean_mass": np.ones(len(at)), "invalid_rate": np.zeros(len(at), bool)}
+            sheets.append(CaseScores((self.results.rules[0],), filled, filled, empty, known))
+            present.append(there)
+        sums = tally(sheets, present=present, weights=matrix.weights)[None]
+        bounds = self.intervals.bounds
+        own = replace(self.intervals, tally=sums, matrix=matrix, bounds=None if bounds is None else bounds[:1])
+        found = []
+        for a, b in pairs:
+            p = own.difference(0, a, b).p if own.units(0, a, b) >= FEWEST else None
+            found.append(math.nan if p is None else p)
+        return found
+
+    @property
+    def _range(self) -> float:
+        """The range of the score, infinite where it has none."""
+        bounds = self.intervals.bounds
+        return math.inf if bounds is None else bounds[0][1] - bounds[0][0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """Independent cases by group, and what does not depend on their scores."""
+
+    at: NDArray[np.intp]  # among all cases
+    codes: Codes
+    weights: Floats
+    cases: NDArray[Any]  # by group
+    total: Floats  # weight
+    factor: Floats  # of the sum of squared contributions
+    freedom: Floats
+
+    @classmethod
+    def of(cls, at: NDArray[np.intp], codes: Codes, weights: Floats, groups: int, method: str) -> _Sample:
+        """Some cases with positive weights."""
+        own, w = codes[at], weights[at]
+        cases = np.bincount(own, minlength=groups)
+        total = np.bincount(own, w, groups).astype(np.float64)
+        enough = np.maximum(cases - 1, 1)
+        factor, freedom = cases / enough, enough.astype(np.float64)
+        if method == "normal":
+            return cls(at, own, w, cases, total, factor, np.full(groups, np.inf))
+        squares = np.bincount(own, w * w, groups)
+        uneven = np.flatnonzero((cases >= FEWEST) & (cases * squares > total * total * (1 + 1e-12)))
+        if len(uneven):
+            shares = w / total[own]
+            sums = np.array([np.bincount(own, shares**power, groups) for power in (2, 3, 4, 5)])
+            for g in uneven.tolist():
+                factor[g], freedom[g] = of_weights(sums[:, g].tolist())
+        return cls(at, own, w, cases, total, factor, freedom)
+
+    def test(self, a: Floats, b: Floats, range_: float) -> tuple[Floats, Floats, Bools]:
+        """The mean of a minus b by group, its p (NaN in small groups), and where it is too faint for these formulas."""
+        from scipy.special import ndtr, stdtr  # noqa: PLC0415  not cheap to import
+
+        groups, w, x, y = len(self.cases), self.weights, a[self.at], b[self.at]
+
+        def add(column: Floats) -> Floats:
+            return np.bincount(self.codes, column, groups).astype(np.float64)
+
+        d = x - y
+        with np.errstate(invalid="ignore", divide="ignore"):
+            value = add(w * d) / self.total
+            centred = w * (d - value[self.codes])
+            squares = add(centred * centred)
+            error = np.sqrt(self.factor * squares) / self.total
+            far = -np.abs(value / error)
+            p = 2 * np.where(np.isinf(self.freedom), ndtr(far), stdtr(self.freedom, far))
+            size = np.maximum(add(w * np.abs(x)), add(w * np.abs(y))) / self.total
+            spread = np.sqrt(squares / add(w * w))
+            faint = ~(spread > _FAINT * (range_ if math.isfinite(range_) else size))
+            faint |= np.abs(value) <= _FAINT * _FAINT * size
+        small = self.cases < FEWEST
+        nothing = small | (add((d != 0).astype(np.float64)) == 0)
+        return value, np.where(nothing | faint, np.nan, p), faint & ~nothing
+
+
+def positions(keys: Sequence[str]) -> tuple[tuple[float, ...], bool]:
+    """Where groups lie on an axis, and whether they are dates (days since 1970-01-01); nothing if some lie nowhere.
+
+    >>> positions(["2", "10"]), positions(["1970-01-11", "1970-02"]), positions(["2", "b"])
+    (((2.0, 10.0), False), ((10.0, 31.0), True), ((), False))
+    """
+    for parse, dates in ((_number, False), (_day, True)):
+        found = _all(parse, keys)
+        if found:
+            return found, dates
+    return (), False
+
+
+def _all(parse: Callable[[str], float], keys: Sequence[str]) -> tuple[float, ...]:
+    try:
+        found = tuple(parse(key) for key in keys)
+    except ValueError:
+        return ()
+    return found if all(map(math.isfinite, found)) else ()
+
+
+def _number(text: str) -> float:
+    return float(text.replace("_", "?"))
+
+
+def _day(text: str) -> float:
+    """A date, a month, or a date with a time, in days since 1970-01-01."""
+    found = datetime.fromisoformat(f"{text}-01" if len(text) == 7 and text[4:5] == "-" else text)
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() / 86400
+
+
+def _codes(codes: Any, cases: int) -> Codes:
+    """One group has no codes."""
+    return np.zeros(cases, np.int64) if codes is None else np.asarray(codes, np.int64)
+
+
+def _hardest(means: Floats, cases: NDArray[Any], keys: Sequence[str]) -> list[int]:
+    """Groups by the average of the models' means, largest first; those without a mean last."""
+
+    def key(g: int) -> tuple[Any, ...]:
+        known = means[g][~np.isnan(means[g])]
+        if not len(known):
+            return True, 0.0, 0, 0, keys[g]
+        return False, -math.fsum(known.tolist()) / len(known), -int(np.isinf(known).sum()), -int(cases[g]), keys[g]
+
+    return sorted(range(len(keys)), key=key)
+
+
+def _marked(value: Floats, p: Floats, level: float) -> Bools:
+    """Which differences are significant by Holm's method over all that have a p."""
+    marked = np.zeros(p.shape, bool)
+    tested = np.flatnonzero(~np.isnan(p))
+    adjusted = holm(p.ravel()[tested].tolist())
+    found = [significant(Estimate(v), q, level) for v, q in zip(value.ravel()[tested].tolist(), adjusted, strict=True)]
+    marked.ravel()[tested] = found
+    return marked
+
+
+def _rows(table: NDArray[Any], chosen: Sequence[int]) -> tuple[tuple[Any, ...], ...]:
+    return tuple(tuple(table[g].tolist()) for g in chosen)
