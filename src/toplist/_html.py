@@ -20,7 +20,7 @@ _STYLE = f"""
 .toplist-out p{{margin:.4em 0;max-width:44em}}
 .toplist-out .toplist-verdict{{font-size:1.1em;font-weight:600}}
 .toplist-out .toplist-muted{{opacity:.75;font-weight:normal}}
-.toplist-out .toplist-warn{{color:var(--toplist-warn);font-weight:600}}
+.toplist-out .toplist-warn{{color:var(--toplist-warn)}}
 .toplist-out table{{border-collapse:collapse;border:0;margin:.4em 0;font-size:inherit;width:auto}}
 .toplist-out th,.toplist-out td{{border:0;padding:.15em .8em .15em 0;text-align:left;font-weight:normal;
 vertical-align:baseline;background:none;white-space:nowrap}}

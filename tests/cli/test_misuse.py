@@ -29,6 +29,7 @@ MISTAKES = {
     "an unknown baseline": (["compare", "cld2.tsv", *FEW, "-b", "x"], 2, "not among"),
     "an unknown policy": (["compare", "cld2.tsv", *FEW, "--missing", "drop"], 2, "common"),
     "a gate about nobody": (["compare", "cld2.tsv", *FEW, "--fail-if", "a worse than b"], 2, "'a' is not among"),
+    "a gate of one model": (["compare", "cld2.tsv", *FEW, "--fail-if", "cld2 worse than cld2"], 2, "with itself"),
     "a gate in other words": (["compare", "cld2.tsv", *FEW, "--fail-if", "cld2 bad"], 2, "worse than"),
     "too few classes": (["compare", "cld2.tsv", *TRUTH, "-c", "20"], 2, "different classes have been named"),
     "the same file twice": (["compare", "cld2.tsv", "cld2.tsv", *FEW], 2, "give them names"),

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import typer
 from typer.core import TyperOption
+from typer.testing import CliRunner
 
 import toplist as tl
 from toplist import cli
@@ -124,3 +125,24 @@ def test_help_imports_nothing_that_reads_or_computes() -> None:
     script = f"import sys, toplist.cli.app; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, ""])
+def test_help_says_what_options_take_and_nothing_about_python(command: str) -> None:
+    words = ["recalibrate", command] if command in ("fit", "apply") else [command] if command else []
+    told = CliRunner().invoke(app, [*words, "--help"], terminal_width=200).stdout
+    assert not re.search(r"<[a-z]|list\[|\}\.\.\.|default: \(", told)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_only_flags_take_nothing(command: str) -> None:
+    for one in options(command).values():
+        assert (one.metavar == "") == bool(one.is_flag) or one.name == "help"
+
+
+@pytest.mark.parametrize("command", READING)
+def test_options_about_values_are_apart_from_those_about_files(command: str) -> None:
+    panels = {flag: (one.rich_help_panel or "").partition(" (")[0] for flag, one in options(command).items()}
+    assert {panels[flag] for flag in ("--scale", "--normalize", "--duplicates", "--blanks")} == {"Input values"}
+    assert {panels[flag] for flag in ("--layout", "--case", "--ignore", "--by-position")} == {"Input files"}
+    assert panels.get("--level", "Uncertainty") == "Uncertainty"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import logging
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,6 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.messages import said
+from tests.cli.run_cli import toplist_here
+from toplist.cli import demo
+from toplist.cli.output import progress_bar, reading_lines
+
+DATA = demo.folder()
 
 CASES = [f"case {i}" for i in range(40)]
 REFUSED = ("is the input", "lies in the folder", "matches the pattern", "is a file of", "are one file")
@@ -252,3 +259,56 @@ def test_the_demo_does_not_write_into_its_data(monkeypatch: pytest.MonkeyPatch) 
     assert "lies in the folder" in told
     code, told = said("demo", "-o", demo.folder() / "truth.csv", "--no-report")
     assert code == 2, told
+
+
+class Terminal(io.StringIO):
+    """A stream that takes itself for a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_one_line_that_is_gone_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setenv("COLUMNS", "40")
+    with progress_bar(False, 14) as update:
+        for name in ("vgg19_bn", "a model with a very long name indeed"):
+            for done in (0, 4000):
+                update(f"scoring {name}", done, None)
+    written = screen.getvalue()
+    assert "\n" not in written
+    lines = written.split("\r\x1b[K")
+    assert lines[:2] == ["", "Scoring 1 of 14: vgg19_bn, 0 cases"]
+    assert max(map(len, lines)) < 40
+    assert not lines[-1]
+
+
+def test_a_message_is_not_written_behind_the_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr("sys.stderr", screen)
+    with reading_lines(False), progress_bar(False) as update:
+        update("reading", 10, None)
+        logging.getLogger("toplist").info("a.csv: wide")
+    assert "\r\x1b[Ka.csv: wide\n" in screen.getvalue()
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_there_is_no_progress_where_nobody_looks(quiet: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal() if quiet else io.StringIO()
+    monkeypatch.setattr("sys.stderr", screen)
+    with progress_bar(quiet) as update:
+        update("reading", 10, None)
+    assert not screen.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "able"), [("utf-8", True), ("ascii", False), ("latin-1", False), ("cp437", False)]
+)
+def test_signs_are_ascii_where_the_stream_cannot_write_others(encoding: str, able: bool) -> None:
+    files = [DATA / "cld2.tsv", DATA / "lingua.parquet"]
+    done = toplist_here("compare", *files, "-t", DATA / "truth.csv", "-c", DATA / "classes.txt", encoding=encoding)
+    assert done.returncode == 0, done.stderr
+    assert ("\u2212" in done.stdout) == able
+    assert done.stdout.isascii() == (not able)
+    assert "\\u" not in done.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -121,7 +122,7 @@ def test_the_truth_as_a_prediction_is_told_so(how: str, tmp_path: Path) -> None:
     lists, y = drawn(1, 30)
     board = compared(how, tmp_path, {"m": lists, "gold": [{name: 1.0} for name in y]}, y, space=5)
     assert kinds(board) == {"perfect": [("gold",)]}
-    assert "Warning: gold: every prediction is right with certainty: is this the truth itself?" in board.to_text()
+    assert " !  gold: every prediction is right with certainty: is this the truth itself?" in board.to_text()
 
 
 def test_a_perfect_accuracy_is_not_a_perfect_score() -> None:
@@ -268,7 +269,7 @@ def test_models_with_few_cases_are_shown_and_not_ranked_where_that_is_asked_for(
     assert [row.rank for row in ranked] == [1, 2, None]
     assert ranked[2].name == "s"
     assert ranked[2].cases == 8
-    assert "Not ranked, with fewer than 20 compared cases: s (8)." in ranked.to_text()
+    assert "not ranked, fewer than 20 cases: s (8)" in ranked.to_text()
     assert any(line.split()[:2] == [NOTHING, "s"] for line in ranked.to_text().splitlines())
     assert json.loads(ranked.to_json())["overall"]["rows"][2]["rank"] is None
     assert json.loads(ranked.to_json())["min_cases"] == 20
@@ -317,12 +318,10 @@ def test_a_leader_that_loses_its_direct_comparison_is_pointed_out(tmp_path: Path
 def test_warnings_stand_first_in_every_format(tmp_path: Path) -> None:
     board = tl.compare({"m_1": [{"owl": 0.7}] * 3}, ["Owl"] * 3, space=10)
     sentence = "no outcome is ever listed; 'Owl' (outcome) and 'owl' (listed) differ in case."
-    for text in (board.to_text(), board.to_text(detail=True)):
-        assert f"Warning: m_1: {sentence}" in " ".join(text.split())
-        assert text.index("Warning") < text.index("Lower is better")
-    assert board.to_markdown().index("Warning") < board.to_markdown().index("Lower is better")
-    assert board.to_html().index("Warning") < board.to_html().index("Lower is better")
-    assert board.to_latex().index("Warning") < board.to_latex().index("Lower is better")
+    for text in (board.to_text(), board.to_text(80), board.to_text(detail=True)):
+        signs = re.findall("^ ([!*=]) ", text, re.MULTILINE)
+        assert signs[0] == "!"
+        assert f"! m_1: {sentence}" in " ".join(text.split())
     found, *_ = board.to_dict()["warnings"]
     assert found == {"kind": "never listed", "sentence": sentence, "models": ["m_1"]}
 

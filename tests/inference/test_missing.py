@@ -176,7 +176,7 @@ def test_a_missing_prediction_is_the_worst_one_of_the_case_or_that_of_the_baseli
     FILES["y.csv"] = "case,outcome\n1,x\n2,y\n3,x\n"
     again = boards(tmp_path, missing="baseline", baseline="a")
     assert again.scores["b"]["log"][1] == again.scores["a"]["log"][1]
-    assert "as that of the baseline" in again.to_text()
+    assert "missing predictions scored as those of the baseline: b 1" in again.to_text()
     with pytest.raises(tl.TopListError, match="b lacks 1 case"):
         boards(tmp_path, missing="baseline", baseline="b")
     with pytest.raises(tl.TopListError, match="stands in for missing predictions"):
@@ -186,5 +186,5 @@ def test_a_missing_prediction_is_the_worst_one_of_the_case_or_that_of_the_baseli
 def test_a_pairwise_board_shows_adjusted_means(tmp_path: Path) -> None:
     board = boards(tmp_path, missing="pairwise")
     assert all(row.scores["brier"].adjusted is not None for row in board)
-    assert "two-way fixed effects" in " ".join(board.to_text(200).split())
+    assert "two-way fixed effects" in " ".join(board.to_text(detail=True).split())
     assert "adjusted" in board.to_csv()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.report import results as made
+from tests.report import results
 from toplist.calibration.decomposition import Reliability, reliability
 from toplist.calibration.miscalibration import CalibrationBias, CalibrationTest, CalibrationVerdict
 from toplist.inference.results import (
@@ -121,7 +121,7 @@ def confusions(classes: Sequence[str] = CLASSES) -> tuple[Confusion, ...]:
 
 def whole(found: Comparison | None = None, *, classes: Sequence[str] = CLASSES, **options: Any) -> Page:
     """A page with all that a report shows."""
-    page = made.page(found, **options)
+    page = results.page(found, **options)
     names = [row.name for row in page.results.overall.rows]
     lead, others = names[0], names[1:]
     details = tuple(

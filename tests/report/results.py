@@ -18,6 +18,7 @@ from scipy.stats import t as student
 from toplist.calibration.pairs import Bin
 from toplist.inference.ranking import confidence_set, holm, judge, with_rank_intervals
 from toplist.inference.results import (
+    CaseView,
     Comparison,
     Estimate,
     FileRecord,
@@ -26,10 +27,10 @@ from toplist.inference.results import (
     ModelRow,
     Pair,
     PredictionType,
+    PredictionView,
     RuleScore,
     SequentialPath,
     SourceSummary,
-    WorstCase,
 )
 from toplist.report.html import Page, Provenance
 
@@ -194,7 +195,7 @@ def exhibit(
         PredictionType("top list", 600, 0.3 + 0.01 * place, 0),
         PredictionType("distribution", 170 - place, 0.25, 0),
     )
-    base: dict[str, Any] = {"rule": "brier", "cases": 1000, "costly": (), "invalid": ""}
+    base: dict[str, Any] = {"rule": "brier", "cases": 1000, "invalid": ""}
     base |= {"listed": bins(count, 0.1), "top": bins(count, -0.15), "mass": bins(count, 0.05)}
     base |= {"sizes": ((0, 30), (1, 200), (5, 600), (10, 170)), "shortest": 0, "longest": 10}
     own = kinds if shapes is None else tuple(shapes)
@@ -636,8 +637,14 @@ def _exhibit(found: Comparison, i: int, seed: int) -> ModelDetails:
         PredictionType(kind, row.cases - rejects, row.scores["brier"].mean.value, row.scores["brier"].infinite),
     )
     listed = (("gl", 0.93), ("es", 0.05), ("ca", 0.01))
-    costly = tuple(
-        WorstCase(f"case-{rng.integers(9999):04d}", 1.99 - 0.02 * j, "pt", listed, 5, 0.01) for j in range(10)
+    worst = tuple(
+        CaseView(
+            f"case-{rng.integers(9999):04d}",
+            "pt",
+            (PredictionView(row.name, 1.99 - 0.02 * j, 0.0, listed, 0.01 / 241, 5, 0.01),),
+            models=len(found.overall.rows),
+        )
+        for j in range(10)
     )
     return exhibit(
         row.name,
@@ -652,7 +659,7 @@ def _exhibit(found: Comparison, i: int, seed: int) -> ModelDetails:
         sizes=((ks[-1], row.cases),),
         shortest=ks[-1],
         longest=ks[-1],
-        costly=costly,
+        worst=worst,
         invalid="case-0113: gl has 0.001, less than the 0.0021 of each class that is not listed" if row.invalid else "",
     )
 

@@ -18,17 +18,16 @@ from tests.report.results import example
 from tests.report.strategies import EVERY_NAME, clean, law, results
 from toplist.inference.results import Comparison, GateResult
 from toplist.report.markup import (
-    _groups,
     _shortened,
-    _shown,
     _within,
     as_html,
     as_latex,
     as_markdown,
     board,
+    by_group,
 )
 from toplist.report.statements import verdict
-from toplist.report.tables import details
+from toplist.report.tables import called, details
 from toplist.report.text import TextTable
 
 LATEX = {
@@ -52,7 +51,7 @@ TOKEN = re.compile("|".join(map(re.escape, LATEX)) + r"|[^\\{}$&#^_~%]", re.DOTA
 
 
 def wanted(found: Comparison, detail: bool) -> list[TextTable]:
-    return details(found) if detail else [board(found), *_groups(found)]
+    return details(found) if detail else [board(found), *by_group(found)]
 
 
 def in_markdown(found: Comparison, detail: bool) -> list[TextTable]:
@@ -165,7 +164,7 @@ def test_the_table_of_a_notebook_says_what_the_others_say(found: Comparison) -> 
 @law
 @given(results())
 def test_a_verdict_is_said_first_in_markdown_and_notebooks(found: Comparison) -> None:
-    said = str(verdict(found, _shown(found)))
+    said = str(verdict(found, called(found)))
     assert read_html(as_html(found)).text.strip().startswith(said)
     assert as_markdown(found).startswith("**")
 

@@ -43,7 +43,7 @@ def test_the_end_has_the_last_numbers() -> None:
 
 def test_evidence_for_both_is_one_sentence_that_says_what_it_means() -> None:
     (both, _) = map(str, findings(PATHS["after one case"], SHOWN))
-    assert "evidence that new had a lower expected score than old in at least one case, and after 1 case" in both
+    assert "(e-process) that new had a lower expected score than old in at least one case, and after 1 case" in both
     assert "the sign of the expected difference changed over time, or one of these two statements is an error" in both
 
 

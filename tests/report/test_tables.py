@@ -1,4 +1,4 @@
-"""What a table says: who, how much, how sure, and what was done."""
+"""What a table says: who, how much, what is significant, and what was done."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.report.results import example
+from tests.report.results import drawn, example
 from tests.report.strategies import HOSTILE, clean, law, names, results
+from toplist.inference.ranking import judge
 from toplist.inference.results import Comparison, Estimate, Group
-from toplist.report.numbers import decimals, fixed, spans
-from toplist.report.tables import details, tables
+from toplist.report.numbers import NOTHING, decimals, fixed, infinite, share, spans
+from toplist.report.statements import standing, verdict
+from toplist.report.tables import called, columns, details, notes, split, tables, telling, widths
 from toplist.report.text import LIMIT, TextTable, cells, plain, shorten, wrap
 
 
@@ -28,18 +30,18 @@ def headers(found: Comparison) -> list[str]:
     return [column.header for column in tables(found)[0].columns]
 
 
-def boards(found: Comparison) -> list[TextTable]:
-    """Those of models; after them comes what may be said at any time."""
-    made = tables(found)
-    return made[: len(made) - bool(found.paths)]
-
-
 def said(found: Comparison) -> str:
-    return "\n".join(tables(found)[0].sentences)
+    """What the notes of a short board say."""
+    return "\n".join(f"{note.sign} {note.text()}" for note in notes(found, called(found)))
+
+
+def told(found: Comparison) -> str:
+    """What is said where every number is asked for."""
+    return "\n".join(sentence for table in details(found) for sentence in table.sentences)
 
 
 def lone(found: Comparison, **changes: object) -> Comparison:
-    """With other values for every standing."""
+    """With other values for every model."""
     rows = tuple(replace(row, **changes) for row in found.overall.rows)  # type: ignore[arg-type]
     return replace(found, overall=replace(found.overall, rows=rows), groups=())
 
@@ -47,67 +49,90 @@ def lone(found: Comparison, **changes: object) -> Comparison:
 @law
 @given(results())
 def test_every_model_has_one_row_in_every_table(found: Comparison) -> None:
+    shown, whole = called(found), called(found, LIMIT)
+    main, *others = tables(found)
+    assert column(main, "model") == [str(shown[row.name]) for row in found.overall.rows]
+    assert len(others) == bool(found.groups) + bool(found.paths)
+    if found.groups:
+        assert column(others[0], "model") == column(main, "model")
+        assert len(others[0].columns) == 1 + len(found.groups)
     sections = (found.overall, *found.groups)
-    for table, section in zip(boards(found), sections, strict=True):
-        assert column(table, "model") == [plain(row.name) for row in section.rows]
     per_section = len(found.rules) + 1
     count = per_section * len(sections)
-    of_rules, others = details(found)[:count], details(found)[count:-1]
+    of_rules, rest = details(found)[:count], details(found)[count:-1]
     for i, table in enumerate(of_rules):
-        assert column(table, "model") == [plain(row.name) for row in sections[i // per_section].rows]
-    assert len(others) == (len(found.rules) if found.pairs else 0) + bool(found.paths)
-    if found.paths:
-        for table in (tables(found)[-1], others[-1]):
-            assert column(table, "candidate") == [plain(path.candidate) for path in found.paths]
+        assert column(table, "model") == [str(whole[row.name]) for row in sections[i // per_section].rows]
+    assert len(rest) == (len(found.rules) if found.pairs else 0) + bool(found.paths)
 
 
 @law
 @given(results())
 def test_every_pair_has_one_row_in_the_table_of_its_rule(found: Comparison) -> None:
     """With both names, the cases of both, and a dash where a number does not exist."""
+    shown = called(found, LIMIT)
     of_pairs = [table for table in details(found) if [c.header for c in table.columns][:2] == ["first", "second"]]
     for rule, table in zip(found.rules if found.pairs else (), of_pairs, strict=True):
         want = [pair for pair in found.pairs if pair.rule == rule]
-        assert column(table, "first") == [plain(pair.a) for pair in want]
-        assert column(table, "second") == [plain(pair.b) for pair in want]
-        assert [cell == "-" for cell in column(table, "Holm")] == [pair.adjusted_p is None for pair in want]
-        assert [cell == "-" for cell in column(table, f"extra {found.unit}s")] == [
-            pair.extra_units is None for pair in want
-        ]
+        assert column(table, "first") == [str(shown[pair.a]) for pair in want]
+        assert column(table, "second") == [str(shown[pair.b]) for pair in want]
+        assert [cell == NOTHING for cell in column(table, "p")] == [pair.adjusted_p is None for pair in want]
+        extra = column(table, f"extra {found.unit}s")
+        assert [cell == NOTHING for cell in extra] == [pair.extra_units is None for pair in want]
 
 
-def test_notes_say_how_many_pairs_differ_significantly_and_what_it_would_take() -> None:
-    """Under the first rule; not where there is one pair alone, and not where the first two differ significantly."""
-    assert "9 of 10 pairs are significantly different under the Brier score (Holm, 95%)." in said(example())
-    chance = "no significant difference; if the true difference and spread are the observed ones, about 23,000"
-    assert chance in said(example())
+@law
+@given(results(), st.integers(60, 200))
+def test_a_split_table_fits_and_drops_no_column(found: Comparison, width: int) -> None:
+    for table in details(found):
+        parts = split(table, width)
+        assert all(sum(widths(part)) + 2 * (len(part.columns) - 1) <= width for part in parts)
+        heads = [c for c in table.columns if c.heading or c.header == "#"]
+        shown = [c for part in parts for c in part.columns if c not in heads]
+        assert shown == [c for c in table.columns if c not in heads]
+        assert all(len(part.rows) == len(table.rows) for part in parts)
+
+
+@law
+@given(st.integers(0, 10**6), st.floats(0.02, 1.0))
+def test_nothing_starred_is_called_not_significantly_different(seed: int, apart: float) -> None:
+    """Neither by the notes nor by the verdict: all go by one rule."""
+    found = drawn(apart=apart, cases=200, seed=seed, paths=0)
+    shown, table = called(found), tables(found)[0]
+    cells = zip(column(table, "model"), column(table, "Δ best"), strict=True)
+    starred = {name for name, cell in cells if cell.endswith("*")}
+    place = standing(found)
+    assert starred == {str(shown[who]) for who in place.beaten}
+    leader = shown[found.overall.rows[0].name]
+    equal = next((note.text() for note in notes(found, shown) if note.sign == "="), "")
+    assert not any(f"{leader} and {who} (p" in equal for who in starred)
+    better = str(verdict(found, shown)).partition("not significantly better than ")[2].partition(". ")[0]
+    assert not any(who in better for who in starred)
+
+
+def test_a_note_names_neighbours_without_a_significant_difference_and_counts_the_others() -> None:
+    assert "= no significant difference: transformer-large (fine-tuned) and gradient boosting (p 0.280)" in said(
+        example()
+    )
     first, *others = example().pairs
-    one = replace(example(), pairs=(first,))
-    assert "significantly different" not in said(one)
-    assert "no significant difference" in said(one)
     apart = replace(example(), pairs=(replace(first, extra_units=0, adjusted_p=0.001), *others))
-    assert "10 of 10 pairs are significantly different under the Brier score" in said(apart)
     assert "no significant difference" not in said(apart)
-    assert "pairs" not in said(replace(example(), pairs=()))
+    assert "no significant difference" not in said(replace(example(), pairs=()))
 
 
-def test_notes_count_only_pairs_that_can_be_tested() -> None:
+def test_details_say_how_many_pairs_differ_significantly() -> None:
+    assert "Of 10 pairs, 9 are significantly different under the Brier score and 1 is not" in told(example())
     first, second, *others = example().pairs
     untested = replace(second, adjusted_p=None)
-    assert "8 of 9 pairs that can be tested are significantly different under the Brier score" in said(
-        replace(example(), pairs=(first, untested, *others))
-    )
-    nothing = tuple(replace(pair, adjusted_p=None) for pair in example().pairs)
-    assert "significantly different" not in said(replace(example(), pairs=nothing))
+    assert "1 could not be tested" in told(replace(example(), pairs=(first, untested, *others)))
 
 
-def test_notes_name_the_confidence_set_of_the_best() -> None:
+def test_details_name_the_confidence_set_of_the_best() -> None:
     found = example().confidence_set
     assert found is not None
     both = "transformer-large (fine-tuned) and gradient boosting (no other model is significantly better)."
-    assert f"The confidence set of the best under the Brier score at 95%: {both}" in said(example())
+    assert f"The confidence set of the best under the Brier score at 95%: {both}" in told(example())
     nobody = replace(found, members=(), p={}, reason="no case has all models")
-    assert "There is no confidence set of the best under the Brier score: no case has all models." in said(
+    assert "There is no confidence set of the best under the Brier score: no case has all models." in told(
         replace(example(), confidence_set=nobody)
     )
 
@@ -121,51 +146,60 @@ def test_every_string_of_a_table_is_safe_to_show(found: Comparison) -> None:
         assert {len(row) for row in table.rows} <= {len(table.columns)}
 
 
-@law
-@given(results())
-def test_the_tables_of_groups_have_the_columns_of_the_main_table(found: Comparison) -> None:
-    main, *groups = ([column.header for column in table.columns] for table in boards(found))
-    assert all(group == main for group in groups)
+def test_groups_are_columns_with_their_number_of_cases_and_stars_of_their_own() -> None:
+    made = tables(example())[1]
+    assert made.title == "By subject: mean Brier score"
+    assert [c.header for c in made.columns] == ["model", "algebra (n 7,400)", "geometry (n 1)"]
+    assert [cell.endswith("*") for cell in column(made, "algebra (n 7,400)")] == [False, False, True, True, True]
+    assert not any(cell.endswith("*") for cell in column(made, "geometry (n 1)"))
 
 
-def test_a_group_is_named_by_what_it_is_a_group_of() -> None:
-    assert [table.title for table in boards(example())] == [
-        "Leaderboard by brier",
-        "subject: algebra",
-        "subject: geometry",
+@pytest.mark.parametrize("seed", range(4))
+def test_the_most_telling_groups_include_every_one_where_the_leader_is_beaten(seed: int) -> None:
+    found = drawn(groups=9, cases=900, apart=0.2, seed=seed)
+    leader = found.overall.rows[0].name
+    beaten = [
+        group
+        for group in found.groups
+        if any(judge(p, 0.95).significant and judge(p, 0.95).worse == leader for p in group.pairs if p.rule == "brier")
     ]
+    chosen = telling(found, 6)
+    assert len(chosen) == 6
+    assert [g.group for g in chosen] == [g.group for g in found.groups if g in chosen]
+    assert all(group in chosen for group in beaten[:6])
+    assert telling(found, 9) == found.groups
 
 
 def test_a_difference_has_a_star_if_it_is_significant_among_all_pairs() -> None:
     """Whatever its own interval says."""
     found = example()
-    cells = column(tables(found)[0], "difference")
-    assert cells[0] == "-"
-    assert [cell.endswith("]*") for cell in cells] == [False, False, True, True, True]
-    assert "simultaneous 95% intervals for all 10 pairs; * marks significant ones (Holm, 95%)" in said(found)
+    cells = column(tables(found)[0], "Δ best")
+    assert cells[0].strip() == NOTHING
+    assert [cell.endswith(" *") for cell in cells] == [False, False, True, True, True]
+    assert "* significantly worse than the best (95%, Holm-adjusted over all 10 pairs)" in said(found)
     for p in (0.05, 0.051):
         rows = [
             replace(row, scores={rule: replace(one, adjusted_p=p) for rule, one in row.scores.items()})
             for row in found.overall.rows
         ]
         other = replace(found, overall=replace(found.overall, rows=tuple(rows)))
-        for table, header in ((tables(other)[0], "difference"), (details(other)[0], "difference")):
-            assert [cell.endswith("*") for cell in column(table, header)] == [False, *[p <= 0.05] * 4]
+        for table in (tables(other)[0], details(other)[0]):
+            assert [cell.endswith("*") for cell in column(table, "Δ best")] == [False, *[p <= 0.05] * 4]
 
 
 def test_rank_intervals_are_a_column_of_every_table_of_models() -> None:
     found = example()
-    assert column(tables(found)[0], "ranks") == ["1-2", "1-2", "3", "4", "5"]
-    assert column(details(found)[2], "ranks") == ["1-2", "1-2", "3", "4", "5"]
-    assert tables(found)[0].leaders == {0, 1}
-    assert "at 95% all true ranks are in their intervals at once" in said(found)
+    assert column(tables(found)[0], "ranks") == ["1–2", "1–2", "3", "4", "5"]  # noqa: RUF001
+    assert column(details(found)[2], "ranks") == ["1–2", "1–2", "3", "4", "5"]  # noqa: RUF001
+    assert tables(found)[0].leaders == {0}
+    assert "at 95% all true ranks are in their intervals at once" in told(found)
 
 
 def test_columns_appear_where_they_say_something() -> None:
     """Cases if they differ, relative skill if pairs were compared, and what went wrong if anything did."""
     usual = headers(example())
     assert {"skill", "vs random forest", "unpenalised", "infinite log"} <= set(usual)
-    assert not {"cases", "relative", "infinite brier"} & set(usual)
+    assert not {"cases", "relative", "infinite Brier", "top-1 error"} & set(usual)
     assert {"cases", "relative"} <= set(headers(example(missing="pairwise")))
     assert "vs random forest" not in headers(example(reference=None))
     assert "unpenalised" not in headers(lone(example(), invalid=0))
@@ -174,33 +208,43 @@ def test_columns_appear_where_they_say_something() -> None:
     assert "cases" in headers(replace(example(), overall=uneven))
 
 
+def test_narrow_terminals_have_the_score_the_difference_the_second_rule_and_accuracy() -> None:
+    filled = columns(example(), called(example()))
+    assert [c.header for c, _ in filled if not c.least] == ["#", "model", "Brier", "Δ best", "log", "accuracy"]
+    assert {"95% CI", "ranks"} <= {c.header for c, _ in filled if c.least == 100}
+    assert {"top-5 error", "coverage", "mean k"} <= {c.header for c, _ in filled if c.least == 140}
+
+
 def test_an_infinite_mean_is_shown_as_such_and_counted() -> None:
     table = tables(example())[0]
-    assert column(table, "log")[-1].strip() == "inf"
+    assert column(table, "log")[-1] == "∞"
     assert column(table, "infinite log")[-1] == "17"
-    assert "ranks after finite ones" in said(example())
+    assert "! infinite log score = probability 0 for the true class: hard labels 17 of 12,000 cases" in said(example())
+    assert infinite(44) == "∞ (44 cases)"
 
 
-@pytest.mark.parametrize(
-    ("missing", "sentence"),
-    [
-        ("error", "No prediction is missing"),
-        ("common", "Only cases that every model has are compared"),
-        ("pairwise", "Each model is scored on the cases it has"),
-        (
-            "uniform",
-            (
-                "A missing prediction counts as the uniform distribution, which is an empty list; filled in: gradient "
-                "boosting 12."
-            ),
-        ),
-    ],
-)
-def test_notes_say_what_was_done_about_missing_predictions(missing: str, sentence: str) -> None:
-    assert sentence in said(example(missing=missing))
+def test_notes_say_what_was_done_about_missing_predictions() -> None:
+    assert "! missing predictions scored as uniform: gradient boosting 12; " in said(example(missing="uniform"))
+    assert "Missing predictions are scored as the uniform prediction; filled in: gradient boosting 12." in told(
+        example()
+    )
+    for missing, sentence in (
+        ("common", "Only cases that every model predicts are compared"),
+        ("pairwise", "Each model is scored on the cases it predicts"),
+    ):
+        assert sentence in told(example(missing=missing))
 
 
-def test_notes_say_what_was_compared_and_how() -> None:
+def test_what_did_not_occur_is_not_said() -> None:
+    calm = replace(lone(example(groups=False), invalid=0), sources=(), missing="error", paths=())
+    for text in (said(calm), told(calm)):
+        assert not re.search(r"(?i)no list is invalid|no prediction is missing|repair|penalty", text)
+
+
+def test_notes_say_what_was_repaired_penalised_and_compared() -> None:
+    assert "renormalise (repair): nearest neighbours 40; clip (repair): nearest neighbours 2" in said(example())
+    assert "invalid lists with a penalty: random forest 3" in said(example())
+    assert "invalid lists with a penalty of 0.25:" in said(replace(example(), penalty=0.25))
     for sentence in (
         "Lower is better; 41 classes, 12,000 cases, all of the same weight.",
         "Intervals are at 95%: normal approximation, cases are independent.",
@@ -208,18 +252,17 @@ def test_notes_say_what_was_compared_and_how() -> None:
         "Repaired in nearest neighbours: renormalise (40 cases) and clip (2 cases).",
         "No interval for hard labels under the log score: the mean is infinite.",
     ):
-        assert sentence in said(example())
-    assert "12,000 cases, 900 of them compared, weighted." in said(replace(example(), compared=900, weighted=True))
-    assert "a penalty of 0.25." in said(replace(example(), penalty=0.25))
-    assert "No list is invalid" in said(lone(example(), invalid=0))
+        assert sentence in told(example())
+    assert "12,000 cases, 900 of them compared, weighted." in told(replace(example(), compared=900, weighted=True))
+    assert "a penalty of 0.25." in told(replace(example(), penalty=0.25))
 
 
 def test_nothing_is_said_twice() -> None:
     for found in (tables(example()), details(example())):
         sentences = [sentence for table in found for sentence in table.sentences]
         assert len(sentences) == len(set(sentences))
-    assert "subject geometry: 1 case." in tables(example())[2].notes
-    assert "No interval for any model: a single case has no spread." in tables(example())[2].notes
+    assert "subject geometry: 1 case." in told(example())
+    assert "No interval for any model: a single case has no spread." in told(example())
 
 
 @law
@@ -235,14 +278,21 @@ def test_digits_show_two_of_the_half_width(half: float, value: float) -> None:
 
 def test_a_column_has_the_same_digits_from_top_to_bottom() -> None:
     cells = spans([Estimate(0.5, 0.4, 0.6), Estimate(0.25, 0.2499, 0.2501), Estimate(0.123456789), Estimate(math.inf)])
-    assert cells == ["0.50000 [0.40000, 0.60000]", "0.25000 [0.24990, 0.25010]", "0.12346", "    inf"]
+    assert cells == ["0.50000 [0.40000, 0.60000]", "0.25000 [0.24990, 0.25010]", "0.12346", "      ∞"]
 
 
 @given(st.floats(), st.integers(3, 6), st.booleans())
 def test_no_number_is_longer_than_people_can_read(x: float, digits: int, signed: bool) -> None:
     shown = fixed(x, digits, signed=signed)
-    assert len(shown) <= 8 + digits
-    assert not re.fullmatch(r"-[0.]+", shown)
+    assert len(shown) <= 9 + digits
+    assert "-" not in shown.partition("e")[0]
+    assert not re.fullmatch("[−+][0.]+", shown)  # noqa: RUF001
+
+
+@given(st.floats(0, 1))
+def test_a_share_is_0_or_100_only_if_it_is_exactly_that(x: float) -> None:
+    assert (share(x) == "0.0%") == (x == 0)
+    assert (share(x) == "100.0%") == (x == 1)
 
 
 @given(names)

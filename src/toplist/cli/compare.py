@@ -133,7 +133,7 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
             board.report(options.report, title=options.title, progress=update, **asked)
     print_board(board, json=options.json, detail=options.detail, invocation=invocation)
     for path in options.output:
-        board.write(path)
+        board.write(path, gates=checked)
     print_gates(checked, ascii_only=not writes_unicode(sys.stderr))
     if any(gate.failed for gate in checked):
         raise typer.Exit(GATE)

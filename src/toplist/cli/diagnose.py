@@ -78,7 +78,7 @@ def _summary(found: Diagnosis) -> str:
 class DiagnoseOptions(Printing):
     """The options of `toplist diagnose`."""
 
-    plot: Path | None = option(None, "A folder for all figures, or a file for the first: .svg, .pdf, .png.")
+    plot: Path | None = option(None, "Folder for all figures, or file for the first: .svg, .pdf or .png.")
     missing: str = missing_option(MISSING[:2])
     draws: int = option(199, "Outcomes drawn for the test and the bands.", rich_help_panel=PANELS["Inference"])
 
@@ -135,7 +135,7 @@ class ConvertOptions:
     """The options of `toplist convert`."""
 
     output: Path = positional("OUTPUT", "A Parquet file to write.")
-    quiet: bool = option(False, "No progress bar while files are read; results and errors are shown.", "-q")
+    quiet: bool = option(False, "Print results and errors only, not progress or how files are read.", "-q")
 
 
 @command(Reads(), examples=("toplist convert scores.csv lists.parquet --scale percent",))

@@ -51,7 +51,7 @@ class FittingOptions(Printing):
 class ListsOutput(Printing):
     """Where lists go."""
 
-    output: Path = option(..., "Where the lists go: .parquet, .csv or .jsonl.", "-o")
+    output: Path = option(..., "File for the lists: .parquet, .csv or .jsonl.", "-o")
 
 
 @contextmanager
@@ -74,10 +74,12 @@ def _require_truth(inputs: Inputs, **words: object) -> None:
 class FitOptions(FittingOptions):
     """The options of `toplist recalibrate fit`."""
 
-    output: Path = option(..., "Where the recalibrator goes: a .json file.", "-o")
-    kind: str = option("auto", f"{', '.join(KINDS)}; auto takes the best of them.", choices=("auto", *KINDS))
-    rule: str = option("brier", "The score that counts: brier, log, spherical, ...", choices=RULES)
-    folds: int = option(5, "Parts of the cases for cross-validation.")
+    output: Path = option(..., "File for the recalibrator: .json.", "-o")
+    kind: str = option(
+        "auto", f"Recalibrator: {', '.join(KINDS)}; auto selects one by cross-validation.", choices=("auto", *KINDS)
+    )
+    rule: str = option("brier", "Scoring rule.", choices=RULES)
+    folds: int = option(5, "Folds of the cross-validation.")
 
 
 @command(
@@ -88,7 +90,7 @@ class FitOptions(FittingOptions):
     ),
 )
 def fit(inputs: Inputs, options: FitOptions, inference: Annotated[Inference, "seed"]) -> None:
-    """Fit a recalibrator to predictions and outcomes, and say what it gains on unseen cases."""
+    """Fit a recalibrator on labelled predictions, with its gain by cross-validation."""
     require_json(options.output, "--output")
     require_outputs([options.output], inputs.paths)
     from toplist._files import write_json
@@ -153,7 +155,7 @@ class ApplyOptions(ListsOutput):
 
 @command(Reads(), examples=("toplist recalibrate apply preds.parquet model.json --classes 1000 -o better.parquet",))
 def apply(inputs: Inputs, options: ApplyOptions) -> None:
-    """Write predictions with the confidences that a fitted recalibrator gives them."""
+    """Recalibrate predictions with a fitted recalibrator."""
     require_outputs([options.output], [*inputs.paths, options.model])
     keep_freed_memory()
     from toplist.io.options import ReadRequest
@@ -192,28 +194,27 @@ def _loaded(path: Path) -> tuple[Any, str | None]:
 class PoolOptions(FittingOptions, ListsOutput):
     """The options of `toplist pool`."""
 
-    weights: tuple[str, ...] = option((), "The weight of a file, as name=0.7; one for each. Equal by default.")
+    weights: tuple[str, ...] = option((), "Weight of a file, one for each; equal by default.")
     rule: str | None = option(
         None,
-        "With --truth, the score that weights are fitted by: brier or log.",
+        "With --truth, score that weights are fitted by: brier or log; brier by default, log with --geometric.",
         choices=("brier", "log"),
-        show_default="brier, or log with --geometric",
     )
-    geometric: bool = option(False, "Multiply instead of adding up.")
+    geometric: bool = option(False, "Geometric instead of linear pool.")
     k: int | None = option(None, "Keep the k most confident classes.")
     save_weights: Path | None = option(None, "Write the weights as JSON.")
-    weights_from: Path | None = option(None, "Take weights that were saved.")
+    weights_from: Path | None = option(None, "Use weights that --save-weights wrote.")
 
 
 @command(
-    Reads(several=True, truth=False, why="Outcomes: fit the weights to these cases."),
+    Reads(several=True, truth=False, why="File with outcomes, to fit the weights to."),
     examples=(
         "toplist pool a.parquet b.jsonl --classes 1000 -o pool.parquet",
         "toplist pool a.parquet b.jsonl -c 1000 --truth y.csv --save-weights weights.json -o pool.parquet",
     ),
 )
 def pool(inputs: Inputs, options: PoolOptions) -> None:
-    """Combine the predictions of several files, case by case."""
+    """Pool the predictions of several files, case by case."""
     given = {"--weights": options.weights or None, "--truth": inputs.truth_file, "--weights-from": options.weights_from}
     if sum(value is not None for value in given.values()) > 1:
         raise UsageError(f"weights come from one of {', '.join(given)}.")
@@ -345,25 +346,23 @@ class TruncateOptions(FittingOptions, ListsOutput):
     """The options of `toplist truncate`."""
 
     k: int | None = option(None, "Keep the k most confident classes.")
-    mass: float | None = option(None, "Keep as many classes as it takes to list this mass.")
-    gain: float | None = option(None, "Stop where one more class takes less than this off the expected Brier score.")
+    mass: float | None = option(None, "Keep the most confident classes up to this listed probability.")
+    gain: float | None = option(None, "Keep classes as long as one more lowers the expected Brier score by this much.")
     choose: str | None = option(
-        None, "With --truth, what is chosen: k or mass.", choices=("k", "mass"), show_default="k"
+        None, "With --truth, choose a length or a listed probability; a length by default.", choices=("k", "mass")
     )
-    rule: str | None = option(
-        None, "With --truth, the score that counts: brier, log, spherical, ...", choices=RULES, show_default="brier"
-    )
+    rule: str | None = option(None, "With --truth, the scoring rule; brier by default.", choices=RULES)
 
 
 @command(
-    Reads(truth=False, why="Outcomes: choose by these cases how much to keep."),
+    Reads(truth=False, why="File with outcomes, to choose how much to keep."),
     examples=(
         "toplist truncate preds.parquet -k 5 --classes 1000 -o short.parquet",
         "toplist truncate preds.parquet -c 1000 --truth y.csv --choose mass -o short.parquet",
     ),
 )
 def truncate(inputs: Inputs, options: TruncateOptions) -> None:
-    """Write shorter lists; what is cut off joins the mass that is not listed."""
+    """Write shorter lists; what is cut off becomes unlisted probability."""
     cuts: dict[str, Any] = {"k": options.k, "mass": options.mass, "gain": options.gain}
     given = {"-k": options.k, "--mass": options.mass, "--gain": options.gain, "--truth": inputs.truth_file}
     if sum(value is not None for value in given.values()) != 1:

@@ -39,6 +39,7 @@ from toplist.evaluation.model_details import (
     Places,
     accumulate,
     classes_at,
+    distinct,
     finish,
     soft_outcome,
     top_entries,
@@ -252,6 +253,11 @@ class CaseReader:
     scores: Callable[[], Mapping[str, CaseScores]]
     _found: CaseDetails | None = None
 
+    @property
+    def known(self) -> CaseDetails | None:
+        """The details, where they were read already."""
+        return self._found
+
     def details(self, agrees: Callable[[CaseDetails], bool], shown: Sequence[str], progress: Progress) -> CaseDetails:
         """The details, or an error where they do not agree with what was compared.
 
@@ -406,7 +412,7 @@ _RECORD = np.dtype(
 class PredictionRecords:
     """The most confident classes of every case of some models, in a file that has no name.
 
-    Which cases are shown is known when all models are scored: then their lists have been read, and gone by.
+    Which cases are shown is known only when all models are scored; files are not read again for them.
     """
 
     def __init__(self, models: Sequence[str]) -> None:
@@ -422,25 +428,32 @@ class PredictionRecords:
     def add(self, model: str, lists: TopLists, y: Any, names: BatchNames, source: str, rows: Codes) -> None:
         """The cases of a batch, in any order and from any thread."""
         made = np.zeros(len(lists), _RECORD)
-        named: list[tuple[str, tuple[Any, ...], Sequence[str]]] = []  # columns, where in them, and the names there
+        named: list[tuple[str, tuple[Any, ...], Sequence[str], Places]] = []  # columns, where there, and which names
+
+        def name(
+            column: str, at: tuple[Any, ...], call: Callable[[Places, Codes], Sequence[str]], codes: Codes
+        ) -> None:
+            first, which = distinct(lists.space.per_case, codes)
+            named.append((column, at, call(at[0][first], codes[first]), which))
+
         made["size"], made["rest"], made["names"], made["outcome"] = lists.sizes, lists.rest, -1, -1
         top, t = top_entries(lists, LISTED), lists.normalized_confidences
         for rank in range(LISTED):
             at = np.flatnonzero(top[:, rank] >= 0)
             made["listed"][at, rank] = t[top[at, rank]]
-            named.append(("names", (at, rank), names.predicted(at, classes_at(lists, top[at, rank], at))))
+            name("names", (at, rank), names.predicted, classes_at(lists, top[at, rank], at))
         if isinstance(y, TopLists):
             entries = top_entries(y)[:, 0]
             at = np.flatnonzero(entries >= 0)
             made["belief"][at] = y.normalized_confidences[entries[at]]
-            named.append(("outcome", (at,), names.outcomes(at, classes_at(y, entries[at], at))))
+            name("outcome", (at,), names.outcomes, classes_at(y, entries[at], at))
         else:
             made["true"] = true_probabilities(lists, y)
-            at = np.arange(len(lists))
-            named.append(("outcome", (at,), names.outcomes(at, y)))
+            name("outcome", (np.arange(len(lists)),), names.outcomes, y)
         with self._lock:
-            for column, where, texts in named:
-                made[column][where] = [self.numbers.setdefault(one, len(self.numbers)) for one in texts]
+            for column, where, texts, which in named:
+                numbers = [self.numbers.setdefault(one, len(self.numbers)) for one in texts]
+                made[column][where] = np.array(numbers, np.int32)[which]
             with disk_full_explained():
                 self.file.write(made.tobytes())
             self.parts[model].append((source, rows, self.count))

@@ -465,8 +465,10 @@ class Diagnosis:
             None if found is None else {"reliability": found.top, "listed": found.listed, "mass": found.mass}.get(name)
         )
         if curve is not None:
-            judged = {self.name: self.calibration_verdict} if name == "reliability" else {}
-            return plot.reliability({self.name: curve}, judged) if self.name != UNNAMED else plot.reliability(curve)
+            named = self.name != UNNAMED
+            who = self.name if named else of_words(curve.of)
+            judged = {who: self.calibration_verdict} if name == "reliability" else {}
+            return plot.reliability({who: curve} if named else curve, judged)
         if name == "ranks" and found is not None and found.ranks:
             return plot.reliability(found.ranks)
         if name == "decomposition" and self.decomposition is not None:

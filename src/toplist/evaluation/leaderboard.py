@@ -304,9 +304,15 @@ class Leaderboard:
         """Plain tables; columns that do not fit the width are left out, and named."""
         return as_text(self.comparison, None if width is None else max(60, width), detail=detail)
 
-    def to_markdown(self, *, detail: bool = False) -> str:
-        """Tables for a README or an issue."""
-        return markup.as_markdown(self.comparison, detail=detail)
+    def to_markdown(self, *, detail: bool = False, gates: Sequence[GateResult] = ()) -> str:
+        """The verdict and the table for a README or a pull request, with what gates found; or all tables.
+
+        Two models, or a baseline and others, make at most 12 lines. Cases that only one of two models has right are
+        counted where cases were read for a report or for details before.
+        """
+        known = self._cases.known
+        against = () if known is None or len(self) != 2 else known.against(self.comparison)
+        return markup.as_markdown(self.comparison, detail=detail, gates=gates, against=against)
 
     def to_latex(self, *, detail: bool = False) -> str:
         """Tables for a paper, with booktabs."""
@@ -324,12 +330,12 @@ class Leaderboard:
         """The same for polars."""
         return export.as_polars(self.comparison)
 
-    def write(self, path: Any) -> None:
-        """Write to a file in the format of its name: .json, .csv, .md, .tex, .html or .txt."""
+    def write(self, path: Any, *, gates: Sequence[GateResult] = ()) -> None:
+        """Write to a file in the format of its name: .json, .csv, .md (with what gates found), .tex, .html or .txt."""
         made: dict[str, Callable[[], str]] = {
             ".json": self.to_json,
             ".csv": self.to_csv,
-            ".md": self.to_markdown,
+            ".md": lambda: self.to_markdown(gates=gates),
             ".tex": self.to_latex,
             ".html": self.to_html,
             ".txt": lambda: self.to_text() + "\n",

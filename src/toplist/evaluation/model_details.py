@@ -22,7 +22,6 @@ from toplist.inference.results import (
     ModelDetails,
     PredictionType,
     PredictionView,
-    WorstCase,
 )
 from toplist.lists import TopLists
 from toplist.lists.checks import QualityCounts
@@ -257,7 +256,7 @@ class Confusions:
         wrong = np.flatnonzero(predicted != codes[some])
         cases, predicted = some[wrong], predicted[wrong]
         local = lists.space.per_case  # a code may be another class in the next case
-        first, which = _distinct(local, codes[cases], predicted)
+        first, which = distinct(local, codes[cases], predicted)
         high = np.floor(peaks[cases] * 2.0**_HIGH)
         low = np.rint((peaks[cases] * 2.0**_HIGH - high) * 2.0**_LOW)
         counts, highs, lows = (np.bincount(which, w, len(first)) for w in (None, high, low))
@@ -270,7 +269,7 @@ class Confusions:
         for pair, n, upper, lower in zip(called, counts.tolist(), highs.tolist(), lows.tolist(), strict=True):
             own = pairs.get(pair, (0, 0))
             pairs[pair] = own[0] + n, own[1] + (int(upper) << _LOW) + int(lower)
-        first, which = _distinct(local, codes)
+        first, which = distinct(local, codes)
         classes: dict[str, int] = {}
         for name, n in zip(names.outcomes(first, codes[first]), np.bincount(which).tolist(), strict=True):
             classes[name] = classes.get(name, 0) + n
@@ -285,7 +284,7 @@ class Confusions:
         )
 
 
-def _distinct(local: bool, *columns: Codes) -> tuple[Places, Places]:
+def distinct(local: bool, *columns: Codes) -> tuple[Places, Places]:
     """The first of the cases that are alike in all columns, and which of these each case is.
 
     Where codes are `local`, or a class has none, every case is apart.
@@ -293,10 +292,10 @@ def _distinct(local: bool, *columns: Codes) -> tuple[Places, Places]:
     n = len(columns[0])
     if local:
         return np.arange(n), np.arange(n)
-    key = np.zeros(n, np.int64)
-    for column in columns:
-        known, which = np.unique(column, return_inverse=True)
-        key = key * len(known) + which
+    key = columns[0].astype(np.int64)
+    for column in columns[1:]:
+        own, other = (np.unique(one, return_inverse=True) for one in (key, column))
+        key = own[1] * len(other[0]) + other[1]
     strangers = np.flatnonzero(columns[0] < 0)
     key[strangers] = -1 - strangers
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
@@ -485,17 +484,11 @@ def finish(details: DetailsAccumulator, name: str, rule: str, counted: Counted |
             for kind, (count, total) in zip(KINDS, details.shapes, strict=True)
             if count
         ),
-        costly=tuple(_costly(one) for one in shown),
         invalid=details.invalid.words,
         issues=details.look.issues(),
         worst=shown,
         confusions=details.confusions.most_frequent(),
     )
-
-
-def _costly(one: CaseView) -> WorstCase:
-    prediction = one.predictions[0]
-    return WorstCase(one.case, prediction.score, one.outcome, prediction.listed, prediction.size, prediction.rest)
 
 
 def _walked(

@@ -359,12 +359,12 @@ class CaseView:
     outcome: str
     predictions: tuple[PredictionView, ...]
     right: float = 0.0  # how many of the models that predict the case have the true class first; ties share
-    models: int = 0  # how many models predict the case
+    models: int = 0  # how many models predict the case; 0 where it was not compared, or has no true class
 
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """A class that is predicted first where another one is true."""
+    """A top-1 prediction where another class is true; of classes that tie, the one that is listed first."""
 
     true: str
     predicted: str
@@ -375,7 +375,10 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """Mean scores under the first rule by model and by group of cases: true classes, or values of a column."""
+    """Mean scores under the first rule by model and by group of cases: true classes, or values of a column.
+
+    Differences are paired, over the cases of a group that all ranked models predict with finite scores.
+    """
 
     by: str  # "true class", or the name of the column
     groups: tuple[str, ...]  # hardest first; in order where they are numbers or dates
@@ -383,8 +386,8 @@ class Breakdown:
     models: tuple[str, ...]  # in the order of the table
     means: tuple[tuple[float, ...], ...]  # by group and model; infinite where any score is, nan without cases
     accuracy: tuple[tuple[float, ...], ...]  # by group and model
-    differences: tuple[tuple[float, ...], ...]  # by group and model: mean difference to the average of the models
-    significant: tuple[tuple[bool, ...], ...]  # whether that difference is (Holm over all cells)
+    differences: tuple[tuple[float, ...], ...]  # by group and model: mean difference to the average of ranked models
+    significant: tuple[tuple[bool, ...], ...]  # whether it is (Holm over all cells of ten units or more)
     axis: tuple[float, ...] = ()  # where the groups lie, if they are numbers or dates (days since 1970-01-01)
     dates: bool = False  # whether they are dates
     left_out: int = 0  # groups that are not given, because there are too many
@@ -393,7 +396,11 @@ class Breakdown:
 
 @dataclass(frozen=True, slots=True)
 class PairCases:
-    """Two models case by case, on the cases of both, under the first rule."""
+    """Two models case by case, on the cases of both, under the first rule.
+
+    A top-1 prediction that ties is right where its share is at least one half. Where the truth is a distribution, the
+    four counts of right and wrong predictions are zero.
+    """
 
     a: str  # the baseline if one was named, else the leader
     b: str
@@ -405,8 +412,8 @@ class PairCases:
     a_better: int  # cases with a lower score of a
     b_better: int
     equal: int
-    turning: int  # cases most in favour of the better one without which the difference would be gone
-    for_a: tuple[CaseView, ...]  # the largest advantages of a, each with the predictions of a and b
+    turning: int  # the fewest cases without which the sum of weighted differences is zero or reversed
+    for_a: tuple[CaseView, ...]  # the five largest weighted advantages of a, each with the predictions of a and b
     for_b: tuple[CaseView, ...]
 
 
@@ -434,18 +441,6 @@ class GateResult:
 
 
 @dataclass(frozen=True, slots=True)
-class WorstCase:
-    """A case that cost much."""
-
-    case: str
-    score: float
-    outcome: str
-    listed: tuple[tuple[str, float], ...]  # the most confident classes, at most three
-    size: int
-    rest: float
-
-
-@dataclass(frozen=True, slots=True)
 class ModelDetails:
     """What one model's lists show."""
 
@@ -461,8 +456,7 @@ class ModelDetails:
     shortest: int  # of all lengths
     longest: int
     shapes: tuple[PredictionType, ...]
-    costly: tuple[WorstCase, ...]  # worst first
     invalid: str  # the first invalid list in words, or nothing
     issues: tuple[Issue, ...] = ()  # data quality of the validated lists
-    worst: tuple[CaseView, ...] = ()  # the largest scores, each with one prediction; will replace costly
-    confusions: tuple[Confusion, ...] = ()  # most frequent first, at most 10; empty where the truth is a distribution
+    worst: tuple[CaseView, ...] = ()  # the ten largest scores, largest first, each with one prediction
+    confusions: tuple[Confusion, ...] = ()  # the ten most frequent ones; empty where the truth is a distribution

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -117,17 +116,6 @@ class ScoreDifference:
             "favour_a": [_record(one) for one in self.favour_a],
             "favour_b": [_record(one) for one in self.favour_b],
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """A disagreement on a leaderboard: a is the model with the worse scores, b the one with the better scores."""
-
-    worse: str
-    better: str
-    weight: float  # of all cases that both have: their number, unless they are weighted
-    found: ScoreDifference
-    called: Mapping[int, str]  # the names of the deciding cases
 
 
 def explain_difference(

@@ -11,30 +11,16 @@ from toplist import _html
 from toplist._html import Head, Html
 from toplist.errors import RuleError
 from toplist.inference.ranking import judge, tie_groups
-from toplist.inference.results import Comparison, Estimate, GateResult, Group, PairCases, RuleScore
+from toplist.inference.results import Comparison, Estimate, GateResult, PairCases, RuleScore
 from toplist.report.numbers import NOTHING, decimals, fixed, infinite, share, value_of
-from toplist.report.statements import at_once, classes, doubts, method_notes, paths_table, stars, verdict
-from toplist.report.tables import details, leaders, marked
-from toplist.report.text import (
-    PLAIN,
-    Column,
-    Shown,
-    TextTable,
-    count,
-    kind,
-    listed,
-    names,
-    noun,
-    number_of,
-    percent,
-    plain,
-    stripped,
-)
+from toplist.report.statements import at_once, method_notes, paths_table, stars, verdict
+from toplist.report.tables import RULE, called, details, leaders, marked, pivot, tables, telling
+from toplist.report.text import Column, TextTable, count, kind, noun, number_of, percent, plain
 from toplist.scoring.rules import as_rule
 
 _ROWS, _BELOW = 4, 3  # rows of a summary for pull requests, and lines below them: it has at most 12 lines
 _NOTES = 6  # lines below a table in Markdown
-_GROUPS, _MODELS = 50, 8  # rows and columns of a table of groups
+_GROUPS = 5  # columns of a table of groups
 _NUMBERS = re.compile(
     "(?:[-+\u22120-9.,e\u221e\u2013%() ]|to|cases?)+[*]?"
 )  # nothing in here is markup, and escapes would make it hard to read
@@ -62,7 +48,7 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
 
 def board(results: Comparison) -> TextTable:
     """The models from best to worst: rank, mean with interval, difference, the other rules, accuracy."""
-    section, rule, shown = results.overall, results.rules[0], _shown(results)
+    section, rule, shown = results.overall, results.rules[0], called(results)
     means = [row.scores[rule].mean for row in section.rows]
     digits = decimals(means)
     filled = [
@@ -73,7 +59,7 @@ def board(results: Comparison) -> TextTable:
         filled.append((Column("cases"), [count(row.cases) for row in section.rows]))
     if results.missing == "pairwise":
         filled.append((Column("relative"), [fixed(value_of(row.scores[rule].relative), 3) for row in section.rows]))
-    filled.append((Column(kind(rule, 30)), [_mean(row.scores[rule], digits) for row in section.rows]))
+    filled.append((Column(kind(rule, RULE)), [_mean(row.scores[rule], digits) for row in section.rows]))
     if any(e.low is not None for e in means):
         filled.append((Column(f"{percent(results.level)} CI"), [_ends(_within(e, rule), digits) for e in means]))
     if len(section.rows) > 1 and results.pairs:
@@ -82,23 +68,18 @@ def board(results: Comparison) -> TextTable:
         filled.append((Column(f"Δ vs {best} ({percent(results.level)} CI)"), cells))
     for other in results.rules[1:]:
         most = min(decimals(row.scores[other].mean for row in section.rows), 4)
-        filled.append((Column(kind(other, 30)), [_mean(row.scores[other], most) for row in section.rows]))
+        filled.append((Column(kind(other, RULE)), [_mean(row.scores[other], most) for row in section.rows]))
     if any("accuracy" in row.metrics for row in section.rows):
         filled.append((Column("accuracy"), [share(value_of(row.metrics.get("accuracy"))) for row in section.rows]))
-    order = "relative " if results.missing == "pairwise" else ""
+    main = tables(results)[0]
     return TextTable(
-        f"Leaderboard by {order}{kind(rule)} score",
+        main.title,
         tuple(column for column, _ in filled),
         tuple(zip(*(cells for _, cells in filled), strict=True)),
-        notes=tuple(_remarks(results)),
+        notes=tuple(_remarks(results, main.notes)),
         leaders=leaders(section),
-        warnings=tuple(map(str, doubts(results, PLAIN))),
+        warnings=tuple(f"Warning: {one}" for one in main.warnings),
     )
-
-
-def _shown(results: Comparison) -> Shown:
-    paired = (who for pair in results.pairs for who in (pair.a, pair.b))
-    return names(dict.fromkeys([*(row.name for row in results.overall.rows), *paired]))
 
 
 def _mean(score: RuleScore, digits: int) -> str:
@@ -154,25 +135,20 @@ def _cell(e: Estimate | None, digits: int, star: bool) -> str:
     return f"{fixed(e.value, digits, signed=True)}{ends}{'*' if star else ''}"
 
 
-def _remarks(results: Comparison) -> list[str]:
-    """What the table means, in a few lines."""
+def _remarks(results: Comparison, told: Sequence[str]) -> list[str]:
+    """What was compared, what the columns mean, and what else is said below a leaderboard."""
     rule, rows = results.rules[0], results.overall.rows
-    method = stripped(results.method).partition(", which ")[0]  # what it assumes is among the notes
-    of = number_of(results.compared, "case")
-    found = [f"Mean {kind(rule)} score, lower is better; {of}, {classes(results)}; intervals at "]
-    found[0] += f"{percent(results.level)}{f' ({method})' if method else ''}."
+    setting, *others = told
+    found = [setting]
     if any(one is not None for one, _ in _differences(results)):
         best = "the best" if results.baseline is None else plain(results.baseline)
         star = f"; {stars(results)}" if any(star for _, star in _differences(results)) else ""
         found.append(f"Δ is the mean paired difference to {best}{at_once(results, results.overall, rule)}{star}.")
+        others = [one for one in others if not one.startswith("* ")]
     if any(_within(row.scores[rule].mean, rule) != row.scores[rule].mean for row in rows):
         low, high = (fixed(x, 0) for x in _bounds(rule))
         found.append(f"Intervals are cut where the score ends: from {low} to {high}.")
-    for other in results.rules:
-        who = [f"{plain(row.name)} {count(n)}" for row in rows if (n := row.scores[other].infinite)]
-        if who:
-            found.append(f"Infinite {kind(other)} score, with probability 0 for the true class: {listed(who)}.")
-    return found
+    return found + others
 
 
 # Markdown
@@ -204,21 +180,21 @@ def as_markdown(
     if detail:
         return "\n\n".join(_titled(table) for table in details(results)) + "\n"
     table = board(results)
-    said = [f"**{_in_markdown(str(verdict(results, _shown(results))))}**", ""]
+    said = [f"**{_in_markdown(str(verdict(results, called(results))))}**", ""]
     gated = [f"- {'FAIL' if one.failed else 'PASS'} {_in_markdown(one.sentence)}" for one in gates]
     told = [f"- {_in_markdown(one)}" for one in (*table.warnings, *_fixed_and_broken(against), *table.notes)]
     below = gated + told[: max(_NOTES - len(gated), 0)]
     if results.baseline is not None or len(results.overall.rows) == 2:
         return "\n".join([*said, *_grid(_shortened(table, results)), "", *below[:_BELOW]]) + "\n"
-    groups = [_grid(one) for one in _groups(results)]
-    return "\n".join([*said, *_grid(table), "", *below, *(line for grid in groups for line in ("", *grid))]) + "\n"
+    groups = [["", *_grid(one), "", _in_markdown(" ".join(one.notes))] for one in by_group(results)]
+    return "\n".join([*said, *_grid(table), "", *below, *(line for lines in groups for line in lines)]).rstrip() + "\n"
 
 
 def _fixed_and_broken(against: Sequence[PairCases]) -> list[str]:
     """How many cases only one of two models has right."""
     return [
-        f"{plain(one.b)} has {count(one.only_b_right)} cases right that {plain(one.a)} has wrong, and "
-        f"{count(one.only_a_right)} wrong that it has right; {count(one.both_wrong)} are wrong in both."
+        f"Top-1 predictions of {plain(one.b)} against {plain(one.a)}: {count(one.only_b_right)} fixed, "
+        f"{count(one.only_a_right)} broken, {count(one.both_wrong)} wrong in both, of {number_of(one.cases, 'case')}."
         for one in against
     ]
 
@@ -265,7 +241,7 @@ def as_latex(results: Comparison, *, detail: bool = False) -> str:
         chosen = details(results)
     else:
         main = board(results)
-        chosen = [replace(main, notes=(str(verdict(results, _shown(results))), *main.notes)), *_groups(results)]
+        chosen = [replace(main, notes=(str(verdict(results, called(results))), *main.notes)), *by_group(results)]
     return "\n".join(["% \\usepackage{booktabs}", *map(_latex, chosen)])
 
 
@@ -300,41 +276,15 @@ def _in_latex(text: str) -> str:
 # Groups
 
 
-def _groups(results: Comparison) -> list[TextTable]:
-    """One table of mean scores by group and model, with a star at what is significantly worse than the best."""
+def by_group(results: Comparison) -> list[TextTable]:
+    """The groups side by side, or those that differ most from all cases."""
     if not results.groups:
         return []
-    rule, shown = results.rules[0], _shown(results)
-    models = [row.name for row in results.overall.rows]
-    across = models[:_MODELS] if len(models) <= _MODELS or len(results.groups) > _MODELS else []
-    by = plain(results.group or "group")
-    if across:
-        columns = (Column(by, "left", heading=True), Column("cases"), *(Column(str(shown[who])) for who in across))
-        rows = [
-            (plain(one.group or ""), count(one.cases), *(_by_model(results, one).get(who, NOTHING) for who in across))
-            for one in results.groups[:_GROUPS]
-        ]
-    else:
-        columns = (
-            Column("model", "left", heading=True),
-            *(Column(f"{plain(one.group or '')} ({count(one.cases)})") for one in results.groups),
-        )
-        cells = [_by_model(results, one) for one in results.groups]
-        rows = [(str(shown[who]), *(column.get(who, NOTHING) for column in cells)) for who in models]
-    said = [f"Mean {kind(rule)} scores; * is significantly worse than the best of the group (Holm over all groups)."]
-    hidden = [(len(results.groups) - _GROUPS if across else 0, "group"), (len(models) - len(across or models), "model")]
-    said += [f"{count(n)} more {noun(n, what)} {noun(n, 'is', 'are')} not shown here." for n, what in hidden if n > 0]
-    return [TextTable(f"By {by}", columns, tuple(rows), notes=tuple(said))]
-
-
-def _by_model(results: Comparison, section: Group) -> dict[str, str]:
-    """The mean score of each model in a group, with a star where it is significantly worse than the best."""
-    scores = {row.name: row.scores[results.rules[0]] for row in section.rows if row.cases}
-    stars = marked(results, scores.values())
-    return {
-        who: ("\u221e" if one.infinite else fixed(one.mean.value, 3)) + ("*" if star else "")
-        for (who, one), star in zip(scores.items(), stars, strict=True)
-    }
+    chosen = telling(results, _GROUPS)
+    table = pivot(results, called(results), chosen)
+    left = len(results.groups) - len(chosen)
+    more = f"Shown are the groups that differ most from all cases; {count(left)} more {noun(left, 'is', 'are')} in CSV."
+    return [replace(table, notes=(*table.notes, more) if left else table.notes, leaders=frozenset())]
 
 
 # HTML for notebooks
@@ -346,14 +296,15 @@ def as_html(results: Comparison, *, detail: bool = False) -> str:
         return _html.fragment(*(part for table in details(results) for part in _parts(table)))
     table = board(results)
     basis, *others = table.notes
-    sections = [*_groups(results), *([paths_table(results.paths)] if results.paths else [])]
+    shown = called(results)
+    sections = [*by_group(results), *([paths_table(results.paths, shown)] if results.paths else [])]
     return _html.fragment(
-        _html.paragraph(Html(verdict(results, _shown(results)).__html__()), "verdict"),
+        _html.paragraph(Html(verdict(results, shown).__html__()), "verdict"),
         _html.paragraph(basis, "muted"),
         *(_html.paragraph(one, "warn") for one in table.warnings),
         _leaderboard(results, table),
         *(_html.folded(one.title, *_parts(replace(one, title=""))) for one in sections),
-        _html.folded("Notes", _html.items(dict.fromkeys([*others, *method_notes(results, PLAIN)]))),
+        _html.folded("Notes", _html.items(dict.fromkeys([*others, *method_notes(results, shown)]))),
     )
 
 
@@ -374,7 +325,7 @@ def _named(table: TextTable, row: Sequence[str]) -> list[str]:
 
 def _leaderboard(results: Comparison, table: TextTable) -> Html:
     """The table with whiskers on a common axis in place of the ends of intervals, and bars that join ties."""
-    rule, shown, first = results.rules[0], _shown(results), table.leaders
+    rule, shown, first = results.rules[0], called(results), table.leaders
     rows = results.overall.rows
     means = [_within(row.scores[rule].mean, rule) for row in rows]
     axis = _html.Axis.over(x for e in means for x in (e.value, e.low, e.high))

@@ -46,7 +46,6 @@ from toplist.report.text import (
 
 if TYPE_CHECKING:
     from toplist.calibration.miscalibration import CalibrationBias, CalibrationVerdict
-    from toplist.inference.score_difference import Decided
 
 MOST = 3  # pairs that disagree, before the others are counted
 SCALE = "scale: "  # how numbers were read, which is no repair
@@ -987,35 +986,6 @@ def _tested(results: Comparison, rule: str) -> str:
     )
 
 
-def deciding(one: Decided, shown: Shown) -> list[Sentence]:
-    """What the difference of two models is made of, and how few cases it hangs on."""
-    found, better, worse = one.found, shown[one.better], shown[one.worse]
-    where: dict[str, Words] = {
-        "both right": "both are right",
-        "only a right": sentence("only ", worse, " is right"),
-        "only b right": sentence("only ", better, " is right"),
-        "both wrong": "both are wrong",
-        "shared": "the first place is shared",
-    }
-
-    def signed(total: float) -> str:
-        return fixed(total / one.weight, 4, signed=True)
-
-    parts = [
-        sentence(f"{signed(part.difference)} from {number_of(part.cases, 'case')} where ", where[part.name])
-        for part in found.splits
-        if part.cases
-    ]
-    whole = f": {signed(found.difference)} in mean {kind(found.rule)} score, made of "
-    few = (
-        "the most favourable case is" if found.turning == 1 else f"the {count(found.turning)} most favourable cases are"
-    )
-    return [
-        sentence(worse, " minus ", better, whole, *series(parts), "."),
-        sentence(f"The difference disappears if {few} removed, of {count(found.cases)}."),
-    ]
-
-
 # Calibration
 
 
@@ -1169,7 +1139,7 @@ def findings(path: SequentialPath, shown: Shown) -> list[Sentence]:
     ever = [(path.shown_better, a, b), (path.shown_worse, b, a)]
     said = [
         sentence(
-            f"an e-process shows after {_steps(when, path)} that ",
+            f"after {_steps(when, path)} there is significant evidence (e-process) that ",
             *(one, " had a lower expected score than ", other, f" in at least one {unit}"),
         )
         for when, one, other in ever
@@ -1181,7 +1151,7 @@ def findings(path: SequentialPath, shown: Shown) -> list[Sentence]:
     if path.separated is not None:
         mean = path.mean[min(bisect_left(path.at, path.separated), len(path.at) - 1)]
         one, other = (a, b) if mean < 0 else (b, a)
-        start = f"the confidence sequence of the mean difference excludes 0 after {_steps(path.separated, path)}: "
+        start = f"after {_steps(path.separated, path)} the confidence sequence excludes 0: "
         what = f" on average over the cases so far, by expected scores given what was known before each {unit}"
         said.append(sentence(start, one, " is significantly better than ", other, what))
     last = path.at[-1] if path.at else 0

@@ -54,12 +54,16 @@ class Note:
     items: tuple[str, ...] = ()
     end: str = ""
     lines: int = 1  # at most, where there are items to leave out
+    noun: str = "model"  # what the items are
+    between: str = ", "
 
     def text(self, most: int | None = None) -> str:
         """The sentence, with so many of its items."""
         some = self.items[:most]
-        more = f" and {count(len(self.items) - len(some))} more" if len(some) < len(self.items) else ""
-        return f"{self.start}{', '.join(some)}{more if some else more[5:]}{self.end}"
+        left = len(self.items) - len(some)
+        if left and not some:
+            return f"{self.start}{number_of(left, self.noun)}"
+        return f"{self.start}{self.between.join(some)}{f' and {count(left)} more' if left else ''}{self.end}"
 
 
 # The leaderboard, its notes, and groups side by side
@@ -75,12 +79,17 @@ def tables(results: Comparison) -> list[TextTable]:
         *(_sentence(note) for note in notes(results, shown)),
         *same_for_all(results),
     ]
-    found = [replace(main, notes=tuple(said), warnings=tuple(map(str, statements.doubts(results, shown))))]
+    found = [replace(main, notes=tuple(said), warnings=warnings(results, shown))]
     if results.groups:
         found.append(pivot(results, shown, results.groups))
     if results.paths:
         found.append(paths_table(results.paths, shown))
     return found
+
+
+def warnings(results: Comparison, shown: Shown) -> tuple[str, ...]:
+    """Why the board may not be right, a sentence each."""
+    return tuple(f"Warning: {one}" for one in statements.doubts(results, shown))
 
 
 def called(results: Comparison, limit: int | None = None) -> Shown:
@@ -284,17 +293,11 @@ def notes(results: Comparison, shown: Shown) -> list[Note]:
     found: list[Note] = []
     tested = [pair for pair in results.pairs if pair.rule == first and pair.adjusted_p is not None]
     if any(marked(results, [row.scores[first] for row in rows])):
-        over = f", Holm-adjusted over {'all ' if len(tested) > 1 else ''}{number_of(len(tested), 'pair')}"
-        over = over if len(tested) > 1 else ""
+        over = f", Holm-adjusted over all {number_of(len(tested), 'pair')}" if len(tested) > 1 else ""
         found.append(Note("*", f"significantly worse than the best ({percent(results.level)}{over})"))
     found += [*_pairs_alike(results, shown), *_infinite(results, shown), *_uncertain(results, shown)]
-    found += [
-        *_misranked(results, shown),
-        *_missing(results, shown),
-        *_unranked(results, shown),
-        *_penalised(results, shown),
-    ]
-    return [*found, *_near(results, shown), *_repaired(results, shown)]
+    found += [*_misranked(results, shown), *_near(results, shown), *_unranked(results, shown)]
+    return [*found, *_data(results, shown)]
 
 
 def _pairs_alike(results: Comparison, shown: Shown) -> list[Note]:
@@ -307,7 +310,7 @@ def _pairs_alike(results: Comparison, shown: Shown) -> list[Note]:
     first = [pair for pair in equal if frozenset((pair.a, pair.b)) in beside]
     rest = [pair for pair in equal if frozenset((pair.a, pair.b)) not in beside]
     told = tuple(f"{shown[pair.a]} and {shown[pair.b]} (p {small(pair.adjusted_p)})" for pair in (*first, *rest))
-    return [Note("=", "no significant difference: ", told, lines=2)] if told else []
+    return [Note("=", "no significant difference: ", told, lines=2, noun="pair")] if told else []
 
 
 def _infinite(results: Comparison, shown: Shown) -> list[Note]:
@@ -347,36 +350,12 @@ def _misranked(results: Comparison, shown: Shown) -> list[Note]:
     return [Note("!", "ranked higher, but significantly worse on the cases of both: ", told)] if told else []
 
 
-def _missing(results: Comparison, shown: Shown) -> list[Note]:
-    """What was done about missing predictions, where there were any."""
-    found = []
-    for of, how in (("filled", _FILLED.get(results.missing, "missing predictions filled in")), ("left_out", _LEFT_OUT)):
-        told = tuple(f"{shown[o.name]} {count(getattr(o, of))}" for o in results.sources if getattr(o, of))
-        if told:
-            found.append(Note("!", f"{how}: ", told))
-    return found
-
-
-_LEFT_OUT = "cases left out"
-_FILLED = {
-    "uniform": "missing predictions scored as the uniform prediction",
-    "worst": "missing predictions scored as the worst one of the case",
-    "baseline": "missing predictions scored as those of the baseline",
-}
-
-
 def _unranked(results: Comparison, shown: Shown) -> list[Note]:
     few = [row for row in results.overall.rows if row.rank is None]
     if not few or results.min_cases is None:
         return []
     told = tuple(f"{shown[row.name]} ({count(row.cases)})" for row in few)
     return [Note("!", f"not ranked, fewer than {number_of(results.min_cases, 'case')}: ", told)]
-
-
-def _penalised(results: Comparison, shown: Shown) -> list[Note]:
-    told = tuple(f"{shown[row.name]} {count(row.invalid)}" for row in results.overall.rows if row.invalid)
-    pay = "" if results.penalty is None else f" of {results.penalty:g}"
-    return [Note("!", f"invalid lists, scored with a penalty{pay}: ", told)] if told else []
 
 
 def _near(results: Comparison, shown: Shown) -> list[Note]:
@@ -386,12 +365,32 @@ def _near(results: Comparison, shown: Shown) -> list[Note]:
     return [Note("!", "one more case could reverse the order: ", told)] if told else []
 
 
-def _repaired(results: Comparison, shown: Shown) -> list[Note]:
-    files = [(str(shown[o.name]), statements.repaired(o)) for o in results.sources]
-    files.append(("the truth", dict(results.truth_repairs)))
-    done = [(file, [f"{number_of(n, 'case')} {plain(what)}" for what, n in own.items() if n]) for file, own in files]
-    told = tuple(f"{file} ({listed(each)})" for file, each in done if each)
-    return [Note("!", "repaired: ", told)] if told else []
+def _data(results: Comparison, shown: Shown) -> list[Note]:
+    """What was missing, invalid or repaired, and in how many cases of which model."""
+    found: dict[str, list[str]] = {}
+    for source in results.sources:
+        own = [(_FILLED.get(results.missing, "missing predictions filled in"), source.filled)]
+        own += [("cases left out", source.left_out)]
+        own += [(f"{plain(what)} (repair)", n) for what, n in statements.repaired(source).items()]
+        for what, n in own:
+            if n:
+                found.setdefault(what, []).append(f"{shown[source.name]} {count(n)}")
+    for what, n in results.truth_repairs.items():
+        if n:
+            found.setdefault(f"{plain(what)} (repair)", []).append(f"the truth {count(n)}")
+    pay = "" if results.penalty is None else f" of {results.penalty:g}"
+    for row in results.overall.rows:
+        if row.invalid:
+            found.setdefault(f"invalid lists with a penalty{pay}", []).append(f"{shown[row.name]} {count(row.invalid)}")
+    told = tuple(f"{what}: {listed(who, 3)}" for what, who in found.items())
+    return [Note("!", "", told, lines=2, noun="remark about the data", between="; ")] if told else []
+
+
+_FILLED = {
+    "uniform": "missing predictions scored as uniform",
+    "worst": "missing predictions scored as the worst one of the case",
+    "baseline": "missing predictions scored as those of the baseline",
+}
 
 
 def pivot(results: Comparison, shown: Shown, groups: Sequence[Group], *, below: bool = False) -> TextTable:
@@ -417,10 +416,8 @@ def pivot(results: Comparison, shown: Shown, groups: Sequence[Group], *, below: 
         filled.append((column, cells))
     title = f"By {plain(results.group or 'group')}: mean {kind(first)} score"
     tested = sum(p.adjusted_p is not None for g in results.groups for p in g.pairs if p.rule == first)
-    level = percent(results.level)
-    star = (
-        f"* significantly worse than the best of the group ({level}, Holm-adjusted over {number_of(tested, 'pair')})."
-    )
+    over = f", Holm-adjusted over all {number_of(tested, 'pair')}" if tested > 1 else ""
+    star = f"* significantly worse than the best of the group ({percent(results.level)}{over})."
     return replace(made(title, results.overall, filled), notes=(star,) if starred else ())
 
 
@@ -461,6 +458,7 @@ def details(results: Comparison) -> list[TextTable]:
     """One table per rule and one of the lists, for all cases and for each group; then where the lists came from."""
     shown = called(results, LIMIT)
     found = _section(results, results.overall, shown)
+    found[0] = replace(found[0], warnings=warnings(results, shown))
     found[-1] = replace(found[-1], notes=statements.method_notes(results, shown))
     for section in results.groups:
         group = _section(results, section, shown)
@@ -613,7 +611,7 @@ def widths(table: TextTable) -> list[int]:
     ]
 
 
-def split(table: TextTable, width: int) -> list[TextTable]:
+def split(table: TextTable, width: int, mark: str = "…") -> list[TextTable]:
     """The table in several ones that are no wider than the page: the names in each, the columns in one of them."""
     own = widths(table)
     if sum(own) + GAP * (len(own) - 1) <= width:
@@ -625,7 +623,9 @@ def split(table: TextTable, width: int) -> list[TextTable]:
     most = max(
         (width - rank - min(widest, width // 2) - GAP * len(named)) // max(len(named), 1), min(_NAME, width // 3), 1
     )
-    rows = [[shorten(cell, most) if i in named else cell for i, cell in enumerate(row)] for row in table.rows]
+    rows = [
+        [shorten(cell, most, mark=mark) if i in named else cell for i, cell in enumerate(row)] for row in table.rows
+    ]
     for i in named:
         own[i] = max([cells(table.columns[i].header), *(cells(row[i]) for row in rows)])
     start = sum(own[i] + GAP for i in heads)
@@ -641,7 +641,7 @@ def split(table: TextTable, width: int) -> list[TextTable]:
     found = []
     for at, part in enumerate(parts):
         kept = [*heads, *part]
-        cut = tuple(tuple(shorten(row[i], own[i]) if i in part else row[i] for i in kept) for row in rows)
+        cut = tuple(tuple(shorten(row[i], own[i], mark=mark) if i in part else row[i] for i in kept) for row in rows)
         title = table.title if not at else f"{table.title} (continued)"
         found.append(replace(table, title=title, columns=tuple(table.columns[i] for i in kept), rows=cut))
     return found

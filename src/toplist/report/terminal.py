@@ -29,12 +29,13 @@ from toplist.report.tables import (
     telling,
     widths,
 )
-from toplist.report.text import Column, Shown, TextTable, cells, count, escaped, pad, visible, wrap
+from toplist.report.text import LONG, Column, Shown, TextTable, cells, count, escaped, pad, visible, wrap
 
 PAGE = 100  # where notes are wrapped unless a width is given
 _NOTES = 6  # lines of notes, beside warnings
-_BAR, _LONGEST_BAR = 12, 40  # cells of the intervals that are drawn
+_BAR, _LEAST_BAR, _LONGEST_BAR = 18, 10, 40  # cells of the intervals that are drawn
 _NAMES, _LEAST = 16, 9  # cells that names keep before the intervals go, and before a column goes
+_WIDE = 140  # from here on what is the same for all is said
 _GROUPS = 6  # groups side by side
 _ACTIONS = 3
 _INDENT = 4  # cells before a note
@@ -117,16 +118,12 @@ class Board:
 
     def lines(self, width: int | None) -> list[Line]:
         """All lines; without a width, with all columns and nothing drawn."""
-        page = PAGE if width is None else width
+        page, shown = PAGE if width is None else width, called(self.results)
         if not self.detail:
-            return [*self._board(width), *self._next(page)]
-        shown = self._shown()
+            return [*self._board(width, shown), *self._next(page, shown)]
         doubts = [line for one in statements.doubts(self.results, shown) for line in self._note("!", str(one), page)]
-        pages = self._pages(details(self.results), width)
-        return [*self._opening(shown, page), *doubts, *([[]] if doubts else []), *pages, *self._next(page)]
-
-    def _shown(self) -> Shown:
-        return called(self.results)
+        pages = self._pages((replace(one, warnings=()) for one in details(self.results)), width)
+        return [*self._opening(shown, page), *doubts, *([[]] if doubts else []), *pages, *self._next(page, shown)]
 
     def _plain(self, text: str) -> str:
         return to_ascii(text) if self.ascii else text
@@ -144,19 +141,16 @@ class Board:
 
     # The table
 
-    def _board(self, width: int | None) -> list[Line]:
+    def _board(self, width: int | None, shown: Shown) -> list[Line]:
         page = PAGE if width is None else width
-        filled = columns(self.results, self._shown())
+        hidden: list[str] = []
         if width is None:
-            shown = self._shown()
-            hidden: list[str] = []
-            table = self._ascii_table(made("", self.results.overall, filled))
-            body = _grid(table, dashes=True)
+            body = _grid(self._ascii_table(made("", self.results.overall, columns(self.results, shown))), dashes=True)
         else:
-            table, shown, hidden, drawn = self._fitted(width)
+            table, shown, hidden, drawn = self._fitted(width, shown)
             body = _grid(table, drawn=drawn, indent=1)
         found = [*self._opening(shown, page), *body]
-        below = self._notes(shown, page, hidden, wide=width is None or width >= 140)
+        below = self._notes(shown, page, hidden, wide=width is None or width >= _WIDE)
         found += [[], *below] if below else []
         if self.results.groups:
             found += [[], *self._groups(shown, width)]
@@ -164,53 +158,41 @@ class Board:
             found += [[], *self._pages([paths_table(self.results.paths, shown)], width)]
         return found
 
-    def _fitted(self, width: int) -> tuple[TextTable, Shown, list[str], int | None]:
+    def _fitted(self, width: int, shown: Shown) -> tuple[TextTable, Shown, list[str], int | None]:
         """The table for a terminal of this width, how models are called there, what is hidden, and where bars are."""
         filled = [
             (replace(c, header="" if c.header == "#" else self._plain(c.header)), list(map(self._plain, own)))
-            for c, own in columns(self.results, self._shown())
+            for c, own in columns(self.results, shown)
         ]
         own = [max(map(cells, (column.header, *found))) for column, found in filled]
-        bar = self._estimates()
-        room = width - 1
+        longest = next((own[i] for i, (column, _) in enumerate(filled) if column.heading), 0)
+        usual = [i for i, (column, _) in enumerate(filled) if not column.least]
 
         def left(kept: Sequence[int], bars: int) -> int:
             """Cells that names have."""
             others = sum(own[i] + GAP for i in kept if not filled[i][0].heading)
-            return room - others - (bars + GAP if bars else 0)
+            return width - 1 - others - (bars + GAP if bars else 0)
 
-        longest = next((own[i] for i, (column, _) in enumerate(filled) if column.heading), 0)
-        usual = [i for i, (column, _) in enumerate(filled) if column.essential or not column.least]
-        bars = _BAR if any(e is not None and _drawable(e) for e in bar) else 0
-        kept, some = list(usual), min(longest, _NAMES)
-        if bars and left(kept, bars) < some:
-            bars = 0
+        estimates, kept = self._estimates(), list(usual)
+        sizes = [(_BAR, LONG), (_LEAST_BAR, LONG), (_LEAST_BAR, _NAMES)] if any(map(_drawable, estimates)) else []
+        bars = next((size for size, names in sizes if left(kept, size) >= min(longest, names)), 0)
         while left(kept, bars) < min(longest, _LEAST) and any(not filled[i][0].essential for i in kept):
             kept.remove(next(i for i in reversed(kept) if not filled[i][0].essential))
         for i, (column, _) in sorted(enumerate(filled), key=lambda one: one[1][0].least):
-            if i not in kept and 0 < column.least <= width and left([*kept, i], bars) >= min(longest, 24):
+            if 0 < column.least <= width and left([*kept, i], bars) >= min(longest, LONG):
                 kept.append(i)
         kept.sort()
-        hidden = [filled[i][0].header for i in usual if i not in kept]
-        names = max(left(kept, bars), 1)
-        shown = self._shown() if names >= longest else called(self.results, max(min(names, longest), 8))
-        chosen = [filled[i] for i in kept]
+        room = max(left(kept, bars), 1)
+        shown = shown if room >= longest else called(self.results, max(min(room, longest), 8))
         who = [self._plain(str(shown[row.name])) for row in self.results.overall.rows]
-        chosen = [(column, who if column.heading else found) for column, found in chosen]
-        taken = max(map(cells, ("model", *who)))
+        chosen = [(filled[i][0], who if filled[i][0].heading else filled[i][1]) for i in kept]
         at = None
         if bars:
-            bars = min(_LONGEST_BAR, bars + max(names - taken, 0))
-            at = (
-                next(
-                    i
-                    for i, (column, _) in enumerate(chosen)
-                    if column.essential and not column.heading and column.header
-                )
-                + 1
-            )
-            head, drawn = intervals(bar, bars, ascii=self.ascii)
+            bars = min(_LONGEST_BAR, bars + max(room - max(map(cells, ("model", *who))), 0))
+            at = 1 + next(i for i, (c, _) in enumerate(chosen) if c.essential and not c.heading and c.header)
+            head, drawn = intervals(estimates, bars, ascii=self.ascii)
             chosen.insert(at, (Column(self._plain(head), "left"), drawn))
+        hidden = [filled[i][0].header for i in usual if i not in kept]
         return made("", self.results.overall, chosen), shown, hidden, at
 
     def _estimates(self) -> list[Estimate | None]:
@@ -239,16 +221,37 @@ class Board:
             told.append(Note("!", f"hidden (too narrow): {', '.join(hidden)}"))
         if wide:
             told += [Note("", one.rstrip(".")) for one in same_for_all(self.results)]
-        fitted = [self._fit(note, page) for note in told]
-        for lines in _chosen(fitted, page):
+        for lines in self._few(told, page):
             found += lines
         return found
 
-    def _fit(self, note: Note, page: int) -> list[Line]:
-        """The note in at most so many lines as it may have, with as many items as these have room for."""
-        for most in (None, *range(len(note.items) - 1, -1, -1)):
-            lines = self._note(note.sign, note.text(most), page)
-            if len(lines) <= note.lines:
+    def _few(self, told: Sequence[Note], page: int) -> list[list[Line]]:
+        """The notes in six lines: with fewer items each, or else the first ones and how many more there are."""
+        most = [note.lines for note in told]
+        fitted = [self._fit(note, page, note.lines) for note in told]
+        while sum(map(len, fitted)) > _NOTES and any(n > 1 for n in most):
+            at = max(i for i, n in enumerate(most) if n > 1)
+            most[at] = 1
+            fitted[at] = self._fit(told[at], page, 1)
+        if sum(map(len, fitted)) <= _NOTES:
+            return fitted
+        kept: list[list[Line]] = []
+        for note in fitted:
+            if sum(map(len, kept)) + len(note) > _NOTES - 1:
+                break
+            kept.append(note)
+        more = f"{count(len(fitted) - len(kept))} more: see --detail"
+        return [*kept, [[(" " * _INDENT, ""), (more, "dim")]]]
+
+    def _fit(self, note: Note, page: int, most: int) -> list[Line]:
+        """The note in at most so many lines, with as many items as these have room for."""
+        room, some = most * page, 0
+        while some < len(note.items) and room > 0:
+            room -= cells(note.items[some])
+            some += 1
+        for n in range(some, -1, -1):
+            lines = self._note(note.sign, note.text(n), page)
+            if len(lines) <= most:
                 break
         return lines
 
@@ -276,7 +279,7 @@ class Board:
             told.append(f"and {count(more)} more: see --report or -o; shown are those that differ most from all cases")
         table = self._ascii_table(table)
         found: list[Line] = [[(line, "bold")] for line in wrap(table.title, page)]
-        parts = split(table, page - 1) if width is not None else [table]
+        parts = split(table, page - 1, self._plain("…")) if width is not None else [table]
         for part in parts:
             found += _grid(part, indent=1)
         found += [[]] if told else []
@@ -290,7 +293,7 @@ class Board:
         page = PAGE if width is None else width
         out: list[Line] = []
         for one in map(self._ascii_table, found):
-            for part in [one] if width is None else split(one, width):
+            for part in [one] if width is None else split(one, width, self._plain("…")):
                 out += [[]] if out else []
                 out += [[(line, "bold")] for line in wrap(part.title, page)]
                 out += _grid(part, dashes=True)
@@ -298,11 +301,11 @@ class Board:
             out += [[(line, "")] for text in one.sentences for line in wrap(text, page)]
         return out
 
-    def _next(self, page: int) -> list[Line]:
+    def _next(self, page: int, shown: Shown) -> list[Line]:
         """Commands for what to do next, each with what it is for."""
         found: list[Line] = []
         for action in [one for one in self.actions if one.command or one.code][:_ACTIONS]:
-            title = self._plain(str(statements.with_names(action.title, action.models, self._shown())))
+            title = self._plain(str(statements.with_names(action.title, action.models, shown)))
             command = visible(action.command or action.code)
             lines = _broken(command, page - 7)
             if cells(lines[-1]) + cells(title) + 4 <= page - 7:
@@ -311,19 +314,6 @@ class Board:
                 start = " Next: " if not found and not i else " " * 7
                 found.append([(start, "bold" if start.strip() else ""), (line, "")])
         return [[], *found] if found else []
-
-
-def _chosen(notes: Sequence[list[Line]], page: int) -> list[list[Line]]:
-    """The first notes that fit into six lines, and how many more there are."""
-    if sum(map(len, notes)) <= _NOTES:
-        return list(notes)
-    kept: list[list[Line]] = []
-    for note in notes:
-        if sum(map(len, kept)) + len(note) > _NOTES - 1:
-            break
-        kept.append(note)
-    more = len(notes) - len(kept)
-    return [*kept, [[(" " * _INDENT, ""), (f"{count(more)} more: see --detail", "dim")]]]
 
 
 def _broken(command: str, width: int) -> list[str]:
@@ -368,8 +358,8 @@ def intervals(estimates: Sequence[Estimate | None], room: int, *, ascii: bool = 
     known = [e for e in estimates if e is not None and _drawable(e)]
     ends = [x for e in known for x in (e.low, e.value, e.high) if x is not None and math.isfinite(x)]
     low, high = min(ends), max(ends)
-    if not 0 < high - low < math.inf:
-        low, high = low - 0.5, high + 0.5
+    if not high - low > 0:
+        low, high = low - max(0.5, abs(low) / 2), high + max(0.5, abs(high) / 2)
 
     def place(x: float) -> int:
         share = (x / 2 - low / 2) / (high / 2 - low / 2)

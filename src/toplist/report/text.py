@@ -49,7 +49,7 @@ def pad(text: str, width: int, align: str = "left") -> str:
     return blanks + text if align == "right" else text + blanks
 
 
-def shorten(parts: Sequence[str], limit: float, size: Callable[[str], float] = cells) -> str:
+def shorten(parts: Sequence[str], limit: float, size: Callable[[str], float] = cells, mark: str = "…") -> str:
     """The parts in a row, those in the middle left out where they would take more room than the limit.
 
     >>> shorten("a long name, version 2", 12)
@@ -57,10 +57,10 @@ def shorten(parts: Sequence[str], limit: float, size: Callable[[str], float] = c
     """
     if sum(map(size, parts)) <= limit:
         return "".join(parts)
-    room = limit - size("…")
+    room = limit - size(mark)
     head = _leading(parts, room / 2, size)
     tail = _leading(parts[::-1], room - sum(map(size, head)), size)
-    return "".join(head) + "…" + "".join(tail[::-1])
+    return "".join(head) + mark + "".join(tail[::-1])
 
 
 def wrap(text: str, width: int) -> list[str]:
@@ -308,13 +308,18 @@ def names(texts: Iterable[str], limit: int = SHORT, long: int = LONG) -> dict[st
     ['resnet18', 'resnet50']
     """
     every = list(dict.fromkeys(texts))
-    full = [plain(text, 10 * len(text) + 2) for text in every]
+    full = [plain(_ends(text), 10 * len(text) + 2) for text in every]
     short = _elided(full) if len(every) > 1 and max(map(_size, full)) > long else full
     short = _told_apart(every, full, [shorten(text, limit, _size) for text in short], limit)
     return {
         text: Name(own, "" if own == whole else plain(text, _HINT))
         for text, whole, own in zip(every, full, short, strict=True)
     }
+
+
+def _ends(text: str) -> str:
+    """The text, or the beginning and the end of one that is much too long to be shown."""
+    return text if len(text) <= 2 * _HINT else f"{text[:_HINT]}…{text[-_HINT:]}"
 
 
 def _elided(texts: Sequence[str]) -> list[str]:

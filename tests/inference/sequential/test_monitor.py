@@ -203,10 +203,11 @@ def test_the_text_says_what_may_be_concluded() -> None:
     y = np.array([rng.choice(4, p=row) for row in p])
     found = monitor({"old": np.full((400, 4), 0.25), "new": p, "same": np.full((400, 4), 0.25)}, y)
     text = " ".join(found.to_text().split())
-    ever = f"new: after {found['new'].shown_better} cases there is significant evidence that new had a lower expected"
-    assert f"{ever} score than old in at least one case" in text
+    ever = f"new: after {found['new'].shown_better} cases there is significant evidence (e-process) that new had a lower"
+    assert f"{ever} expected score than old in at least one case" in text
     average = "on average over the cases so far, by expected scores given what was known before each case"
-    assert f"after {found['new'].separated} cases new is significantly better than old {average}" in text
+    excludes = f"after {found['new'].separated} cases the confidence sequence excludes 0"
+    assert f"{excludes}: new is significantly better than old {average}" in text
     assert "same: no significant difference to old in 400 cases." in text
     assert "An e-value of 40 is significant: each direction is in error for any of 2 candidates" in text
     assert all(len(line) <= 70 for line in found.to_text(70).split("\n")[6:])
@@ -253,7 +254,7 @@ def test_log_scores_have_a_sequence_until_a_list_has_a_zero() -> None:
     assert np.isinf(ended.high).tolist() == [False] * 20 + [True] * 30
     assert "From case 21 on the confidence sequence has no upper bound" in ended.reason
     assert ended.high[-1] == math.inf
-    assert "+inf]" in monitor({"p": p[0], "q": q}, [0] * 50, rule="log").to_text()
+    assert "+\u221e]" in monitor({"p": p[0], "q": q}, [0] * 50, rule="log").to_text()
     assert None in monitor({"p": p[0], "q": q}, [0] * 50, rule="log").to_dict()["paths"][0]["high"]
 
 

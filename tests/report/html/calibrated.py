@@ -1,4 +1,4 @@
-"""Models that are calibrated although they know different things, and the sentences that a report makes of them."""
+"""Models that are calibrated although they know different things, and how a report groups them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def judgements(lists: dict[str, tl.TopLists], y: np.ndarray) -> dict[str, Calibr
 
 
 def said(found: dict[str, CalibrationVerdict]) -> str:
-    return " ".join(map(str, statements.confidence(found, names(found))))
+    """The models by direction, as a report names them."""
+    groups = statements.calibration_groups(found, names(found))
+    return " ".join(f"{direction}: {', '.join(who)}." for direction, who in groups)
 
 
 def accuses(text: str) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.report import results as made
 from tests.report.html.hostile import HOSTILE
-from toplist.inference.results import FileRecord, WorstCase
+from toplist.inference.results import CaseView, FileRecord, PredictionView
 from toplist.report.html import Page, Provenance, render
 
 ONE = ("alone",)
@@ -52,7 +52,11 @@ def everywhere(name: str) -> Page:
         sources=origins,
     )
     exhibits = tuple(
-        replace(e, invalid=name, costly=(WorstCase(name, 1.0, name, ((name, 0.5),), 1, 0.5),))
+        replace(
+            e,
+            invalid=name,
+            worst=(CaseView(name, name, (PredictionView(e.name, 1.0, 0.0, ((name, 0.5),), 0.5, 1, 0.5),)),),
+        )
         for e in made.exhibits(found)
     )
     provenance = Provenance(name, {name: name}, (FileRecord(name, name, 1, name),), name)

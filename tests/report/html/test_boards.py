@@ -169,16 +169,6 @@ def test_faults_that_nobody_has_take_no_room() -> None:
     assert [str(cell.text) for cell in column(table, "model")] == ["B"]
 
 
-def test_beyond_three_costly_cases_are_folded_and_none_is_lost() -> None:
-    exhibits = made.exhibits(FOUND)
-    for (_, worst, others), exhibit in zip(tables.losses(exhibits, shown(FOUND)), exhibits, strict=True):
-        assert others is not None
-        assert len(worst.rows) == 3
-        assert len(worst.rows) + len(others.rows) == len(exhibit.costly)
-    few = tuple(replace(exhibit, costly=exhibit.costly[:3]) for exhibit in exhibits)
-    assert all(others is None for _, _, others in tables.losses(few, shown(FOUND)))
-
-
 def test_rules_go_by_their_names_in_sentences() -> None:
     text = render_undrawn(made.page(cases=60, rules=("brier", "log")))
     said = read(text).one("main").text

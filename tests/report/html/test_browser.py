@@ -1,7 +1,8 @@
-"""The page in a browser: quiet, reachable by keyboard, readable in every light, on a phone and on paper."""
+"""The page in a browser: short, reachable by keyboard, readable in every light, on a phone and on paper."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,16 +14,22 @@ from tests.report import results as made
 from tests.report.html.browser import PHONE, WIDE, Visit, browser
 from tests.report.html.files import drawn, text
 from tests.report.html.hostile import HOSTILE
-from tests.report.html.no_figures import render_undrawn
-from toplist.report.html import Page
+from tests.report.html.whole_boards import whole_board
+from toplist.inference.ranking import judge, tie_groups
+from toplist.report.numbers import NOTHING
 from toplist.report.text import names, visible
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
-pytest.importorskip("matplotlib", reason="drawings need matplotlib")
 
-# Text that is as wide as the paper: A4 less the margins, at 96 pixels an inch.
-PAPER = {"width": 688, "height": 1000}
-FOCUSABLE = "a[href], button, input, summary, [tabindex='0']"
+SCREEN = {"width": 1440, "height": 900}
+POCKET = {"width": 390, "height": 844}
+BOARDS = {"two": (2, 200, False), "fourteen": (14, 1000, False), "forty": (40, 600, True)}
+FORBIDDEN = re.compile(
+    r"surely|\bpromised\b|\bkept\b|\bbehind\b|want of room|first guess|what happened|speaks? (?:most )?for|\bgone\b|"
+    r"no chance|may be equal|may be as good|told apart|(?<!How )\bsure\b|\bmoments\b|listed mass|mean mass|left over",
+)
+FOCUSABLE = "a[href], button, input, select, summary, [tabindex='0']"
+OPEN = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 
 
 @pytest.fixture(scope="module")
@@ -33,55 +40,180 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Reports of two, fourteen and forty models with all that there is, and one of six with groups and paths."""
     found = tmp_path_factory.mktemp("pages")
-    (found / "board.html").write_text(text("six"), encoding="utf-8")
+    for name, (models, cases, long) in BOARDS.items():
+        whole_board(models, cases, long=long).report(found / f"{name}.html")
+    (found / "six.html").write_text(text("six"), encoding="utf-8")
     return found
 
 
 @pytest.fixture
-def visit(context: Any, folder: Path) -> Iterator[Visit]:
-    found = Visit(context, folder / "board.html")
-    yield found
-    found.page.close()
+def visit(context: Any, folder: Path) -> Iterator[Any]:
+    """A function that opens a page, by its name."""
+    opened: list[Visit] = []
+
+    def visit(name: str, size: dict[str, int] | None = None) -> Visit:
+        opened.append(Visit(context, folder / f"{name}.html"))
+        if size is not None:
+            opened[-1].page.set_viewport_size(size)
+        return opened[-1]
+
+    yield visit
+    for one in opened:
+        one.page.close()
 
 
-def test_nothing_is_said_on_the_console_and_nothing_is_asked_of_the_network(visit: Visit, folder: Path) -> None:
-    page = visit.page
+def screens(found: Visit) -> float:
+    height: float = found.page.evaluate("document.documentElement.scrollHeight")
+    return height / SCREEN["height"]
+
+
+# How long it is
+
+
+@pytest.mark.parametrize(("name", "most"), [("two", 2), ("fourteen", 5)])
+def test_a_report_takes_few_screens_before_details_are_opened(visit: Any, name: str, most: int) -> None:
+    assert screens(visit(name, SCREEN)) <= most
+
+
+def test_forty_models_take_at_most_a_megabyte(folder: Path) -> None:
+    assert (folder / "forty.html").stat().st_size <= 1_000_000
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_no_column_says_the_same_of_all_rows(visit: Any, name: str) -> None:
+    constant = """Array.from(document.querySelectorAll("main table")).flatMap((table) => {
+        const rows = Array.from(table.tBodies[0].rows);
+        if (rows.length < 2) return [];
+        return Array.from(table.tHead.rows[0].cells, (head, i) => [table.id, head.textContent, i]).filter(
+            ([, , i]) => new Set(rows.map((row) => row.cells[i].innerHTML)).size === 1);
+    })"""
+    assert visit(name).page.evaluate(constant) == []
+
+
+@pytest.mark.parametrize("name", [*BOARDS, "six"])
+def test_words_of_the_field_are_used_and_no_others(visit: Any, name: str) -> None:
+    page = visit(name).page
+    said = page.evaluate("document.body.textContent.replace(document.querySelector('#data').textContent, '')")
+    said = said.replace(page.evaluate("document.querySelector('script:not([type])').textContent"), "")
+    assert FORBIDDEN.findall(said) == []
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_who_is_significantly_worse_is_not_called_not_significantly_different(visit: Any, name: str) -> None:
+    """The bold differences, the blue rows, the bars and the verdict follow from the same tests."""
+    models, cases, long = BOARDS[name]
+    board = whole_board(models, cases, long=long)
+    page, shown = visit(name).page, names(row.name for row in board)
+    worse = {pair.b for pair in board.pairwise if pair.rule == "brier" and pair.a == board[0].name
+             and judge(pair, 0.95).significant}  # fmt: skip
+    texts = "rows => rows.map((row) => row.querySelector('th').textContent)"
+    bold = page.eval_on_selector_all("#table-leaderboard tbody tr:has(td.delta.significant)", texts)
+    assert set(bold) == {shown[who].text for who in worse}
+    blue = page.eval_on_selector_all("#table-leaderboard tbody tr:has(.interval.best)", texts)
+    best = board.confidence_set().members
+    assert blue == [shown[who].text for who in best]
+    letters = page.eval_on_selector_all(
+        "#table-leaderboard tbody tr",
+        "rows => rows.map((row) => row.querySelector('.ties .unseen')?.textContent ?? '')",
+    )
+    joined = [[row.name for row, own in zip(board, letters, strict=True) if letter in own.split()]
+              for letter in dict.fromkeys(" ".join(letters).split())]  # fmt: skip
+    assert joined == [list(run) for run in tie_groups(board.comparison)]
+    verdict = page.text_content(".verdict").partition("not significantly better than ")[2].partition(".")[0]
+    assert not [who for who in worse if re.search(rf"(?<!\w){re.escape(shown[who].text)}(?!\w)", verdict)]
+    assert len(page.text_content(".verdict").split()) <= 40
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_intervals_lie_within_the_range_of_the_score(visit: Any, name: str) -> None:
+    said = visit(name).page.eval_on_selector_all(
+        "#table-leaderboard .whisker title", "all => all.map(t => t.textContent)"
+    )
+    ends = [float(x) for one in said for x in re.findall(r"[\d.]+(?= to)|(?<=to )[\d.]+", one)]
+    assert len(ends) == 2 * BOARDS[name][0]
+    assert all(0 <= x <= 2 for x in ends)
+
+
+# Without a script, with a keyboard, for everyone
+
+
+def test_nothing_is_said_on_the_console_and_nothing_is_asked_of_the_network(visit: Any, folder: Path) -> None:
+    found = visit("fourteen", SCREEN)
+    page = found.page
     page.click("#theme")
     page.click("#table-leaderboard thead button >> nth=2")
-    page.wait_for_selector("#table-leaderboard [aria-sort]")
+    page.select_option("#versus", index=3)
+    page.select_option("#mark", index=2)
+    page.click("#copy-summary")
     page.wait_for_load_state("networkidle")
-    assert visit.said == []
-    assert visit.asked == [(folder / "board.html").as_uri()]
+    assert found.said == []
+    assert found.asked == [(folder / "fourteen.html").as_uri()]
     assert page.evaluate("window.violations") == []
 
 
-def test_everything_can_be_reached_by_tab_and_shows_its_focus(visit: Visit) -> None:
-    page = visit.page
-    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    expected = page.evaluate(f"document.querySelectorAll(`{FOCUSABLE}`).length")
+@pytest.mark.parametrize(
+    ("name", "scheme", "size", "script"),
+    [
+        ("fourteen", "light", WIDE, True),
+        ("fourteen", "dark", POCKET, True),
+        ("fourteen", "dark", WIDE, False),
+        ("two", "light", POCKET, False),
+        ("two", "dark", WIDE, True),
+        ("six", "light", WIDE, True),
+        ("six", "dark", PHONE, True),
+    ],
+)
+def test_axe_finds_nothing(
+    context: Any, folder: Path, visit: Any, name: str, scheme: str, size: dict[str, int], script: bool
+) -> None:
+    if not script:
+        whole = (folder / f"{name}.html").read_text(encoding="utf-8")
+        name = f"bare-{name}"
+        (folder / f"{name}.html").write_text(re.sub(r"<script>.*?</script>", "", whole, flags=re.DOTALL), "utf-8")
+    found = visit(name, size)
+    found.page.emulate_media(color_scheme=scheme)
+    found.page.evaluate(OPEN)
+    assert found.offences() == []
+
+
+def test_the_page_is_whole_without_a_script(visit: Any, folder: Path) -> None:
+    whole = (folder / "fourteen.html").read_text(encoding="utf-8")
+    (folder / "bare.html").write_text(re.sub(r"<script>.*?</script>", "", whole, flags=re.DOTALL), encoding="utf-8")
+    still, alive = visit("bare", SCREEN), visit("fourteen", SCREEN)
+    assert still.texts("table-leaderboard", 2) == alive.texts("table-leaderboard", 2)
+    assert still.page.locator("button:visible, input:visible, select:visible").count() == 0
+    assert still.page.locator("#versus-items li").count() == 13
+    still.page.click("text=More columns")
+    assert still.page.locator("#table-columns").is_visible()
+
+
+def test_focus_stops_are_few_and_each_shows_where_it_is(visit: Any) -> None:
+    page = visit("fourteen", SCREEN).page
     page.evaluate("window.seen = new Set(); window.dim = []")
     look = """() => {
         const at = document.activeElement;
-        if (at === document.body) return true;
+        if (at === document.body || window.seen.has(at)) return true;
         window.seen.add(at);
         const style = getComputedStyle(at);
         if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) window.dim.push(at.outerHTML);
         return false;
     }"""
-    for _ in range(expected + 1):
+    for _ in range(80):
         page.keyboard.press("Tab")
         if page.evaluate(look):
             break
+    else:
+        pytest.fail("more than 80 stops")
     assert page.evaluate("window.dim") == []
-    missed = page.evaluate(
-        f"Array.from(document.querySelectorAll(`{FOCUSABLE}`)).filter((x) => !window.seen.has(x)).map((x) => x.id)"
-    )
-    assert missed == []
+    missed = f"""Array.from(document.querySelectorAll(`{FOCUSABLE}`))
+        .filter((one) => one.checkVisibility() && !window.seen.has(one)).map((one) => one.outerHTML)"""
+    assert page.evaluate(missed) == []
 
 
-def test_the_skip_link_is_seen_when_it_has_the_focus_and_leads_to_the_report(visit: Visit) -> None:
-    page = visit.page
+def test_the_skip_link_is_seen_when_it_has_the_focus_and_leads_to_the_report(visit: Any) -> None:
+    page = visit("two").page
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     assert page.evaluate("document.activeElement.getBoundingClientRect().top") >= 0
@@ -89,63 +221,139 @@ def test_the_skip_link_is_seen_when_it_has_the_focus_and_leads_to_the_report(vis
     assert page.evaluate("document.activeElement.id") == "main"
 
 
-def test_tables_sort_by_keyboard_with_infinite_and_blank_cells_last(visit: Visit) -> None:
-    page = visit.page
-    heads = page.eval_on_selector_all("#table-leaderboard thead th", "all => all.map((one) => one.textContent)")
-    column = heads.index("log")
-    button = page.locator("#table-leaderboard thead button").nth(column)
-    head = page.locator("#table-leaderboard thead th").nth(column)
-    button.focus()
-    for key, direction, sign in (("Enter", "ascending", 1), ("Space", "descending", -1), ("Enter", "ascending", 1)):
-        page.keyboard.press(key)
-        assert head.get_attribute("aria-sort") == direction
-        cells = visit.texts("table-leaderboard", column)
-        assert cells[-1] == "inf1 infinite"
-        values = [sign * float(cell[:5]) for cell in cells[:-1]]
-        assert values == sorted(values)
-        assert page.text_content("#announce").endswith(f"sorted by log, {direction}.")
-    away = heads.index("difference")
+# What it does
+
+
+def heads(page: Any, table: str) -> list[str]:
+    found: list[str] = page.eval_on_selector_all(f"#{table} thead th", "all => all.map((one) => one.textContent)")
+    return found
+
+
+def test_the_first_click_sorts_best_first_and_blank_cells_stay_last(visit: Any) -> None:
+    found = visit("six", SCREEN)
+    page, table = found.page, "table-leaderboard"
+    columns = heads(page, table)
+
+    def sort(name: str) -> tuple[str | None, list[str]]:
+        at = columns.index(name)
+        page.click(f"#{table} thead th:nth-child({at + 1}) button")
+        return page.get_attribute(f"#{table} thead th:nth-child({at + 1})", "aria-sort"), found.texts(table, at)
+
+    direction, cells = sort("accuracy")
+    shares = [float(cell.rstrip("%")) for cell in cells]
+    assert (direction, shares) == ("descending", sorted(shares, reverse=True))
+    for expected, sign in (("ascending", 1), ("descending", -1)):
+        direction, cells = sort("log")
+        values = [sign * float(re.sub("∞.*", "inf", cell)) for cell in cells]
+        assert (direction, values) == (expected, sorted(values))
+        assert page.text_content("#announce").endswith(f"sorted by log, {expected}.")
     for _ in range(2):
-        page.locator("#table-leaderboard thead button").nth(away).click()
-        assert visit.texts("table-leaderboard", away)[-1] == "-"
-    assert page.locator("#table-leaderboard [aria-sort]").count() == 1
-    name = heads.index("model")
-    page.locator("#table-leaderboard thead button").nth(name).click()
-    assert visit.texts("table-leaderboard", name) == sorted(made.NAMES, key=str.casefold)
+        assert sort("Δ vs best")[1][-1] == NOTHING
+    assert page.locator(f"#{table} [aria-sort]").count() == 1
+    assert sort("model")[1] == sorted(made.NAMES, key=str.casefold)
+    assert page.locator(f"#{table}.resorted").count() == 1
+    ranks = [int(re.match(r"\d+", cell)[0]) for cell in sort("rank")[1]]  # type: ignore[index]
+    assert ranks == sorted(ranks)
+    assert page.locator(f"#{table}.resorted").count() == 0
 
 
-def test_tables_filter_by_keyboard_and_say_how_many_rows_are_left(visit: Visit) -> None:
-    page = visit.page
-    page.locator("summary", has_text="Every model in every group").focus()
-    page.keyboard.press("Enter")
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.id") == "table-group-scores-filter"
-    status = page.locator("output[for=table-group-scores-filter]")
-    assert status.text_content() == "36 rows"
-    assert status.get_attribute("aria-live") == "polite"
-    page.keyboard.type("LAW forest")
-    assert status.text_content() == "1 of 36 rows"
-    assert visit.texts("table-group-scores", 0) == ["law"]
-    page.keyboard.press("Control+A")
-    page.keyboard.press("Delete")
-    assert status.text_content() == "36 rows"
-    assert len(visit.texts("table-group-scores", 0)) == 36
+def test_long_tables_filter_and_say_how_many_rows_are_left(visit: Any) -> None:
+    found = visit("forty", SCREEN)
+    page = found.page
+    status = page.locator("output[for=table-leaderboard-filter]")
+    assert status.text_content() == "40 rows"
+    page.focus("#table-leaderboard-filter")
+    page.keyboard.type("DEPTH12")
+    assert status.text_content() == "1 of 40 rows"
+    assert len(found.texts("table-leaderboard", 2)) == 1
+    page.fill("#table-leaderboard-filter", "")
+    assert len(found.texts("table-leaderboard", 2)) == 40
 
 
-def test_the_colours_can_be_switched_and_are_forgotten(visit: Visit) -> None:
-    page = visit.page
+def test_one_click_highlights_a_model_everywhere(visit: Any) -> None:
+    page = visit("fourteen", SCREEN).page
+    name = page.locator("#table-leaderboard tbody tr:nth-child(3) th .n")
+    name.click()
+    key = name.get_attribute("data-model")
+    lit = page.evaluate("Array.from(document.querySelectorAll('.lit'), (one) => one.dataset.model)")
+    assert set(lit) == {key}
+    assert len(lit) > 3
+    assert page.input_value("#mark") == key
+    inside = "all => all.map((one) => one.closest('section')?.getAttribute('aria-labelledby'))"
+    assert {"leaderboard", "differences", "calibration", "classes"} <= set(page.eval_on_selector_all(".lit", inside))
+    name.click()
+    assert page.locator(".lit").count() == 0
+
+
+def test_any_model_is_compared_with_the_others(visit: Any) -> None:
+    board = whole_board(*BOARDS["fourteen"][:2])
+    page = visit("fourteen", SCREEN).page
+    other = board[4].name
+    assert page.locator("#versus-items li").count() == 13
+    page.select_option("#versus", label=other)
+    items = page.eval_on_selector_all("#versus-items li", "all => all.map((one) => one.textContent)")
+    pairs = {frozenset((pair.a, pair.b)): pair for pair in board.pairwise if pair.rule == "brier"}
+    bold = page.eval_on_selector_all(
+        "#versus-items li:has(.significant) .n", "all => all.map((one) => one.textContent)"
+    )
+    significant = []
+    for row, item in zip([row for row in board if row.name != other], items, strict=True):
+        pair = pairs[frozenset((row.name, other))]
+        own, value, low, high = re.fullmatch(r"(\S+) (\S+) (\S+) to (\S+)", item.replace("\u2212", "-")).groups()  # type: ignore[union-attr]
+        sign = 1 if pair.b == other else -1
+        ends = sorted(sign * (x or 0.0) for x in (pair.simultaneous.low, pair.simultaneous.high))
+        assert own == row.name
+        assert [float(x) for x in (value, low, high)] == pytest.approx([sign * pair.difference.value, *ends], abs=6e-4)
+        significant += [own] if judge(pair, 0.95).significant else []
+    assert bold == significant
+
+
+def test_downloads_are_the_exports_of_the_leaderboard(visit: Any) -> None:
+    for name, (models, cases, long) in BOARDS.items():
+        board, page = whole_board(models, cases, long=long), visit(name, SCREEN).page
+
+        def saved(button: str, page: Any = page) -> str:
+            with page.expect_download() as found:
+                page.click(button)
+            content: str = Path(found.value.path()).read_text(encoding="utf-8")
+            return content
+
+        assert saved("#save-csv") == board.to_csv()
+        assert json.loads(saved("#save-json")) == board.to_dict()
+        if name == "forty":
+            lines = saved("#save-pairs").splitlines()
+            assert len(lines) == 1 + len(board.pairwise)
+            assert lines[0].startswith("rule,a,b,cases,difference,low,high,p,adjusted_p")
+
+
+def test_commands_and_the_summary_are_copied(context: Any, visit: Any) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = visit("fourteen", SCREEN).page
+    button = page.locator(".copy:visible").last
+    button.click()
+    assert button.text_content() == "Copied"
+    code = button.evaluate("(one) => one.parentElement.querySelector('code').textContent")
+    assert page.evaluate("navigator.clipboard.readText()") == code
+    page.click("#copy-summary")
+    lines = page.evaluate("navigator.clipboard.readText()").splitlines()
+    assert lines[2] == page.text_content(".verdict")
+    assert sum(line.startswith("| ") for line in lines) == 16
+
+
+def test_the_colours_can_be_switched_and_are_forgotten(visit: Any) -> None:
+    page = visit("two").page
 
     def paper() -> str:
         found: str = page.evaluate("getComputedStyle(document.body).backgroundColor")
         return found
 
     light = paper()
-    assert page.text_content("#theme") == "Dark colours"
+    assert page.text_content("#theme") == "Dark"
     page.focus("#theme")
     page.keyboard.press("Enter")
     dark = paper()
     assert dark != light
-    assert page.text_content("#theme") == "Light colours"
+    assert page.text_content("#theme") == "Light"
     page.emulate_media(color_scheme="dark")
     page.keyboard.press("Enter")
     assert paper() == light
@@ -153,140 +361,117 @@ def test_the_colours_can_be_switched_and_are_forgotten(visit: Visit) -> None:
     assert paper() == dark
     page.emulate_media(color_scheme="light")
     assert paper() == light
-    page.wait_for_function("document.querySelector('#theme').textContent === 'Dark colours'")  # told of it by an event
 
 
-@pytest.mark.parametrize(("scheme", "size"), [("light", PHONE), ("dark", WIDE)], ids=["light phone", "dark and wide"])
-def test_axe_finds_nothing(visit: Visit, scheme: str, size: dict[str, int]) -> None:
-    page = visit.page
-    page.set_viewport_size(size)
-    page.emulate_media(color_scheme=scheme)
-    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    assert visit.offences() == []
+def test_contents_mark_the_section_in_view(visit: Any) -> None:
+    page = visit("fourteen", SCREEN).page
+    page.emulate_media(reduced_motion="reduce")
+    page.click(".contents .row a[href='#calibration']")
+    page.wait_for_selector(".contents .row a[href='#calibration'][aria-current]")
+    assert page.locator(".contents .row a[aria-current]").count() == 1
+    assert page.locator("nav.contents").bounding_box()["y"] == 0
+    head = page.locator("#calibration").bounding_box()
+    assert head["y"] >= page.locator("nav.contents").bounding_box()["height"]
 
 
-def test_a_phone_scrolls_tables_but_not_the_page(visit: Visit) -> None:
-    page = visit.page
-    page.set_viewport_size(PHONE)
-    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+# On a phone
+
+
+@pytest.mark.parametrize("name", [*BOARDS, "six"])
+def test_a_phone_shows_the_leaderboard_at_once_and_without_scrolling_sideways(visit: Any, name: str) -> None:
+    page = visit(name, POCKET).page
+    assert page.evaluate("document.documentElement.scrollWidth") == POCKET["width"]
     beyond = """Array.from(document.querySelectorAll("main *, header *, nav *"))
-        .filter((one) => !one.closest(".scroll, .unseen") && one.getBoundingClientRect().right > innerWidth + 1)
-        .map((one) => one.outerHTML)"""
-    assert page.evaluate(beyond) == []
-    assert page.evaluate("document.querySelector('#table-leaderboard').closest('.scroll').scrollWidth") > PHONE["width"]
-
-
-def test_what_is_wider_than_its_frame_says_so_until_its_end(visit: Visit) -> None:
-    page = visit.page
-    page.set_viewport_size(PHONE)
-    frame = page.locator(".frame:has(#table-leaderboard)")
-    look = "(one) => [getComputedStyle(one, '::before').content, getComputedStyle(one, '::after').content]"
-    page.wait_for_selector(".frame.more #table-leaderboard")
-    words, fade = frame.evaluate(look)
-    assert "Scroll sideways" in words
-    assert fade == '""'
-    frame.evaluate("(one) => { one.firstElementChild.scrollLeft = 1e6; }")
-    page.wait_for_selector(".frame:not(.more) #table-leaderboard")
-    assert frame.evaluate(look)[1] == "none"
-    page.emulate_media(media="print")
-    assert frame.evaluate(look) == ["none", "none"]
-    page.emulate_media(media="screen")
-    page.set_viewport_size(WIDE)
-    page.wait_for_selector(".frame:not(.over) #table-leaderboard")
-
-
-@pytest.mark.parametrize("which", ["three rules", "pairwise"])
-def test_the_leaderboard_fits_twelve_hundred_pixels(context: Any, folder: Path, which: str) -> None:
-    found = {
-        "three rules": lambda: made.drawn(cases=2000, rules=("brier", "log", "spherical")),
-        "pairwise": lambda: made.apart(made.drawn(cases=2000), (2000, 1999, 1800, 1500, 900, 20)),
-    }[which]()
-    (folder / "wide.html").write_text(render_undrawn(Page(found)), encoding="utf-8")
-    seen = Visit(context, folder / "wide.html")
-    seen.page.set_viewport_size({"width": 1200, "height": 900})
-    inner = "document.querySelector('#table-leaderboard').closest('.scroll')"
-    assert seen.page.evaluate(f"{inner}.scrollWidth - {inner}.clientWidth") <= 1
-    seen.page.close()
-
-
-def test_a_table_of_many_groups_stays_folded_on_paper(context: Any, folder: Path) -> None:
-    path = folder / "many.html"
-    path.write_text(render_undrawn(made.page(names=("a", "b"), cases=100, groups=13)), encoding="utf-8")
-    seen = Visit(context, path)
-    page = seen.page
-    opened = "document.querySelectorAll('.unprinted[open]').length"
-    page.evaluate(f"addEventListener('beforeprint', () => {{ window.opened = {opened}; }})")
-    page.pdf(prefer_css_page_size=True)
-    assert page.evaluate("window.opened") == 0
-    assert not page.locator(".paper").is_visible()
-    page.emulate_media(media="print")
-    assert page.locator(".paper").is_visible()
-    assert not page.locator("#table-group-scores").is_visible()
-    page.close()
-
-
-def test_the_page_prints_whole(visit: Visit) -> None:
-    page = visit.page
-    folded = "document.querySelectorAll('details:not([open])').length"
-    page.evaluate(f"addEventListener('beforeprint', () => {{ window.folded = {folded}; }})")
-    printed = page.pdf(prefer_css_page_size=True)
-    assert len(re.findall(rb"/Type\s*/Page\b", printed)) > 5
-    assert page.evaluate("window.folded") == 0
-    assert page.evaluate(folded) > 0
-    page.set_viewport_size(PAPER)
-    page.emulate_media(media="print")
-    beyond = """Array.from(document.querySelectorAll("body *"))
-        .filter((one) => !one.closest(".unseen, svg *") && one.getBoundingClientRect().right > innerWidth + 1)
+        .filter((one) => !one.closest(".scroll:not(.of-board), .unseen, svg *, .reading, caption")
+            && one.checkVisibility() && one.getBoundingClientRect().right > innerWidth + 1)
         .map((one) => one.outerHTML.slice(0, 200))"""
     assert page.evaluate(beyond) == []
-    assert not page.is_visible("#theme")
-    assert not page.is_visible("nav")
+    assert page.evaluate("document.querySelector('#table-leaderboard').getBoundingClientRect().top") <= 420
+    scrolling = """Array.from(document.querySelectorAll("body *")).filter((one) => one.checkVisibility()
+        && one.scrollWidth > one.clientWidth + 1 && ["auto", "scroll"].includes(getComputedStyle(one).overflowX))
+        .map((one) => one.outerHTML.slice(0, 200))"""
+    assert len(page.evaluate(scrolling)) <= 3
+    tall = """Array.from(document.querySelectorAll("tbody tr")).filter((one) => one.checkVisibility()
+        && one.getBoundingClientRect().height > 72).map((one) => one.textContent)"""
+    assert page.evaluate(tall) == []
+    for shown in ("th[scope=row]", "td.mean", "td.whisker svg"):
+        assert page.locator(f"#table-leaderboard tbody tr:first-child {shown}").is_visible()
+    page.evaluate(OPEN)
+    assert page.evaluate("document.documentElement.scrollWidth") == POCKET["width"]
 
 
-def test_the_page_is_whole_without_a_script(visit: Visit, context: Any, folder: Path) -> None:
-    """And what is folded is printed even so."""
-    bare = folder / "bare.html"
-    bare.write_text(re.sub(r"<script>.*?</script>", "", text("six"), flags=re.DOTALL), encoding="utf-8")
-    still = Visit(context, bare)
-    try:
-        assert still.texts("table-leaderboard", 1) == visit.texts("table-leaderboard", 1)
-        assert still.page.locator("button:visible, input:visible").count() == 0
-        row = still.page.locator("#table-group-scores tbody tr").first
-        assert not row.is_visible()
-        still.page.emulate_media(media="print")
-        assert row.bounding_box()["height"] > 5
-        assert still.page.locator("#table-leaderboard").is_visible()
-    finally:
-        still.page.close()
+def test_the_name_of_a_row_stays_where_a_table_scrolls(visit: Any) -> None:
+    page = visit("fourteen", POCKET).page
+    page.click("text=More columns")
+    frame = page.locator(".of-more")
+    assert frame.evaluate("(one) => one.scrollWidth - one.clientWidth") > 50
+    assert frame.get_attribute("tabindex") == "0"
+    frame.evaluate("(one) => { one.scrollLeft = 1e6; }")
+    name = page.locator("#table-columns tbody th").first
+    assert name.bounding_box()["x"] == pytest.approx(frame.bounding_box()["x"], abs=1)
+    assert page.locator("#table-columns td.phone").first.is_visible()
+
+
+# On paper
+
+
+def pages(printed: bytes) -> int:
+    return len(re.findall(rb"/Type\s*/Page\b", printed))
+
+
+@pytest.mark.parametrize(("name", "most"), [("two", 3), ("fourteen", 5), ("forty", 8)])
+def test_a_report_prints_on_few_pages_with_details_closed(visit: Any, name: str, most: int) -> None:
+    page = visit(name, SCREEN).page
+    assert pages(page.pdf(prefer_css_page_size=True)) <= most
+    page.set_viewport_size({"width": 703, "height": 1000})  # A4 less its margins, at 96 pixels an inch
+    page.emulate_media(media="print")
+    beyond = """Array.from(document.querySelectorAll("body *")).filter((one) => one.checkVisibility()
+        && !one.closest(".unseen, svg *, caption") && one.getBoundingClientRect().right > innerWidth + 1)
+        .map((one) => one.outerHTML.slice(0, 200))"""
+    assert page.evaluate(beyond) == []
+    assert page.locator(":is(nav, .buttons, .tools, .copy, select):visible").count() == 0
+    for shown in (".verdict", ".strip", "#table-leaderboard"):
+        assert page.is_visible(shown)
+
+
+def test_everything_can_be_printed_but_what_is_never_printed(visit: Any) -> None:
+    page = visit("fourteen", SCREEN).page
+    page.evaluate("""window.print = () => {
+        window.opened = document.querySelectorAll("main details[open]").length;
+        window.still = Array.from(document.querySelectorAll("main details:not([open])"),
+            (one) => one.closest(".unprinted") !== null);
+        dispatchEvent(new Event("afterprint"));
+    }""")
+    before = page.locator("main details[open]").count()
+    page.click("#print-all")
+    assert page.evaluate("window.opened") > before
+    assert all(page.evaluate("window.still"))
+    assert page.locator("main details[open]").count() == before
+
+
+# Names are data
 
 
 @pytest.mark.parametrize("kind", ["script", "closing", "attribute", "reversed", "long"])
-def test_hostile_names_are_text(context: Any, folder: Path, kind: str) -> None:
+def test_hostile_names_are_text(visit: Any, folder: Path, kind: str) -> None:
     name = HOSTILE[kind]
-    path = folder / f"{kind}.html"
-    path.write_text(drawn(kind), encoding="utf-8", newline="\n")
-    found = Visit(context, path)
-    try:
-        page = found.page
-        assert names([name, name + "2", "plain"])[name].text in page.text_content("#table-leaderboard")
-        assert page.locator("script").count() == 1
-        if len(name) > 1000:
-            assert visible(name) in page.text_content(".names")
-        page.set_viewport_size(PHONE)
-        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-        assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
-        assert found.said == []
-        assert page.evaluate("window.violations") == []
-    finally:
-        page.close()
+    (folder / f"{kind}.html").write_text(drawn(kind), encoding="utf-8", newline="\n")
+    found = visit(kind, POCKET)
+    page = found.page
+    assert names([name, name + "2", "plain"])[name].text in page.text_content("#table-leaderboard")
+    assert page.locator("script").count() == 2
+    page.locator("#table-leaderboard .n").first.evaluate("(one) => one.click()")
+    assert page.locator(".lit").count() > 0
+    if len(name) > 1000:
+        assert visible(name) in page.text_content(".names")
+    page.evaluate(OPEN)
+    assert page.evaluate("document.documentElement.scrollWidth") == POCKET["width"]
+    assert found.said == []
+    assert page.evaluate("window.violations") == []
 
 
-def test_motion_is_reduced_where_it_is_asked_for(visit: Visit) -> None:
-    def motion() -> str:
-        found: str = visit.page.evaluate("getComputedStyle(document.documentElement).scrollBehavior")
-        return found
-
-    assert motion() == "smooth"
-    visit.page.emulate_media(reduced_motion="reduce")
-    assert motion() == "auto"
+def test_motion_is_reduced_where_it_is_asked_for(visit: Any) -> None:
+    page = visit("two").page
+    assert page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "smooth"
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"

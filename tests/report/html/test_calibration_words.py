@@ -14,7 +14,7 @@ from toplist.report import statements
 from toplist.report.text import names
 
 
-def too_sure(lists: tl.TopLists, power: float) -> tl.TopLists:
+def sharpened(lists: tl.TopLists, power: float) -> tl.TopLists:
     p = lists.padded() ** power
     return tl.TopLists.from_proba(p / p.sum(axis=1, keepdims=True))
 
@@ -28,18 +28,15 @@ def test_reports_of_calibrated_models_rarely_accuse_anybody(n, models):
 @pytest.mark.parametrize(("power", "word"), [(3.0, "Overconfident"), (0.4, "Underconfident")])
 def test_those_that_are_off_are_called_so_among_others_that_are_not(power, word):
     lists, y = world(600, 3, seed=6)
-    found = judgements(lists | {"off": too_sure(lists["m2"], power)}, y)
-    text = said(found)
-    assert re.search(rf"{word} in the first guess: off \(p = 0\.005; confidence 0\.\d+, right 0\.\d+: difference", text)
-    assert re.search(
-        r"No evidence of miscalibration: m0 \(p = .*; 0\.\d+ or more would have been found 4 times in 5", text
-    )
+    found = judgements(lists | {"off": sharpened(lists["m2"], power)}, y)
+    assert f"{word}: off." in said(found)
+    assert re.search(r"No evidence of miscalibration: m0\b", said(found))
 
 
 @pytest.mark.parametrize("power", [1.0, 2.5, 0.5])
 def test_a_report_and_a_diagnosis_say_the_same_of_one_file(power):
     lists, y = world(300, 1, seed=8)
-    off = too_sure(lists["m0"], power)
+    off = sharpened(lists["m0"], power)
     verdict, text = tl.diagnose(off, y).verdict, said(judgements({"a": off}, y))
     word = re.match(r"Overconfident|Underconfident|No evidence of miscalibration", verdict)
     assert word is not None
@@ -51,26 +48,21 @@ def test_a_report_and_a_diagnosis_leave_the_same_undecided():
     """The interval excludes zero, and the test is not significant."""
     for seed in range(100):
         lists, y = world(200, 1, seed)
-        off = too_sure(lists["m0"], 1.2)
+        off = sharpened(lists["m0"], 1.2)
         found = judgements({"a": off}, y)
         if found["a"].direction() == "undecided":
             break
     else:
         pytest.fail("no such sample")
-    text = said(found)
-    assert text.startswith(
-        "Undecided, as the interval of a difference excludes zero and the test is not significant: a ("
-    )
-    assert not accuses(text)
-    assert "would have been found" not in text
+    assert said(found) == "Inconclusive: a."
     assert tl.diagnose(off, y).verdict.startswith("Undecided: ")
 
 
 def test_what_is_found_alone_but_not_among_many_gets_no_direction():
-    """Twenty copies of a model with a p value just below 5 %: the sentence has both p values, and no accusation."""
+    """Twenty copies of a model with a p value just below 5 %."""
     for seed in range(200):
         lists, y = world(200, 1, seed)
-        found = judgements({"a": too_sure(lists["m0"], 1.3)}, y)["a"]
+        found = judgements({"a": sharpened(lists["m0"], 1.3)}, y)["a"]
         if found.test.p <= SIGNIFICANT < 20 * found.test.tail and found.direction() == "over":
             break
     else:
@@ -78,16 +70,15 @@ def test_what_is_found_alone_but_not_among_many_gets_no_direction():
     assert accuses(said({"a": found}))
     text = said({f"m{i}": found for i in range(20)})
     assert not accuses(text)
-    assert "Not significantly miscalibrated among so many models" in text
-    assert "alone, " in text
+    assert text.startswith("Inconclusive: m0, ")
 
 
 def test_more_models_than_draws_can_separate_are_still_called_what_they_are():
     """With 199 draws p is never below 1/200: among thirty, the tail beyond the draws decides."""
     lists, y = world(1000, 1, seed=3)
-    found = judgements({"a": too_sure(lists["m0"], 4.0)}, y)["a"]
+    found = judgements({"a": sharpened(lists["m0"], 4.0)}, y)["a"]
     assert found.test.p == 1 / 200
-    assert "Overconfident in the first guess: m0" in said({f"m{i}": found for i in range(30)})
+    assert "Overconfident: m0, " in said({f"m{i}": found for i in range(30)})
 
 
 def test_a_truth_of_distributions_is_not_tested():
@@ -95,7 +86,7 @@ def test_a_truth_of_distributions_is_not_tested():
     board = tl.compare({"a": p}, tl.TopLists.from_proba(p))
     found = board.details().judged(["a"], level=0.95, seed=0)
     assert found == {}
-    assert statements.confidence(found, names(["a"])) == []
+    assert statements.calibration_groups(found, names(["a"])) == []
 
 
 def test_clusters_are_tested_by_cluster():

@@ -118,12 +118,9 @@ def test_a_page_of_two_models_has_fixed_and_broken_cases(baseline: int | None) -
     found = section(replace(one, results=results, against=(against,)), "cases")
     repaired, spoiled = (80, 120) if base == reference else (120, 80)
     better, worse = (430, 560) if base == reference else (560, 430)
-    assert f"Fixed: {repaired} cases" in found.text
-    assert f"Broken: {spoiled} cases" in found.text
-    assert f"Right in {candidate}, wrong in {reference}" in found.text
-    assert f"{candidate} has the lower score in {better} cases (wins), {reference} in {worse} (losses); 10 ties" in (
-        found.text
-    )
+    assert f"Fixed: {repaired} cases right in {candidate}, wrong in {reference}" in found.text
+    assert f"Broken: {spoiled} cases wrong in {candidate}, right in {reference}" in found.text
+    assert f"{candidate} has {better} wins, {worse} losses and 10 ties by Brier score" in found.text
     sides = [" ".join(b.text for b in x.every("b")) for x in styled(found, "two")[0].inside if not isinstance(x, str)]
     assert "case 8" in sides[base == reference]
     assert "case 9" in sides[base != reference]

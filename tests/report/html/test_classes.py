@@ -1,4 +1,4 @@
-"""Means by class and by group: colour says what is significant and nothing else, and numbers are those of the record."""
+"""Means by class and by group: colour says what is significant and nothing else, numbers are those of the record."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_cells_show_the_means_and_the_lowest_of_each_class_is_marked() -> None:
     assert mean[0] == "mean of 4"
     assert [row[0] for row in rows] == list(by.models)
     assert [[float(x) for x in row[1:]] for row in rows] == [
-        [pytest.approx(by.means[g][m], abs=5e-4) for g in range(len(by.groups))] for m in range(len(by.models))
+        [pytest.approx(by.means[g][m], abs=6e-4) for g in range(len(by.groups))] for m in range(len(by.models))
     ]
     assert len(styled(tree(one).identified("table-classes"), "lowest")) == len(by.groups)
     assert "Hardest: " in section(one, "classes").text

@@ -71,40 +71,40 @@ def between_rules(results: Comparison) -> str:
 
 
 def test_accuracies_over_different_cases_are_not_set_against_a_difference_on_the_cases_of_both() -> None:
-    assert against_accuracy(board()).count("is right more often") == 3
-    said = against_accuracy(made.apart(board(), (40, 30, 20)))
-    assert "is right more often (" not in said
-    assert said.startswith("3 pairs are not looked at here: the two did not predict the same cases")
-    one = against_accuracy(made.apart(board(), (40, 40, 20)))
-    assert one.count("is right more often (") == 1
-    assert "2 pairs are not looked at here" in one
+    found = board((0.1, 0.6, 0.99))
+    assert against_accuracy(found).count("has a higher accuracy than") == 3
+    assert not against_accuracy(made.apart(found, (40, 30, 20)))
+    one = against_accuracy(made.apart(found, (40, 40, 20)))
+    assert one.count("has a higher accuracy than") == 1
+    assert "2 pairs are not compared by accuracy, as the two do not predict the same cases." in one
 
 
-def test_zero_one_scores_compare_first_guesses_on_the_cases_of_both() -> None:
+def test_differences_of_accuracy_within_noise_are_not_mentioned() -> None:
+    assert not against_accuracy(board((0.5, 0.52, 0.54)))
+
+
+def test_zero_one_scores_compare_top_1_predictions_on_the_cases_of_both() -> None:
     found = board(rules=("brier", "zero-one"), differences={"zero-one": (0.02, -0.1, -0.1)})
     said = against_accuracy(made.apart(found, (40, 30, 20)))
     a, b, _ = ORDER
-    assert f"{b} is right more often than {a} by 0.020 on the 30 cases of both" in said
-    assert "not looked at" not in said
+    assert f"{b} has a higher accuracy than {a} by 2.0 points on the 30 cases of both" in said
+    assert "not compared" not in said
 
 
-@pytest.mark.parametrize(
-    ("value", "p", "said"),
-    [(0.1, 0.01, "significant too"), (0.1, 0.5, "not significant"), (-0.1, 0.01, "not significant")],
-)
-def test_with_zero_one_it_is_said_whether_the_difference_in_accuracy_is_sure(value: float, p: float, said: str) -> None:
+@pytest.mark.parametrize(("value", "p", "said"), [(0.1, 0.01, True), (0.1, 0.5, False), (-0.1, 0.01, False)])
+def test_with_zero_one_only_significant_differences_in_accuracy_disagree(value: float, p: float, said: bool) -> None:
     found = board(
         (0.5, 0.6, 0.4),
         rules=("brier", "zero-one"),
         differences={"zero-one": (value, -0.1, -0.2)},
         adjusted={"zero-one": (p, 0.01, 0.01)},
     )
-    assert f"The difference in accuracy is {said}." in against_accuracy(found)
-    assert "difference in accuracy" not in against_accuracy(board((0.5, 0.6, 0.4)))
+    a, b, _ = ORDER
+    assert (f"{b} has a higher accuracy than {a}" in against_accuracy(found)) == said
 
 
 @given(st.permutations(["brier", "log", "zero-one"]), st.sampled_from(range(3)))
-def test_sure_contradictions_between_any_two_rules_are_named(rules: list[str], which: int) -> None:
+def test_significant_contradictions_between_any_two_rules_are_named(rules: list[str], which: int) -> None:
     """One rule turns the first pair around: that contradicts the two others, wherever it stands among them."""
     turned = rules[which]
     said = between_rules(board(rules=rules, differences={turned: (0.1, -0.2, -0.1)}))
@@ -139,7 +139,7 @@ def test_pairs_that_cannot_be_tested_are_not_counted_as_equal() -> None:
 
 
 @given(st.tuples(*[st.sampled_from([-0.1, 0.1])] * 3), st.tuples(*[st.sampled_from([0.01, 0.5, None])] * 3))
-def test_a_rank_that_contradicts_a_sure_pair_comes_with_a_warning(
+def test_a_rank_that_contradicts_a_significant_pair_comes_with_a_warning(
     values: tuple[float, ...], ps: tuple[float | None, ...]
 ) -> None:
     found = made.apart(board(differences={"brier": values}, adjusted={"brier": ps}), (40, 30, 20))

@@ -10,7 +10,7 @@ import pytest
 from tests.report import page_results as made
 from tests.report.html.hostile import HOSTILE
 from tests.report.html.undrawn import made as section_of
-from tests.report.html.undrawn import section, shown, table, tree
+from tests.report.html.undrawn import section, shown, styled, tree
 from toplist.inference.results import PredictionType
 from toplist.lists.checks import Issue
 from toplist.report.html import Page, sections
@@ -78,23 +78,40 @@ def test_a_check_that_fails_is_not_among_those_passed() -> None:
     assert "Nothing was repaired." not in passed(replace(sound, results=replace(sound.results, sources=sources)))
 
 
-def test_every_issue_has_a_column_with_its_count_and_its_words_below() -> None:
+def issues(one: Page) -> dict[str, str]:
+    """What is wrong, and with whom."""
+    (found,) = styled(section(one, "quality"), "issues")
+    return {x.one("dt").text: x.one("dd").text for x in found.every("div")}
+
+
+def test_every_issue_is_counted_for_the_models_that_have_it_and_explained_in_words() -> None:
     words = "3 cases have a top-1 prediction that is never the true class: 'en'."
     one = page(Issue("never happens", 3, 1200, words, False, ""), Issue("odd", 5, 1200, "Odd.", False, ""))
-    head, row = table(one, "issues")
-    assert head == ["model", "predicts classes absent from the truth", "odd"]
-    assert row == [one.exhibits[0].name, "3", "5"]
+    who = one.exhibits[0].name
+    assert issues(one) == {"Predicts classes absent from the truth": f"{who} 3.", "odd": f"{who} 5."}
     assert words in section(one, "quality").text
 
 
-def test_what_all_models_have_alike_is_one_line_instead_of_a_column() -> None:
+def test_repairs_missing_predictions_and_zero_probabilities_are_issues_most_cases_first() -> None:
+    one = made.whole(paths=0)
+    names = [row.name for row in one.results.overall.rows]
+    found = issues(one)
+    assert found["Repaired: normalize"] == f"{one.results.sources[3].name} 40."
+    rows = {row.name: row.scores["log"].infinite for row in one.results.overall.rows}
+    worst = max(rows, key=lambda name: rows[name])
+    assert found["Probability 0 for the true class"] == f"{worst} {rows[worst]}."
+    several = tuple(replace(row, invalid=i) for i, row in enumerate(one.results.overall.rows))
+    results = replace(one.results, overall=replace(one.results.overall, rows=several))
+    order = [f"{name} {i}" for i, name in enumerate(names) if i][::-1]
+    assert issues(replace(one, results=results))["Invalid lists"] == f"{', '.join(order[:-1])} and {order[-1]}."
+
+
+def test_what_all_models_have_alike_is_said_once() -> None:
     one = page()
     issue = Issue("rounded", 1200, 1200, "All confidences are multiples of 0.01.", False, "")
-    every = tuple(replace(x, issues=(issue,)) for x in one.exhibits)
-    found = section(replace(one, exhibits=every), "quality")
-    assert not list(found.every("table"))
-    assert "All models: rounded probabilities, 1,200 cases each." in found.text
-    assert found.text.count("multiples of 0.01") == 1
+    every = replace(one, exhibits=tuple(replace(x, issues=(issue,)) for x in one.exhibits))
+    assert issues(every) == {"Rounded probabilities": "All 3 models: 1,200 cases each."}
+    assert section(every, "quality").text.count("multiples of 0.01") == 1
 
 
 def test_lists_of_one_type_and_length_make_no_section_but_a_check() -> None:
@@ -105,14 +122,13 @@ def test_lists_of_one_type_and_length_make_no_section_but_a_check() -> None:
     assert section_of(sections.lists, page(names=("a", "b", "c"))) is not None
 
 
-def test_no_table_has_a_constant_column() -> None:
-    one = made.whole(groups=3, paths=0)
+@pytest.mark.parametrize("names", [("a", "b", "c"), made.results.NAMES])
+def test_no_table_has_a_constant_column(names) -> None:
+    one = made.whole(names=names, groups=3, paths=0)
     for found in tree(one).every("table"):
-        if found.attributes["id"] in {"table-classes", "table-groups"}:
-            continue  # a colour scale: columns are classes
+        key = found.attributes["id"].removeprefix("table-")
         rows = [[cell.text.strip() for cell in row.every("td", "th")] for row in found.one("tbody").every("tr")]
-        key = found.attributes["id"]
-        if len(rows) > 1 and key.removeprefix("table-") in {"reliability", "issues", "lists", "models", "confusions"}:
+        if len(rows) > 1 and key in {"reliability", "lists", "confusions"}:
             assert all(len(set(column)) > 1 for column in zip(*rows, strict=True)), key
 
 
@@ -122,7 +138,9 @@ def test_method_is_five_lines_and_the_rest_is_folded() -> None:
     inside = len(list(details.every("dt")))
     assert len(list(found.every("dt"))) - inside == 5
     assert inside >= 4
-    assert "Uniform prediction" in found.text
+    assert [dt.text for dt in found.every("dt")][:5] == [
+        *("Scores", "Intervals", "Significance", "Missing", "Uniform"),
+    ]
 
 
 def test_the_command_or_the_call_is_shown_with_versions_in_one_line() -> None:

@@ -179,5 +179,5 @@ def test_figures_are_found_by_name():
 
 @pytest.mark.parametrize("width", [100, 5000, float("nan")])
 def test_a_width_that_nothing_can_be_drawn_for_is_refused(width):
-    with pytest.raises(TopListError, match="a plot is drawn for a width from 200 to 2000 pixels"):
+    with pytest.raises(TopListError, match="a plot is drawn for a width from 160 to 2000 pixels"):
         plot.intervals(BOARD).svg(width=width)

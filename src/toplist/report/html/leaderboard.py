@@ -41,7 +41,7 @@ _RULES = 3  # rules that the main table shows, the first one among them
 _HEIGHT = 30  # pixels of a row
 _LANE = 7  # pixels between two tie bars
 _MARGIN = 0.06  # of the axis, free at either end
-_TICKS = 6  # steps of an axis, at most
+_TICKS = 5  # steps of an axis, at most
 MATRIX = 12  # models, beyond which differences are shown of one model at a time
 _STEPS = (4.0, 8.0, 16.0)  # standard errors from which on a significant difference has a stronger colour
 _HEADINGS = {
@@ -67,20 +67,24 @@ class Axis:
         inside = (1 - 2 * _MARGIN) * (x - self.low) / (self.high - self.low) + _MARGIN
         return round(100 * min(max(inside, 0.0), 1.0), 2)
 
-    def ticks(self) -> list[tuple[float, str]]:
-        """Round numbers in the range and how they are written: steps of 1, 2 or 5 times a power of ten."""
+    def ticks(self, most: int = _TICKS) -> list[tuple[float, str]]:
+        """Round numbers in the range and how they are written: steps of 1, 2 or 5 times a power of ten.
+
+        >>> Axis(0.103, 0.19).ticks()
+        [(0.12, '0.12'), (0.14, '0.14'), (0.16, '0.16'), (0.18, '0.18')]
+        """
         span = self.high - self.low
-        power = 10.0 ** math.floor(math.log10(span / _TICKS))
-        step = next(power * m for m in (1, 2, 5, 10) if span / (power * m) <= _TICKS)
+        power = 10.0 ** math.floor(math.log10(span / most))
+        step = next(power * m for m in (1, 2, 5, 10) if span / (power * m) <= most)
         digits = max(0, -math.floor(math.log10(step) + 1e-9))
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         return [(i * step, fixed(i * step, digits)) for i in range(first, last + 1)]
 
-    def drawn(self, extra: str = "") -> Svg:
+    def drawn(self, extra: str = "", most: int = _TICKS) -> Svg:
         """The ticks with their numbers."""
         ticks = "".join(
             f'<line x1="{self.at(x)}%" x2="{self.at(x)}%" y2="4"/><text x="{self.at(x)}%" y="16">{text}</text>'
-            for x, text in self.ticks()
+            for x, text in self.ticks(most)
         )
         return Svg(f'<svg class="axis" height="20" aria-hidden="true">{ticks}{extra}</svg>')
 
@@ -100,10 +104,10 @@ def whisker(axis: Axis, estimate: Estimate, words: str, *, line: float | None = 
     """A mean and its interval on the axis, and a dotted line across."""
     dotted = "" if line is None else f'<line class="ref" x1="{axis.at(line)}%" x2="{axis.at(line)}%" y2="100%"/>'
     if not math.isfinite(estimate.value):
-        return Svg(f'<svg class="whisker" height="{_HEIGHT}" aria-hidden="true">{dotted}</svg>')
+        return Svg(f'<svg class="interval" height="{_HEIGHT}" aria-hidden="true">{dotted}</svg>')
     low, high = (estimate.value if x is None else x for x in (estimate.low, estimate.high))
     return Svg(
-        f'<svg class="whisker{" best" if blue else ""}" height="{_HEIGHT}" role="img"><title>{escape(words)}</title>'
+        f'<svg class="interval{" best" if blue else ""}" height="{_HEIGHT}" role="img"><title>{escape(words)}</title>'
         f'{dotted}<line x1="{axis.at(low)}%" x2="{axis.at(high)}%" y1="50%" y2="50%"/>'
         f'<circle cx="{axis.at(estimate.value)}%" cy="50%" r="4"/></svg>'
     )
@@ -300,7 +304,8 @@ def _ties(results: Comparison, shown: Shown) -> list[Column]:
             for i in own
         )
         letters = " ".join(map(_letter, own))
-        svg = f'<svg class="ties" width="{_LANE * len(taken)}" height="{_HEIGHT}" aria-hidden="true">{bars}</svg>'
+        size = f'width="{_LANE * len(taken)}" height="{_HEIGHT}" viewBox="0 0 {_LANE * len(taken)} {_HEIGHT}"'
+        svg = f'<svg class="ties" {size} preserveAspectRatio="none" aria-hidden="true">{bars}</svg>'
         cells.append(Cell(Svg(f'{svg}<span class="unseen">{letters}</span>')))
     means = "rows joined by a bar (that share a letter, in text) are not significantly different"
     return [(Head("ties", "text", means=means, classes="ties"), cells)]

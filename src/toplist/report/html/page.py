@@ -49,7 +49,6 @@ from toplist.report.text import (
 if TYPE_CHECKING:
     from toplist.calibration.decomposition import Decomposition, Reliability
     from toplist.calibration.miscalibration import CalibrationVerdict
-    from toplist.inference.score_difference import Decided
 
 _REMEDY = "reports need jinja2: pip install 'toplist[report]'"
 _TITLE = 120  # characters
@@ -97,8 +96,6 @@ class Page:
         How the numbers came about.
     title : str, default ""
         The heading of the page; made of the models and cases if it is empty.
-    decided : tuple of Decided, default ()
-        Pairs where accuracy says otherwise, with the cases that decide.
     judged : mapping of str to CalibrationVerdict, default {}
         The test of calibration, by model.
     curves : mapping of str to Reliability, default {}
@@ -120,7 +117,6 @@ class Page:
     exhibits: tuple[ModelDetails, ...] = ()
     provenance: Provenance = field(default_factory=Provenance)
     title: str = ""
-    decided: tuple[Decided, ...] = ()
     judged: Mapping[str, CalibrationVerdict] = field(default_factory=dict)
     curves: Mapping[str, Reliability] = field(default_factory=dict)
     decompositions: Mapping[str, Decomposition] = field(default_factory=dict)

@@ -24,7 +24,7 @@ from toplist.inference.results import (
     SourceSummary,
 )
 from toplist.report import plot, statements
-from toplist.report.html.grid import Cell, Column, Figure, Grid, Head, Section, counted, grid, named, number
+from toplist.report.html.grid import Column, Figure, Grid, Head, Section, counted, grid, named, number
 from toplist.report.numbers import NOTHING, fixed, rate, share, small
 from toplist.report.plot import Plot
 from toplist.report.text import (
@@ -66,6 +66,7 @@ _MINUS = "\u2212"
 _BESIDE = 0.01  # a probability below it is left out where two lists are compared
 _LITTLE = 0.0005  # a probability below it is written <0.001
 _WIDE, _NARROW, _PANEL = 760, 360, 200  # px that figures are drawn for, six panels side by side
+_PATH = 60  # characters of a path
 _LONG = 400  # characters of a message
 
 
@@ -158,6 +159,17 @@ def _section(key: str, title: str, *blocks: Block) -> Section:
     return Section(key, title, tuple(block for block in blocks if block[1]))
 
 
+def _own_cases(page: Page) -> str:
+    """That details are of all cases of each model, without weights, where scores are not."""
+    cases = {row.name: row.cases for row in page.results.overall.rows}
+    apart = len(set(cases.values())) > 1 or any(one.cases != cases.get(one.name, one.cases) for one in page.exhibits)
+    said = [
+        *(["each model on all its own cases"] if apart else []),
+        *(["without weights"] if page.results.weighted else []),
+    ]
+    return f" {', '.join(said).capitalize()}." if said else ""
+
+
 def _rule(page: Page) -> str:
     return kind(page.results.rules[0], 30)
 
@@ -184,6 +196,7 @@ def calibration(page: Page, shown: Shown) -> Section | None:
     few = all(direction.startswith("Too few") for direction, _ in found)
     lines = [sentence("Too few cases to judge calibration.")] if few else _directions(found, shown)
     note = "Line: isotonic fit; grey: 90% band if calibrated; bars: number of cases; p: Holm." if drawn else ""
+    note = f"{note}{_own_cases(page)}"
     if two(page) is not None:
         parts = ("text", "" if few else _of_two(page, judged, shown), "small")
         return _section(
@@ -849,7 +862,7 @@ def lists(page: Page, shown: Shown) -> Section | None:
     if not details or alike(details):
         return None
     curved = tuple(replace(one, name=_who(shown, one.name).text) for one in details if one.curve)
-    caption = f"Mean {_rule(page)} score of the lists truncated to k classes"
+    caption = f"Mean {_rule(page)} score of the lists truncated to k classes.{_own_cases(page)}"
     table, same = _list_table(page, shown)
     drawn = drawing(plot.curves(curved), "curves", caption) if any(len(one.ks) > 1 for one in curved) else None
     return _section(
@@ -1088,8 +1101,7 @@ def method(page: Page, shown: Shown) -> Section:
         (
             "more_method",
             "Definitions, data and files",
-            [*_data(results, shown), *_definitions(page)],
-            _sources(page, shown),
+            [*_data(results, shown), *_sources(page, shown), *_definitions(page)],
             full_names(shown),
         ),
     )
@@ -1170,29 +1182,24 @@ def _definitions(page: Page) -> list[tuple[Words, Words]]:
     return [(term, said) for term, said in _DEFINITIONS.items() if not left_out.get(term, False)]
 
 
-def _sources(page: Page, shown: Shown) -> Grid | None:
-    """Where predictions came from, how they were read and how long lists are; what is the same for all is left out."""
+def _sources(page: Page, shown: Shown) -> list[tuple[Words, Words]]:
+    """Where predictions came from, how they were read and how many classes they list; what all share is said once."""
     details = {one.name: one for one in page.exhibits}
     own = [one for one in page.results.sources if one.name in shown]
 
-    def read(one: SourceSummary) -> str:
-        return visible(one.reading) or plain(one.layout, 30)
+    def said(one: SourceSummary) -> list[str]:
+        listed = f"classes listed: {lengths(details[one.name])}" if one.name in details else ""
+        return [plain(one.source, _PATH), visible(one.reading) or plain(one.layout, 30), listed]
 
-    columns: list[Column] = [
-        (Head("source", "text"), [Cell(name(one.source, 60)) for one in own]),
-        (Head("read as", "text"), [Cell(read(one)) for one in own]),
-        (Head("cases"), [counted(one.cases) for one in own]),
-        (
-            Head("classes listed", "text"),
-            [Cell(lengths(details[one.name]) if one.name in details else NOTHING) for one in own],
-        ),
-    ]
-    kept = [(head, cells) for head, cells in columns if len({str(cell.text) for cell in cells}) > 1 or len(own) == 1]
-    return (
-        grid("models", "Models", [(Head("model", "name"), [named(shown[one.name]) for one in own]), *kept])
-        if (own and kept)
-        else None
-    )
+    columns = [list(column) for column in zip(*map(said, own), strict=True)]
+    same = [column[0] for column in columns if len(set(column)) == 1 and column[0]]
+    differ = [column for column in columns if len(set(column)) > 1]
+    every: list[tuple[Words, Words]] = [("All models", f"{'; '.join(same)}.")] if same and len(own) > 1 else []
+    if len(own) == 1:
+        return [(shown[own[0].name], f"{'; '.join(same)}.")]
+    if differ:
+        every += [(shown[one.name], f"{'; '.join(texts)}.") for one, *texts in zip(own, *differ, strict=True)]
+    return every
 
 
 def full_names(shown: Shown) -> list[tuple[Words, str]]:
@@ -1242,11 +1249,8 @@ def call(results: Comparison) -> str:
     return f"toplist.compare({', '.join(['models', 'truth', *given])})"
 
 
-def _files(read: Sequence[FileRecord]) -> Grid | None:
-    columns: list[Column] = [
-        (Head("file", "name"), [named(name(f.name)) for f in read]),
-        (Head("path", "text"), [Cell(name(f.path, 60)) for f in read]),
-        (Head("bytes"), [counted(f.bytes) for f in read]),
-        (Head("SHA-256", "text"), [Cell(plain(f.sha256, 80)) for f in read]),
+def _files(read: Sequence[FileRecord]) -> list[tuple[Words, Words]]:
+    return [
+        (name(one.name), sentence(name(one.path, _PATH), f", {number_of(one.bytes, 'byte')}, {plain(one.sha256, 80)}"))
+        for one in read
     ]
-    return grid("files", "Files and their SHA-256", columns) if read else None

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NARROWEST, WIDEST = 200, 2000  # figures are drawn for a width between these
+NARROWEST, WIDEST = 160, 2000  # figures are drawn for a width between these
 FAMILY = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 
 

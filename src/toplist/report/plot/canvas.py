@@ -9,6 +9,7 @@ import math
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise
 from types import MappingProxyType
@@ -584,11 +585,13 @@ def called(every: Iterable[str], given: Shown = NAMES) -> dict[str, str]:
     return {name: given[name].text if name in given else short.text for name, short in names(every).items()}
 
 
+@lru_cache(1024)
 def full(name: str) -> str:
     """A name as a pointer shows it: on one line, what cannot be seen as an escape, a very long one cut."""
     return label(name, _LONG)
 
 
+@lru_cache(1024)
 def key(name: str) -> str:
     r"""What tells a model from others in an attribute, such as `data-model`: its name, with a digest if it is long.
 

@@ -183,8 +183,6 @@ class IntervalsData:
         text += f"; {_better(self.relative)}"
         if any(row.worse for row in self.rows):
             text += f"; grey: significantly worse than the best (Holm, {percent(self.level)})"
-        if self.ties:
-            text += "; bars at the left join models that are not significantly different"
         return text
 
     @property
@@ -286,6 +284,8 @@ def draw_intervals(data: IntervalsData, sheet: Sheet) -> None:
     sheet.rule_x(panel, scale.ticks, scale.texts)
     sheet.name_x(panel, data.across)
     rows_down(sheet, panel, texts, [row.name for row in rows])
+    if data.ties:
+        sheet.note(["bars at the left join models that are not significantly different"])
     for (first, last), lane in zip(data.ties, lanes, strict=False):
         ends_y = [panel.place(scale.low, first - 0.32)[1], panel.place(scale.low, last + 0.32)[1]]
         hover = Hover(f"not significantly different: rows {first + 1} to {last + 1}")

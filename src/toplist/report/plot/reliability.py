@@ -167,7 +167,7 @@ def reliability(
     curves : Reliability, mapping of str to Reliability or iterable of Reliability
         As `toplist.calibration.reliability` finds them.
     judged : mapping of str to CalibrationVerdict, optional
-        The test of calibration, by model.
+        The test of calibration, by model, or by what a curve is of (`of_words`).
     more : int, default 0
         How many more models there are, which have no curve here.
     shown : mapping of str to Name, optional
@@ -186,7 +186,8 @@ def reliability(
     kind, level = (bands[0].kind, bands[0].level) if bands else ("", math.nan)
     own = judged or {}
     panels = tuple(_panel(name, one, own.get(name)) for name, one in drawn)
-    clause = statements.calibration_clause(own, {**names(own), **shown}) if own else None
+    models = own if isinstance(curves, Mapping) else {}
+    clause = statements.calibration_clause(models, {**names(models), **shown}) if models else None
     title = "" if clause is None else str(clause).rstrip(".")
     left_out = more + len(every) - len(drawn)
     return Plot(ReliabilityData(panels, kind, level, title, left_out, shown=shown), draw_reliability)
