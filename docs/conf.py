@@ -32,7 +32,11 @@ html_title = "toplist"
 html_sidebars = {"index": []}
 html_static_path = ["_static"]
 html_css_files = ["front.css"]
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": {"**": ["page-toc", "sourcelink"], "index": [], "plots": []},
+}
 html_math_renderer = "mathml"
 
 
