@@ -390,11 +390,11 @@ def _alone(results: Comparison, shown: Shown) -> Sentence:
         )
     value = fixed(mark.mean.value, decimals([mark.mean]))
     said = f" has a mean {kind(mark.rule, _RULE)} score of {value}{_bracketed(_between(mark.mean, results.level))}"
-    better = "" if mark.skill is None else _over_uniform(mark.skill.value)
+    better = "" if mark.skill is None else over_uniform(mark.skill.value)
     return sentence(shown[row.name], f"{said}{better}.")
 
 
-def _over_uniform(skill: float) -> str:
+def over_uniform(skill: float) -> str:
     """The skill in words."""
     if not math.isfinite(skill) or not skill:
         return ""
