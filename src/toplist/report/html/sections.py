@@ -65,7 +65,8 @@ _SHOWN, _CARDS, _SIDE = 4, 8, 2  # cards at once, in all, and of cases that are 
 _MINUS = "\u2212"
 _BESIDE = 0.01  # a probability below it is left out where two lists are compared
 _LITTLE = 0.0005  # a probability below it is written <0.001
-_WIDE, _NARROW, _PANEL = 760, 360, 200  # px that figures are drawn for, six panels side by side
+_WIDE, _NARROW = 760, 360  # px that figures are drawn for
+_PANEL = 200, 176  # px of a panel
 _PATH = 60  # characters of a path
 _LONG = 400  # characters of a message
 
@@ -150,9 +151,10 @@ def drawing(made: Plot[Any], called: str, caption: Words) -> Figure:
     return Figure(f"figure-{called}", wide, caption, narrow)
 
 
-def panel(made: Plot[Any], i: int) -> str:
-    """A small figure, the same at all widths."""
-    return made.svg(inline=True, prefix=f"drawn-panel-{i}", width=_PANEL)
+def panel(made: Plot[Any], i: int) -> tuple[str, str]:
+    """A small figure: six side by side on wide pages, two on phones."""
+    wide, narrow = (made.svg(inline=True, prefix=f"drawn-panel-{i}-{width}", width=width) for width in _PANEL)
+    return wide, narrow
 
 
 def _section(key: str, title: str, *blocks: Block) -> Section:
@@ -201,7 +203,8 @@ def calibration(page: Page, shown: Shown) -> Section | None:
     found = statements.calibration_groups(judged, shown)
     few = all(direction.startswith("Too few") for direction, _ in found)
     lines = [sentence("Too few cases to judge calibration.")] if few else _directions(found, shown)
-    note = "Line: isotonic fit; grey: 90% band if calibrated; bars: number of cases; p: Holm." if drawn else ""
+    holm = "; p: Holm" if len(judged) > 1 else ""
+    note = f"Line: isotonic fit; grey: 90% band if calibrated; bars: number of cases{holm}." if drawn else ""
     note = f"{note}{_own_cases(page)}"
     if two(page) is not None:
         parts = ("text", "" if few else _of_two(page, judged, shown), "small")
