@@ -2,7 +2,9 @@
 
 import inspect
 import re
+from functools import cache
 from importlib import import_module, metadata
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -13,7 +15,7 @@ author = "The toplist developers"
 copyright = "2026, The toplist developers"
 version = release = metadata.version("toplist")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = ["myst_parser", "sphinx_design", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
@@ -27,8 +29,14 @@ autodoc_typehints = "none"
 autodoc_default_options = {"members": True, "inherited-members": True}
 html_theme = "pydata_sphinx_theme"
 html_title = "toplist"
-html_sidebars = {"**": []}
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
+html_sidebars = {"index": []}
+html_static_path = ["_static"]
+html_css_files = ["front.css"]
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": {"**": ["page-toc", "sourcelink"], "index": [], "plots": []},
+}
 html_math_renderer = "mathml"
 
 
@@ -40,13 +48,17 @@ def write_math(translator: Any, node: nodes.Element) -> None:
 
 
 def list_public_names(app: Any, page: str, source: list[str]) -> None:
-    """On the page `api`, put the public names of a package in place of `<!-- public PACKAGE -->`.
+    """On the pages of `api/`, put the public names of a package in place of `<!-- public PACKAGE -->`."""
+    source[0] = api_pages(Path(app.srcdir)).get(page, source[0])
+
+
+@cache
+def api_pages(docs: Path) -> dict[str, str]:
+    """The pages of `api/` with their names, in the order of their index.
 
     `<!-- public toplist: lists, io -->` stands for the names of toplist that are defined in these packages. A name that
-    several packages export is described once, where it comes first.
+    several packages export is described once, on the page that comes first.
     """
-    if page != "api":
-        return
     seen: set[int] = set()
 
     def described(found: re.Match[str]) -> str:
@@ -54,7 +66,12 @@ def list_public_names(app: Any, page: str, source: list[str]) -> None:
         lines = [line for name in getattr(package, "__all__", ()) if (line := directive(package, name, homes, seen))]
         return "\n".join(["```{eval-rst}", *lines, "```"])
 
-    source[0] = re.sub(r"<!-- public ([\w.]+)(?:: ([\w, ]+))? -->", described, source[0])
+    marker = re.compile(r"<!-- public ([\w.]+)(?:: ([\w, ]+))? -->")
+    order = re.findall(r"^(\w+)$", (docs / "api" / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
+    return {
+        f"api/{name}": marker.sub(described, (docs / "api" / f"{name}.md").read_text(encoding="utf-8"))
+        for name in order
+    }
 
 
 def directive(package: Any, name: str, homes: list[str], seen: set[int]) -> str:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from toplist.report.plot.base import Plot
-from toplist.report.plot.canvas import LINE, SIZE, SMALL, WIDTH, axis, cover, note, panel, rule_x, rule_y, sheet, write
-from toplist.report.plot.colours import Theme, dashes, marker
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from studies.whiskers import Difference, Differences, Row, whiskers
+from toplist.report.plot import Plot
+from toplist.report.plot.canvas import (
+    DASHES,
+    MARKERS,
+    SIZE,
+    Dot,
+    Hover,
+    Panel,
+    Scale,
+    Sheet,
+    Stroke,
+    axis,
+)
 
 Record = Mapping[str, Any]
 
@@ -23,142 +31,193 @@ class Drawn:
 
     results: Record
     title: str
+    subtitle: str
     words: str
+    single: str = ""
+
+
+# Score against the length of lists
 
 
 def lengths(results: Record) -> Plot[Drawn]:
     """Mean padded Brier score against the length of the list, a panel per data set, a line per method."""
-    said = [f"{name}: {_steepest(found['lengths'])}" for name, found in results.items()]
-    return Plot(Drawn(results, "Mean padded Brier score against list length", ". ".join(said) + "."), _draw_lengths)
+    said = [f"{name}: {_best_at_both_ends(found['lengths'])}" for name, found in results.items()]
+    lowest = [_best(found["lengths"], _forms(found["lengths"])[-1])[0] for found in results.values()]
+    (method, many), *_ = Counter(lowest).most_common()
+    longest = _forms(next(iter(results.values()))["lengths"])[-1]
+    return Plot(
+        Drawn(
+            results,
+            f"{method} has the lowest mean Brier score on {many} of {len(results)} data sets at k = {longest}",
+            "Mean padded Brier score when the k most probable sets are listed; lower is better",
+            ". ".join(said) + ".",
+        ),
+        _draw_lengths,
+    )
 
 
-def _steepest(rows: Record) -> str:
+def _forms(rows: Record) -> list[str]:
+    return [form for form in rows if form.isdigit()]
+
+
+def _best(rows: Record, form: str) -> tuple[str, float]:
+    name, row = min(rows[form].items(), key=lambda one: float(one[1]["brier"]["value"]))
+    return name, row["brier"]["value"]
+
+
+def _best_at_both_ends(rows: Record) -> str:
     """The best method at the shortest and at the longest list."""
-    ends = [form for form in rows if form.isdigit()]
-    best = {form: min(rows[form].items(), key=lambda row: row[1]["brier"]["value"]) for form in (ends[0], ends[-1])}
-    return ", ".join(f"{name} is best at k = {k} with {row['brier']['value']:.4f}" for k, (name, row) in best.items())
+    forms = _forms(rows)
+    best = {form: _best(rows, form) for form in (forms[0], forms[-1])}
+    return ", ".join(f"{name} is best at k = {k} with {score:.4f}" for k, (name, score) in best.items())
 
 
-def _draw_lengths(data: Drawn, theme: Theme) -> Figure:
-    names = list(data.results)
-    methods = list(next(iter(data.results.values()))["metrics"])
-    across, left, between, side, title = 3, 40.0, 44.0, 138.0, 24.0
-    down = -(-(len(names) + 1) // across)  # the legend has a place of its own
-    block = title + side + 30
-    foot = ["across: the k most probable sets are listed; up: mean padded Brier score, lower is better"]
-    figure = sheet(8 + block * down + LINE * len(foot) + 16, theme)
-    page = cover(figure, theme)
-    places = [(left + (side + between) * (i % across), 8 + block * (i // across)) for i in range(len(names) + 1)]
+def _draw_lengths(data: Drawn, sheet: Sheet) -> None:
+    names, methods = list(data.results), list(next(iter(data.results.values()))["metrics"])
+    across, left, between = 3, 40.0, 44.0
+    side = (sheet.width - left - 12 - between * (across - 1)) / across
+    block, start = side + 62, sheet.height
+    places = [(left + (side + between) * (i % across), start + block * (i // across)) for i in range(len(names) + 1)]
     for (x, y), name in zip(places, names, strict=False):
-        write(page, x, y + 10, name, color=theme["ink"], fontsize=SIZE)
-        _curves(panel(figure, theme, x, y + title, side, side), data.results[name]["lengths"], methods, theme)
+        sheet.write(x, y + 8, name, size=SIZE, bold=True)
+        forms = _forms(data.results[name]["lengths"])
+        values = {m: [data.results[name]["lengths"][form][m]["brier"]["value"] for form in forms] for m in methods}
+        scale = axis((v for own in values.values() for v in own), ticks=5)
+        panel = _square(sheet, x, y + 20, side, Scale(0, len(forms) - 1), scale.scale)
+        sheet.rule_x(panel, tuple(map(float, range(len(forms)))), forms)
+        sheet.rule_y(panel, scale.ticks, scale.texts)
+        sheet.name_x(panel, "list length k", within=(x - left, x + side + 12))
+        for i, method in enumerate(methods):
+            _line(
+                panel,
+                i,
+                values[method],
+                [f"{method}: {v:.4f} at k = {k}" for k, v in zip(forms, values[method], strict=True)],
+            )
     x, y = places[-1]
     for i, method in enumerate(methods):
-        here = y + title + 14 + 20 * i
-        page.plot([x, x + 24], [here] * 2, **_line(i, theme))
-        page.plot([x + 12], [here], marker=marker(i), markersize=5, markeredgewidth=0, color=theme.cycle(i))
-        write(page, x + 32, here, method, fontsize=SMALL, color=theme["ink"])
-    note(page, theme, foot)
-    return figure
+        here = y + 30 + 20 * i
+        sheet.mark(Stroke((x, x + 24), (here, here), f"c{i}", 1.6, DASHES[i % len(DASHES)]))
+        sheet.mark(Dot(x + 12, here, f"c{i}", MARKERS[i], 5.5))
+        sheet.write(x + 32, here, method)
 
 
-def _line(i: int, theme: Theme) -> dict[str, Any]:
-    look: dict[str, Any] = {"color": theme.cycle(i), "linewidth": 1.4}
-    return look | ({"dashes": dashes(i)} if dashes(i) else {})
+def _square(sheet: Sheet, x: float, y: float, side: float, across: Scale, up: Scale) -> Panel:
+    return sheet.panel(x, sheet.width - x - side, side, across, up, top=y)
 
 
-def _curves(axes: Axes, rows: Record, methods: list[str], theme: Theme) -> None:
-    forms = [form for form in rows if form.isdigit()]
-    values = {m: [rows[form][m]["brier"]["value"] for form in forms] for m in methods}
-    scale = axis((v for m in methods for v in values[m]), ticks=5)
-    axes.set_xlim(0, len(forms) - 1)
-    axes.set_ylim(scale.low, scale.high)
-    rule_x(axes, tuple(map(float, range(len(forms)))), tuple(forms), theme)
-    rule_y(axes, scale.ticks, scale.texts, theme)
-    for i, method in enumerate(methods):
-        axes.plot(range(len(forms)), values[method], **_line(i, theme))
-        look: dict[str, Any] = {"color": theme.cycle(i), "marker": marker(i), "linestyle": "none", "clip_on": False}
-        axes.plot(range(len(forms)), values[method], markersize=4, markeredgewidth=0, **look)
+def _line(panel: Panel, i: int, values: Sequence[float], said: Sequence[str]) -> None:
+    panel.add(Stroke(range(len(values)), values, f"c{i}", 1.5, DASHES[i % len(DASHES)]))
+    panel.add(*(Dot(x, v, f"c{i}", MARKERS[i], 4.5, hover=Hover(said[x])) for x, v in enumerate(values)))
+
+
+# Calibration
 
 
 def calibration(results: Record, before: str, after: str) -> Plot[Drawn]:
     """Confidence against frequency of the listed sets, two methods, a column per data set."""
     said = [
-        f"{name}, {method}: {rates(found['reliability'][method]['top'])} at the top"
+        f"{name}, {method}: mean confidence {rates(found['reliability'][method]['top'])} of the most confident set"
         for name, found in results.items()
         for method in (before, after)
     ]
-    title = f"Confidences of sets against how often they are true, {before} and {after}"
+    nearer = sum(_bias(found, after) < _bias(found, before) for found in results.values())
     return Plot(
-        Drawn({"before": before, "after": after, "results": results}, title, "; ".join(said) + "."), _draw_calibration
+        Drawn(
+            {"before": before, "after": after, "results": results},
+            f"{after}: confidence closer to the hit rate than {before} on {nearer} of {len(results)} data sets",
+            "Hit rate of label sets against confidence; bins of fewer than 20 sets are left out",
+            "; ".join(said) + ".",
+        ),
+        _draw_calibration,
     )
 
 
 def rates(bins: list[list[float]]) -> str:
     """The mean confidence in some bins, and the hit rate."""
-    count = sum(b[2] for b in bins)
-    confidence, hit_rate = (sum(b[2] * b[at] for b in bins) / count for at in (3, 4))
+    confidence, hit_rate = _means(bins)
     return f"{confidence:.3f}, hit rate {hit_rate:.3f}"
 
 
-def _draw_calibration(data: Drawn, theme: Theme) -> Figure:
+def _means(bins: list[list[float]]) -> tuple[float, float]:
+    count = sum(b[2] for b in bins)
+    confidence, hit_rate = (sum(b[2] * b[at] for b in bins) / count for at in (3, 4))
+    return confidence, hit_rate
+
+
+def _bias(found: Record, method: str) -> float:
+    confidence, hit_rate = _means(found["reliability"][method]["top"])
+    return abs(confidence - hit_rate)
+
+
+def _draw_calibration(data: Drawn, sheet: Sheet) -> None:
     results, methods = data.results["results"], (data.results["before"], data.results["after"])
-    left, between = 56.0, 10.0
-    side = (WIDTH - left - 12 - between * (len(results) - 1)) / len(results)
-    foot = [
-        "across: confidence, 0 to 1; up: hit rate, 0 to 1; on the diagonal both agree",
-        "circles, solid: the most confident set; squares, dashed: all listed sets; bins below 20 are left out",
-    ]
-    figure = sheet(26 + (side + 16) * 2 + LINE * len(foot) + 16, theme)
-    page = cover(figure, theme)
+    left, between = 56.0, 12.0
+    side = (sheet.width - left - 12 - between * (len(results) - 1)) / len(results)
+    start = sheet.height
     for row, method in enumerate(methods):
-        y = 26 + (side + 16) * row
-        write(page, 8, y + side / 2, method, color=theme["ink"], fontsize=SMALL, rotation=90, ha="center")
+        y = start + 22 + (side + 18) * row
+        sheet.write(16, y + side / 2, method, anchor="middle", turned=True, bold=True)
         for column, (name, found) in enumerate(results.items()):
             x = left + (side + between) * column
             if not row:
-                write(page, x, 12, name, color=theme["ink"], fontsize=SIZE)
-            axes = panel(figure, theme, x, y, side, side)
-            _diagonal(axes, found["reliability"][method], theme, numbers=not column, below=bool(row))
-    note(page, theme, foot)
-    return figure
+                sheet.write(x, start + 8, name, size=SIZE, bold=True)
+            panel = _square(sheet, x, y, side, Scale(0, 1), Scale(0, 1))
+            ticks = (0.0, 0.5, 1.0)
+            sheet.rule_x(panel, ticks, ("0", "0.5", "1") if row else ("",) * 3)
+            sheet.rule_y(panel, ticks, ("", "0.5", "1") if not column else ("",) * 3)
+            _diagonal(panel, found["reliability"][method])
+    sheet.write(
+        sheet.width / 2, sheet.height + 6, "confidence (across) and hit rate (up)", role="muted", anchor="middle"
+    )
+    sheet.height += 16
+    sheet.note(["circles, solid: the most confident set; squares, dashed: all listed sets"])
 
 
-def _diagonal(axes: Axes, found: Record, theme: Theme, *, numbers: bool, below: bool) -> None:
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1)
-    ticks, texts = (0.0, 0.5, 1.0), ("0", "0.5", "1")
-    rule_x(axes, ticks, texts if below and numbers else ("", "0.5", "1") if below else ("",) * 3, theme)
-    rule_y(axes, ticks, texts if numbers else ("",) * 3, theme)
-    axes.plot([0, 1], [0, 1], color=theme["ink"], linewidth=1, dashes=(4, 3))
-    for what, role, shape, style in (("listed", "c1", "s", {"dashes": (3, 1.5)}), ("top", "c0", "o", {})):
+def _diagonal(panel: Panel, found: Record) -> None:
+    panel.add(Stroke((0, 1), (0, 1), "ink", 1.0, (4, 3)))
+    for what, role, shape, dashes in (("listed", "c1", "s", (3.0, 1.5)), ("top", "c0", "o", ())):
         bins = [b for b in found[what] if b[2] >= 20]
-        xs, ys = [b[3] for b in bins], [b[4] for b in bins]
-        look: dict[str, Any] = {"color": theme[role], "clip_on": False}
-        axes.plot(xs, ys, linewidth=1.2, **look, **style)
-        axes.plot(xs, ys, marker=shape, linestyle="none", markersize=3.5, markeredgewidth=0, **look)
+        panel.add(Stroke([b[3] for b in bins], [b[4] for b in bins], role, 1.3, dashes))
+        panel.add(
+            *(
+                Dot(
+                    b[3],
+                    b[4],
+                    role,
+                    shape,
+                    4.0,
+                    hover=Hover(f"confidence {b[3]:.3f}, hit rate {b[4]:.3f}, {b[2]:,.0f} sets"),
+                )
+                for b in bins
+            )
+        )
 
+
+# Differences
 
 COLUMNS = (("brier", "padded Brier"), ("zero-one", "set error"), ("f1", "F1 lost"))
 
 
-def differences(results: Record, reference: str) -> Plot[Drawn]:
+def differences(results: Record, reference: str) -> Plot[Differences]:
     """What each method gains or loses against one, under three measures, with intervals."""
-    values = {
-        name: {
-            m: {key: against(found, reference, m, key) for key, _ in COLUMNS}
-            for m in found["metrics"]
-            if m != reference
-        }
+    made = tuple(
+        Row(name, method, i, tuple(Difference(*against(found, reference, method, key)) for key, _ in COLUMNS))
         for name, found in results.items()
-    }
-    said = [
-        f"{name}, {method}: " + ", ".join(f"{words} {row[key][0]:+.3f}" for key, words in COLUMNS)
-        for name, rows in values.items()
-        for method, row in rows.items()
+        for i, method in enumerate((one for one in found["metrics"] if one != reference), 1)
+    )
+    lowest = [
+        min((row for row in made if row.group == name), key=lambda row: row.values[0].value).name for name in results
     ]
-    title = f"Differences to {reference} in padded Brier, set error and instance F1"
-    return Plot(Drawn(values, title, "; ".join(said) + "."), _draw_differences)
+    (method, many), *_ = Counter(lowest).most_common()
+    return whiskers(
+        Differences(
+            f"{method} gains most over {reference} in padded Brier score on {many} of {len(results)} data sets",
+            f"Differences to {reference} with 95% intervals, lists of ten sets; below 0 is better than {reference}",
+            tuple(words for _, words in COLUMNS),
+            made,
+        )
+    )
 
 
 def against(found: Record, reference: str, method: str, key: str) -> tuple[float, float, float]:
@@ -166,40 +225,3 @@ def against(found: Record, reference: str, method: str, key: str) -> tuple[float
     pair = next(p for p in found["pairs"] if {p["a"], p["b"]} == {reference, method})
     value, low, high = (pair[key][end] for end in ("value", "low", "high"))
     return (value, low, high) if pair["a"] == method else (-value, -high, -low)
-
-
-def _draw_differences(data: Drawn, theme: Theme) -> Figure:
-    height, gap, head = 15.0, 22.0, 30.0
-    groups = [(name, list(rows)) for name, rows in data.results.items()]
-    left, between = 104.0, 16.0
-    side = (WIDTH - left - 12 - between * 2) / 3
-    tall = sum(gap + height * len(methods) for _, methods in groups)
-    foot = ["differences to BR with 95 % intervals, lists of ten sets; left of the line is better than BR"]
-    figure = sheet(head + tall + 26 + LINE * len(foot) + 14, theme)
-    page = cover(figure, theme)
-    panels = []
-    for column, (key, words) in enumerate(COLUMNS):
-        x = left + (side + between) * column
-        write(page, x, 14, words, color=theme["ink"], fontsize=SIZE)
-        ends = [e for rows in data.results.values() for row in rows.values() for e in row[key]]
-        scale = axis([*ends, 0.0], ticks=3)
-        axes = panel(figure, theme, x, head, side, tall)
-        axes.set_xlim(scale.low, scale.high)
-        axes.set_ylim(tall, 0)
-        rule_x(axes, scale.ticks, scale.texts, theme)
-        axes.plot([0, 0], [0, tall], color=theme["muted"], linewidth=1)
-        panels.append((axes, key))
-    y = 0.0
-    for name, methods in groups:
-        write(page, 8, head + y + 13, name, color=theme["ink"], fontsize=SMALL, weight="bold")
-        y += gap
-        for i, method in enumerate(methods):
-            write(page, 16, head + y + height / 2, method, color=theme["ink"], fontsize=SMALL)
-            for axes, key in panels:
-                value, low, high = data.results[name][method][key]
-                look: dict[str, Any] = {"color": theme.cycle(i + 1)}
-                axes.plot([low, high], [y + height / 2] * 2, linewidth=1.4, **look)
-                axes.plot([value], [y + height / 2], marker=marker(i + 1), markersize=5, markeredgewidth=0, **look)
-            y += height
-    note(page, theme, foot)
-    return figure
