@@ -35,7 +35,8 @@ html_css_files = ["front.css"]
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "secondary_sidebar_items": {"**": ["page-toc", "sourcelink"], "index": [], "plots": []},
+    # pages of pictures have the whole width
+    "secondary_sidebar_items": {"**": ["page-toc"]} | dict.fromkeys(("index", "plots", "report", "leaderboard"), []),
 }
 html_math_renderer = "mathml"
 

@@ -19,7 +19,7 @@ PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"]
 STATIC = DOCS / "_static"
 LARGEST = 310_000  # bytes of a picture
 CARD = re.compile(
-    r"^:::\{grid-item-card\} .+\n:img-top: _static/figures/(\w+)\.svg\n(?:.*\n)*?\n`(.+)`\n\n(.+)\n:::$", re.M
+    r"^:::\{grid-item-card\} .+\n:img-top: _static/figures/(\w+)\.svg\n(?:.*\n)*?\n`(.+)`\n\n(.+)\n:::$", re.MULTILINE
 )
 FORBIDDEN = re.compile(
     r"\bsurely\b|\bpromised\b|\bwant of room\b|\bfirst guess\b|\bwhat happened\b|\bspeaks? (?:most )?for\b"
@@ -115,8 +115,10 @@ def test_pages_use_the_words_of_the_field(page: Path) -> None:
 
 def test_every_page_is_in_one_of_six_sections() -> None:
     def entries(page: Path) -> list[Path]:
-        lists = re.findall(r"```\{toctree\}\n(?::.*\n)*\n((?:[\w/-]+\n)+)```", page.read_text(encoding="utf-8"))
-        return [page.parent / f"{name}.md" for names in lists for name in names.split()]
+        lists = re.findall(r"```\{toctree\}\n(?::.*\n)*\n((?:.+\n)+?)```", page.read_text(encoding="utf-8"))
+        return [
+            page.parent / f"{name}.md" for names in lists for name in re.findall(r"([\w/-]+)>?$", names, re.MULTILINE)
+        ]
 
     front, seen = DOCS / "index.md", set[Path]()
     assert len(entries(front)) == 6
