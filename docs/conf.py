@@ -32,11 +32,11 @@ html_title = "toplist"
 html_sidebars = {"index": []}
 html_static_path = ["_static"]
 html_css_files = ["front.css"]
+WIDE = ("index", "plots", "report", "leaderboard")  # pages of pictures, without a list of headings beside them
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    # pages of pictures have the whole width
-    "secondary_sidebar_items": {"**": ["page-toc"]} | dict.fromkeys(("index", "plots", "report", "leaderboard"), []),
+    "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in WIDE}},
 }
 html_math_renderer = "mathml"
 
