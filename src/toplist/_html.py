@@ -10,8 +10,14 @@ from typing import Any
 
 from toplist._text import visible
 
-_LIGHT = "--toplist-bar:#1560c3;--toplist-other:#8c96a0;--toplist-line:#d0d7de;--toplist-warn:#a85a08"
-_DARK = "--toplist-bar:#4ea1ff;--toplist-other:#7d8894;--toplist-line:#454d57;--toplist-warn:#de9236"
+_COLOURS = {  # light and dark
+    "bar": ("#1560c3", "#4ea1ff"),
+    "other": ("#8c96a0", "#7d8894"),
+    "line": ("#d0d7de", "#454d57"),
+    "track": ("#eaeef2", "#2b313a"),
+    "warn": ("#a85a08", "#de9236"),
+}
+_LIGHT, _DARK = (";".join(f"--toplist-{role}:{pair[i]}" for role, pair in _COLOURS.items()) for i in range(2))
 _STYLE = f"""
 .toplist-out{{{_LIGHT};max-width:880px;font-variant-numeric:tabular-nums}}
 @media (prefers-color-scheme:dark){{.toplist-out{{{_DARK}}}}}
@@ -34,8 +40,8 @@ background-clip:padding-box}}
 .toplist-out .toplist-title{{font-weight:600}}
 .toplist-out .toplist-first>th{{font-weight:600}}
 .toplist-out svg{{display:inline-block;vertical-align:middle;max-width:100%}}
-.toplist-out svg text{{fill:currentColor;font-size:11px}}
-.toplist-bar{{display:inline-block;vertical-align:middle;width:7em;height:.6em;background:var(--toplist-line);
+.toplist-out .toplist-drawn text{{fill:currentColor;font-size:11px}}
+.toplist-bar{{display:inline-block;vertical-align:middle;width:7em;height:.6em;background:var(--toplist-track);
 border-radius:2px;overflow:hidden;margin:0 .5em 0 0}}
 .toplist-bar.toplist-small{{width:3em}}
 .toplist-bar>span{{display:block;height:100%;background:var(--toplist-bar)}}
@@ -51,10 +57,10 @@ class Html(str):
     __slots__ = ()
 
 
-def fragment(*parts: str) -> str:
+def fragment(*parts: str, style: str = "") -> str:
     """The parts in an element of their own, with the style that they need; nothing in it is taken for mathematics."""
     inside = "\n".join(map(safe, parts))
-    return f'<div class="toplist-out tex2jax_ignore mathjax_ignore"><style>{_STYLE}</style>\n{inside}\n</div>\n'
+    return f'<div class="toplist-out tex2jax_ignore mathjax_ignore"><style>{_STYLE}{style}</style>\n{inside}\n</div>\n'
 
 
 def safe(text: str) -> str:
@@ -185,10 +191,7 @@ def whisker(axis: Axis, value: float, low: float | None, high: float | None, *, 
     line = "" if low is None or high is None else _line(axis.at(low), 8, axis.at(high), 8, colour, 2)
     at = _line(axis.at(zero), 0, axis.at(zero), 16, "currentColor", 1, "1,3")
     dot = f'<circle cx="{axis.at(value):.1f}" cy="8" r="3.5" fill="{colour}"/>'
-    size = f'width="{axis.width}" height="16" viewBox="0 0 {axis.width} 16"'
-    return Html(
-        f'<svg {size} role="img" aria-label="{escape(told)}"><title>{escape(told)}</title>{at}{line}{dot}</svg>'
-    )
+    return _svg(axis.width, 16, f"<title>{escape(told)}</title>{at}{line}{dot}", told)
 
 
 def scale(axis: Axis) -> Html:
@@ -199,11 +202,10 @@ def scale(axis: Axis) -> Html:
     texts = "".join(
         _text(axis.at(x), 11, f"{x:.{min(digits, 6)}f}", anchor) for x, anchor in ((low, "start"), (high, "end"))
     )
-    size = f'width="{axis.width}" height="14" viewBox="0 0 {axis.width} 14"'
-    return Html(f'<svg {size} aria-hidden="true">{texts}</svg>')
+    return _svg(axis.width, 14, texts, "")
 
 
-_COLOURS = ("var(--toplist-bar)", "var(--toplist-other)")
+_LINES = ("var(--toplist-bar)", "var(--toplist-other)")
 _WIDE, _HIGH, _LEFT, _RIGHT, _TOP, _FOOT = 420, 190, 58, 74, 12, 38
 
 
@@ -229,7 +231,7 @@ def line_plot(x: Sequence[float], lines: Sequence[tuple[str, Sequence[float]]], 
     parts += [_text(place(a, y0)[0], _TOP + high + 15, f"{a:g}", "middle") for a in dict.fromkeys((x0, x1))]
     parts += [_text(_LEFT + wide / 2, _HIGH - 6, across, "middle"), _text(4, _TOP + high / 2 + 4, up, "start")]
     taken: list[float] = []
-    for (told, ys), colour in zip(lines, _COLOURS, strict=False):
+    for (told, ys), colour in zip(lines, _LINES, strict=False):
         known = [place(a, b) for a, b in zip(x, ys, strict=True) if math.isfinite(b)]
         if not known:
             continue
@@ -240,9 +242,14 @@ def line_plot(x: Sequence[float], lines: Sequence[tuple[str, Sequence[float]]], 
         y += 13 if any(abs(y - other) < 12 for other in taken) else 0
         taken.append(y)
         parts.append(_text(known[-1][0] + 6, y, told, "start"))
-    size = f'width="{_WIDE}" height="{_HIGH}" viewBox="0 0 {_WIDE} {_HIGH}"'
-    told = escape(f"{up} against {across}")
-    return Html(f'<svg {size} role="img" aria-label="{told}">{"".join(parts)}</svg>')
+    return _svg(_WIDE, _HIGH, "".join(parts), f"{up} against {across}")
+
+
+def _svg(wide: int, high: int, inside: str, told: str) -> Html:
+    """A picture that says something, or one that need not be read out."""
+    size = f'width="{wide}" height="{high}" viewBox="0 0 {wide} {high}"'
+    role = f'role="img" aria-label="{escape(told)}"' if told else 'aria-hidden="true"'
+    return Html(f'<svg class="toplist-drawn" {size} {role}>{inside}</svg>')
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, colour: str, width: int, dash: str = "") -> str:

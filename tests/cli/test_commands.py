@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import toplist as tl
-from tests.cli.run_cli import complaints
+from tests.cli.run_cli import gates
 from tests.cli.run_cli import toplist as toplist_alone
 from tests.cli.run_cli import toplist_here as toplist
 from toplist.cli import demo
@@ -157,7 +157,7 @@ def test_outputs_are_written_in_the_format_of_their_names(tmp_path: Path) -> Non
 def test_a_gate_prints_one_line_with_its_numbers_and_exits_with_3_if_it_holds(gate: str, code: int) -> None:
     done = toplist("compare", DATA / "cld2.tsv", DATA / "cld2-best-effort.tsv", *TRUTH, "--fail-if", gate)
     assert done.returncode == code
-    (line,) = complaints(done.stderr).splitlines()
+    (line,) = gates(done.stderr)
     numbers = (
         r"p [<.0-9]+, two one-sided tests"
         if "equivalent" in gate
@@ -170,7 +170,7 @@ def test_a_gate_prints_one_line_with_its_numbers_and_exits_with_3_if_it_holds(ga
 def test_the_line_of_a_gate_is_that_of_the_specification() -> None:
     words = ("compare", f"old={DATA / 'py3langid.csv.gz'}", f"new={DATA / 'lingua.parquet'}", *TRUTH, "--fail-if")
     done = toplist(*words, "new worse than old", "--fail-if", "old worse than new")
-    assert complaints(done.stderr).splitlines() == [
+    assert gates(done.stderr) == [
         "FAIL new is worse than old: Brier +0.270 (95% CI +0.220 to +0.319), n = 500",
         "PASS old is not significantly worse than new: Brier \u22120.270 (95% CI \u22120.319 to \u22120.220), n = 500",
     ]

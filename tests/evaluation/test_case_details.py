@@ -31,12 +31,14 @@ OPTIONS: dict[str, dict[str, str]] = {
 def records(board: tl.Leaderboard) -> dict[str, Any]:
     """All that is made of cases for a report; issues also say whether a file keeps what its layout declares."""
     details, results = board.details(), board.comparison
+    calibration = details.calibration(results, seed=0)
     return {
         "exhibits": [asdict(replace(one, issues=())) for one in board._exhibits(details)],
         "breakdowns": [asdict(one) for one in details.breakdowns(results, board._intervals)],
         "against": [asdict(one) for one in details.against(results)],
-        "curves": {name: one.curve.tolist() for name, one in details.curves(results, seed=0).items()},
-        "decompositions": {name: asdict(one) for name, one in details.decompositions(list(details.names)).items()},
+        "curves": {name: one.curve.tolist() for name, one in calibration.curves.items()},
+        "decompositions": {name: asdict(one) for name, one in calibration.decompositions.items()},
+        "judged": {name: asdict(one) for name, one in calibration.judged.items()},
     }
 
 
@@ -71,7 +73,8 @@ def in_memory(world: World, at: Any, **options: Any) -> tl.Leaderboard:
 @pytest.mark.parametrize("seed", [None, 5], ids=["in step", "joined"])
 def test_files_and_memory_make_the_same_records(kind: str, seed: int | None, tmp_path: Path) -> None:
     pytest.importorskip("duckdb")
-    world, rng = World(7, 150), np.random.default_rng(7)
+    drawn = 10 * list(OPTIONS).index(kind) + (seed or 0)
+    world, rng = World(drawn, 150), np.random.default_rng(drawn)
     if seed is not None:  # ties come in the order of the rows
         world.rows["long"] = [World._some(rng, k) for k in rng.integers(1, 5, 150)]
     world.write(tmp_path, seed=seed)
@@ -243,7 +246,7 @@ def test_curves_are_of_the_tied_and_of_the_last_two() -> None:
     noise = {f"m{i}": (1 - i / 12) * p + i / 12 * rng.dirichlet(np.ones(3), 400) for i in range(11)}
     board = tl.compare(noise, y)
     members = board.comparison.confidence_set.members if board.comparison.confidence_set else ()
-    found = board.details().curves(board.comparison, seed=0)
+    found = board.details().calibration(board.comparison, seed=0).curves
     want = {*members[:4], board[-1].name, board[-2].name}
     assert set(found) == want
     assert list(found) == [row.name for row in board if row.name in want]
@@ -253,7 +256,9 @@ def test_curves_are_of_the_tied_and_of_the_last_two() -> None:
 def test_decompositions_add_up_to_the_mean_score() -> None:
     made, y = predictions(3, 60)
     board = tl.compare(made, y, space=M)
-    for name, one in board.details().decompositions([row.name for row in board]).items():
+    found = board.details().calibration(board.comparison, seed=0).decompositions
+    assert list(found) == [row.name for row in board]
+    for name, one in found.items():
         assert one.score == pytest.approx(board[name].scores["brier"].mean.value)
 
 

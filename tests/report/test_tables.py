@@ -16,7 +16,7 @@ from toplist.inference.ranking import judge
 from toplist.inference.results import Comparison, Estimate, Group
 from toplist.report.numbers import NOTHING, decimals, fixed, infinite, share, spans
 from toplist.report.statements import standing, verdict
-from toplist.report.tables import called, columns, details, notes, split, tables, telling, widths
+from toplist.report.tables import called, columns, details, made, notes, pivot, split, telling, widths
 from toplist.report.text import LIMIT, TextTable, cells, plain, shorten, wrap
 
 
@@ -26,8 +26,13 @@ def column(table: TextTable, header: str) -> list[str]:
     return [row[where] for row in table.rows]
 
 
+def board(found: Comparison) -> TextTable:
+    """All columns of the leaderboard."""
+    return made("", found.overall, columns(found, called(found)))
+
+
 def headers(found: Comparison) -> list[str]:
-    return [column.header for column in tables(found)[0].columns]
+    return [column.header for column in board(found).columns]
 
 
 def said(found: Comparison) -> str:
@@ -50,12 +55,11 @@ def lone(found: Comparison, **changes: object) -> Comparison:
 @given(results())
 def test_every_model_has_one_row_in_every_table(found: Comparison) -> None:
     shown, whole = called(found), called(found, LIMIT)
-    main, *others = tables(found)
-    assert column(main, "model") == [str(shown[row.name]) for row in found.overall.rows]
-    assert len(others) == bool(found.groups) + bool(found.paths)
+    assert column(board(found), "model") == [str(shown[row.name]) for row in found.overall.rows]
     if found.groups:
-        assert column(others[0], "model") == column(main, "model")
-        assert len(others[0].columns) == 1 + len(found.groups)
+        groups = pivot(found, shown, found.groups)
+        assert column(groups, "model") == column(board(found), "model")
+        assert len(groups.columns) == 1 + len(found.groups)
     sections = (found.overall, *found.groups)
     per_section = len(found.rules) + 1
     count = per_section * len(sections)
@@ -97,7 +101,7 @@ def test_a_split_table_fits_and_drops_no_column(found: Comparison, width: int) -
 def test_nothing_starred_is_called_not_significantly_different(seed: int, apart: float) -> None:
     """Neither by the notes nor by the verdict: all go by one rule."""
     found = drawn(apart=apart, cases=200, seed=seed, paths=0)
-    shown, table = called(found), tables(found)[0]
+    shown, table = called(found), board(found)
     cells = zip(column(table, "model"), column(table, "Δ best"), strict=True)
     starred = {name for name, cell in cells if cell.endswith("*")}
     place = standing(found)
@@ -140,18 +144,18 @@ def test_details_name_the_confidence_set_of_the_best() -> None:
 @law
 @given(results())
 def test_every_string_of_a_table_is_safe_to_show(found: Comparison) -> None:
-    for table in tables(found) + details(found):
+    for table in [board(found), pivot(found, called(found), found.groups), *details(found)]:
         strings = [table.title, *(c.header for c in table.columns), *(cell for row in table.rows for cell in row)]
         assert all(clean(text) and "\n" not in text for text in (*strings, *table.sentences))
         assert {len(row) for row in table.rows} <= {len(table.columns)}
 
 
 def test_groups_are_columns_with_their_number_of_cases_and_stars_of_their_own() -> None:
-    made = tables(example())[1]
-    assert made.title == "By subject: mean Brier score"
-    assert [c.header for c in made.columns] == ["model", "algebra (n 7,400)", "geometry (n 1)"]
-    assert [cell.endswith("*") for cell in column(made, "algebra (n 7,400)")] == [False, False, True, True, True]
-    assert not any(cell.endswith("*") for cell in column(made, "geometry (n 1)"))
+    table = pivot(example(), called(example()), example().groups)
+    assert table.title == "By subject: mean Brier score"
+    assert [(c.header, c.below) for c in table.columns[1:]] == [("algebra", "n 7,400"), ("geometry", "n 1")]
+    assert [cell.endswith("*") for cell in column(table, "algebra")] == [False, False, True, True, True]
+    assert not any(cell.endswith("*") for cell in column(table, "geometry"))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -173,7 +177,7 @@ def test_the_most_telling_groups_include_every_one_where_the_leader_is_beaten(se
 def test_a_difference_has_a_star_if_it_is_significant_among_all_pairs() -> None:
     """Whatever its own interval says."""
     found = example()
-    cells = column(tables(found)[0], "Δ best")
+    cells = column(board(found), "Δ best")
     assert cells[0].strip() == NOTHING
     assert [cell.endswith(" *") for cell in cells] == [False, False, True, True, True]
     assert "* significantly worse than the best (95%, Holm-adjusted over all 10 pairs)" in said(found)
@@ -183,15 +187,15 @@ def test_a_difference_has_a_star_if_it_is_significant_among_all_pairs() -> None:
             for row in found.overall.rows
         ]
         other = replace(found, overall=replace(found.overall, rows=tuple(rows)))
-        for table in (tables(other)[0], details(other)[0]):
+        for table in (board(other), details(other)[0]):
             assert [cell.endswith("*") for cell in column(table, "Δ best")] == [False, *[p <= 0.05] * 4]
 
 
 def test_rank_intervals_are_a_column_of_every_table_of_models() -> None:
     found = example()
-    assert column(tables(found)[0], "ranks") == ["1–2", "1–2", "3", "4", "5"]  # noqa: RUF001
+    assert column(board(found), "ranks") == ["1–2", "1–2", "3", "4", "5"]  # noqa: RUF001
     assert column(details(found)[2], "ranks") == ["1–2", "1–2", "3", "4", "5"]  # noqa: RUF001
-    assert tables(found)[0].leaders == {0}
+    assert board(found).leaders == {0}
     assert "at 95% all true ranks are in their intervals at once" in told(found)
 
 
@@ -216,7 +220,7 @@ def test_narrow_terminals_have_the_score_the_difference_the_second_rule_and_accu
 
 
 def test_an_infinite_mean_is_shown_as_such_and_counted() -> None:
-    table = tables(example())[0]
+    table = board(example())
     assert column(table, "log")[-1] == "∞"
     assert column(table, "infinite log")[-1] == "17"
     assert "! infinite log score = probability 0 for the true class: hard labels 17 of 12,000 cases" in said(example())
@@ -258,9 +262,8 @@ def test_notes_say_what_was_repaired_penalised_and_compared() -> None:
 
 
 def test_nothing_is_said_twice() -> None:
-    for found in (tables(example()), details(example())):
-        sentences = [sentence for table in found for sentence in table.sentences]
-        assert len(sentences) == len(set(sentences))
+    sentences = [sentence for table in details(example()) for sentence in table.sentences]
+    assert len(sentences) == len(set(sentences))
     assert "subject geometry: 1 case." in told(example())
     assert "No interval for any model: a single case has no spread." in told(example())
 

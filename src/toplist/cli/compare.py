@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from toplist.evaluation.planning import Equivalence
     from toplist.evaluation.stream import ReadSummary, ScoringSpec
     from toplist.inference.aggregates import Aggregates
-    from toplist.inference.results import BoardWarning, GateResult, Pair
+    from toplist.inference.results import Comparison, GateResult, Pair
     from toplist.io.plan import Plan
 
 _PENALTY = "Penalty of an invalid list; 1% of the score of the uniform prediction by default."
@@ -440,9 +440,11 @@ def score(inputs: Inputs, options: ScoreOptions) -> None:
         raise UsageError("--keep goes with --output: it keeps columns of the truth beside the scores.")
     require_named("keep", options.keep)
     require_outputs([options.output], inputs.paths)
+    from toplist.evaluation.compare import spelled_in_files
     from toplist.evaluation.stream import ScoringSpec, SumCollector, TeeCollector, run
     from toplist.evaluation.transform import score_file
     from toplist.inference.aggregates import overall
+    from toplist.inference.diagnostics import warnings
     from toplist.io.encoding import empty_set_explained
     from toplist.io.options import ReadRequest
     from toplist.io.plan import plan_of
@@ -460,24 +462,24 @@ def score(inputs: Inputs, options: ScoreOptions) -> None:
                 both, read = run(plan, scoring, lambda: TeeCollector(make(), SumCollector(plan)), update)
             sums = both.other
     everything = overall(sums.tallies)
-    for one in _warnings(plan, scoring, everything, rules, read):
+    board = _board_of_one(plan, scoring, everything, rules, read)
+    size, spelled = None if plan.space is None else plan.space.size, partial(spelled_in_files, plan)
+    for one in warnings(board, everything, (inputs.name,), size, spelled):
         typer.echo(f"toplist: warning: {visible(one.sentence)}", err=True)
-    _print_means(everything.sums, rules, read, options)
+    _print_means(board, everything.sums, read, options)
 
 
-def _warnings(
+def _board_of_one(
     plan: Plan, scoring: ScoringSpec, tally: Aggregates, rules: Sequence[str], read: ReadSummary
-) -> Sequence[BoardWarning]:
-    """Why the scores may not be right."""
-    from toplist.evaluation.compare import spelled_in_files
-    from toplist.inference.diagnostics import warnings
+) -> Comparison:
+    """The scores of one model with their intervals, as a leaderboard has them."""
     from toplist.inference.intervals import Intervals
     from toplist.inference.ranking import ComparisonSpec, ranked
     from toplist.inference.results import Comparison
 
     (source,) = plan.sources
     terms = ComparisonSpec((source.name,), tuple(rules), (), None, pairwise=False)
-    board = Comparison(
+    return Comparison(
         rules=terms.rules,
         k=(),
         classes="",
@@ -495,14 +497,14 @@ def _warnings(
         sources=read.origins,
         overall=ranked([(None, tally, Intervals(tally, 0.95))], terms)[0],
     )
-    size = None if plan.space is None else plan.space.size
-    return warnings(board, tally, terms.names, size, partial(spelled_in_files, plan))
 
 
-def _print_means(sums: Any, rules: Sequence[str], read: ReadSummary, options: ScoreOptions) -> None:
+def _print_means(board: Comparison, sums: Any, read: ReadSummary, options: ScoreOptions) -> None:
     """Print the mean score under each rule, and what was repaired or left out."""
     from toplist.core.kernel import to_float
+    from toplist.report.markup import means_of_one
 
+    rules = board.rules
     infinite = {rule: int(sums["infinite"][r, 0, 0]) for r, rule in enumerate(rules)}
     means = {
         rule: None if infinite[rule] else to_float(sums["x"][r, 0, 0]) / to_float(sums["w"][r, 0, 0])
@@ -527,12 +529,9 @@ def _print_means(sums: Any, rules: Sequence[str], read: ReadSummary, options: Sc
             }
         )
         return
-    shown = ", ".join(
-        f"{rule} {mean:.6g}" if mean is not None else f"{rule} inf ({infinite[rule]:,} infinite)"
-        for rule, mean in means.items()
-    )
-    where = "" if options.output is None else f"; scores in {visible(str(options.output))}"
-    typer.echo(f"{number_of(read.compared, 'case')}, mean {shown}{where}")
+    typer.echo(means_of_one(board))
+    if options.output is not None:
+        typer.echo(f"Scores of {number_of(read.compared, 'case')} in {visible(str(options.output))}")
     if invalid:
         typer.echo(
             f"{number_of(invalid, 'list')} with a confidence below what each unlisted class gets: each pays a penalty"

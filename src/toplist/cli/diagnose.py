@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from toplist._text import significant
 from toplist.cli.options import PANELS, Inputs, Printing, Reads, command, missing_option, option, positional
 from toplist.cli.output import BAD_DATA, UsageError, print_json, progress_bar, require_outputs
 from toplist.inference.settings import Inference
 from toplist.io.options import MISSING
-from toplist.report.text import visible
+from toplist.report.text import number_of, visible
 
 if TYPE_CHECKING:
     from toplist.evaluation.diagnosis import Diagnosis
@@ -26,7 +28,7 @@ _FIGURES = (".svg", ".pdf", ".png")
     examples=("toplist check preds.parquet --classes 1000", "toplist check survey.csv --scale percent --json"),
 )
 def check(inputs: Inputs, options: Printing) -> None:
-    """Say what is in a file and what is wrong with it, as diagnose does without truth; exit with 1 if anything is."""
+    """Check the data quality of a file, as diagnose does without truth; exit with 1 if there is a problem."""
     with progress_bar(options.quiet) as update:
         found = _diagnosed(inputs, progress=update)
     _print(found, options, _summary(found))
@@ -56,22 +58,25 @@ def _print(found: Diagnosis, options: Printing, text: str, *more: str) -> None:
 
 
 def _summary(found: Diagnosis) -> str:
-    """The table that was read and the issues of its lists, one per line."""
+    """OK or how many problems, what was read, and every issue in a line with its remedy."""
     lists, table, classes = found.scorable, found.table, found.classes.removesuffix(" classes")
     path, layout, columns = ("", "", ()) if table is None else (table.path, table.layout, table.columns)
-    lines = [
-        f"{visible(path)}: {found.cases:,} cases in the {layout} layout, classes: {classes}",
-        f"columns: {', '.join(map(visible, columns[:8]))}{' ...' if len(columns) > 8 else ''}",
-    ]
+    blocking = [issue for issue in found.issues if issue.blocking]
+    verdict = typer.style(number_of(len(blocking), "problem"), fg="red", bold=True)
+    about = [number_of(found.cases, "case"), f"classes: {classes}"]
     if lists.sizes:
         low, high = min(lists.sizes), max(lists.sizes)
-        k = f"{low} class{'' if low == 1 else 'es'}" if low == high else f"{low} to {high} classes"
-        lines.append(f"lists of {k} (mean {lists.mean_size:.4g}), mean mass {lists.mean_mass:.4g}")
+        k = number_of(high, "class", "classes") if low == high else f"{low:,} to {high:,} classes"
+        mean = "" if low == high else f" (mean {significant(lists.mean_size, 3)})"
+        about += [f"lists of {k}{mean}", f"mean listed probability {significant(lists.mean_mass, 3)}"]
+    first = f"{verdict} in" if blocking else typer.style("OK", fg="green", bold=True)
+    lines = [f"{first} {visible(path)}: {', '.join(about)}"]
     for issue in found.issues:
-        count = f"{issue.cases:,} case{'' if issue.cases == 1 else 's'}: " if issue.example and issue.cases else ""
-        kind = "problem" if issue.blocking else "issue"
-        lines.append(f"{kind} ({issue.kind}): {count}{visible(issue.example or issue.message)}")
-    return "\n".join(lines if found.blocking else [*lines, "no problems"])
+        n = f", {number_of(issue.cases, 'case')}" if issue.example and issue.cases else ""
+        sign = typer.style("!", fg="red", bold=True) if issue.blocking else "-"
+        lines.append(f" {sign} {issue.kind}{n}: {visible(issue.example or issue.message)}")
+    some = ", ".join(map(visible, columns[:8]))
+    return "\n".join([*lines, f"   read in the {layout} layout: {some}{', ...' if len(columns) > 8 else ''}"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,13 +97,17 @@ class DiagnoseOptions(Printing):
 )
 def diagnose(inputs: Inputs, options: DiagnoseOptions, inference: Annotated[Inference, "level", "seed"]) -> None:
     """Diagnose one model: data quality, calibration, and what its score is made of."""
+    from toplist.evaluation.diagnosis import WIDTH
+
     if options.plot is not None:
         _require_place(options.plot, inputs)
     with progress_bar(options.quiet) as update:
         found = _diagnosed(inputs, missing=options.missing, draws=options.draws, inference=inference, progress=update)
     figures = [] if options.plot is None else _drawn(found, options.plot)
-    told = [f"\nfigures: {', '.join(visible(str(path)) for path in figures)}"] if figures else []
-    _print(found, options, repr(found), *told)
+    told = [f"\nFigures: {', '.join(visible(str(path)) for path in figures)}"] if figures else []
+    typed = inputs.invocation(options.missing, inference) if inputs.truth_file is not None else None
+    command = "" if typed is None else typed.recalibrate(inputs.name, "brier")
+    _print(found, options, found.to_text(shutil.get_terminal_size((WIDTH, 24)).columns, command=command), *told)
 
 
 def _require_place(plot: Path, inputs: Inputs) -> None:

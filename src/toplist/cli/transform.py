@@ -26,7 +26,7 @@ from toplist.cli.output import (
 from toplist.errors import FileError, TopListError
 from toplist.inference.settings import Inference
 from toplist.io.options import MISSING
-from toplist.report.text import visible
+from toplist.report.text import rule_name, visible
 
 if TYPE_CHECKING:
     from toplist._typing import Progress
@@ -142,8 +142,10 @@ def _table(choice: Selection, model: Recalibrator, kind: str) -> dict[str, Any]:
 
 def _describe(choice: Selection, model: Recalibrator, kind: str) -> str:
     """The table, with a mark on the line that is kept."""
-    lines = repr(replace(choice, best=model, chosen=_line(choice, kind))).split("\n")[1:]
-    return "\n".join([f"{choice.rule} scores of cases that a fit has not seen ({choice.folds} folds)", *lines])
+    lines = str(replace(choice, best=model, chosen=_line(choice, kind))).split("\n")[1:]
+    lines = lines if kind == "auto" else lines[:-1]  # where it was not selected, there is no rule to explain
+    name = rule_name(choice.rule)
+    return "\n".join([f"{name} scores of cases that a fit has not seen ({choice.folds} folds)", *lines])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,7 +272,9 @@ def _gains(found: PoolWeights, gained: Ambiguity | None) -> list[str]:
     by = f"weights fitted to {found.cases:,} cases by the {found.rule} score"
     lines = [f"{by}, which is {found.score:.6g} on them; alone: {own}"]
     if found.impossible:
-        lines.append(f"in {found.impossible:,} cases every file gives zero to what happened; these had no say")
+        lines.append(
+            f"in {found.impossible:,} cases every file gives probability 0 to the true class; these have no weight"
+        )
     if gained is not None:
         lines.append(
             f"by the brier score: {gained.mean:.6g} on average, less {gained.gain:.6g} for disagreement, "

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from toplist.evaluation.case_sample import (
     by_place,
     calibration_verdict,
     sample_cases,
-    tested,
+    thinned_sample,
 )
 from toplist.evaluation.model_details import (
     LISTED,
@@ -88,6 +88,14 @@ def against(results: Comparison) -> tuple[str, ...]:
     return first, *others[:_PAIRS]
 
 
+class ModelCalibration(NamedTuple):
+    """What was found of the calibration of models, by name."""
+
+    judged: dict[str, CalibrationVerdict]  # the test that a diagnosis makes
+    curves: dict[str, Reliability]  # of the top class
+    decompositions: dict[str, Decomposition]  # of the mean score under the first rule
+
+
 @dataclass(frozen=True, slots=True)
 class CaseDetails:
     """Everything about the cases that is not in the sums."""
@@ -103,36 +111,30 @@ class CaseDetails:
     files: tuple[FileRecord, ...] = ()
     seen: Callable[[str], NDArray[np.bool_]] | None = None  # the cases that a model predicts, where others are imputed
 
-    def judged(self, names: Sequence[str], *, level: float, seed: int) -> dict[str, CalibrationVerdict]:
-        """The test of calibration that a diagnosis makes, of every model whose truth is one class per case."""
-        return {name: calibration_verdict(one, level=level, seed=seed) for name, one in self._held(names)}
+    def calibration(self, results: Comparison, *, seed: int) -> ModelCalibration:
+        """The calibration of every model whose truth is one class per case, each model's lists looked at once.
 
-    def curves(self, results: Comparison, *, seed: int) -> dict[str, Reliability]:
-        """Reliability curves of the top class: of the first models that are tied for best, and of the last two."""
-        ranked = [row.name for row in results.overall.rows if row.rank is not None]
+        Curves are of the first models that are tied for best and of the last two. Cases count alike.
+        """
+        rows, (rule, *_), penalty = results.overall.rows, self.scoring.rules, self.scoring.penalty
+        ranked = [row.name for row in rows if row.rank is not None]
         tied = () if results.confidence_set is None else results.confidence_set.members
-        chosen = dict.fromkeys([*(tied or ranked[:1])[:_PANELS], *ranked[-2:]])
-        found = {
-            name: attempt("curve", partial(reliability, *tested(one), of="top", level=_BAND, seed=seed), [])
-            for name, one in self._held([row.name for row in results.overall.rows if row.name in chosen])
-            if one.any_listed
-        }
-        return {name: curve for name, curve in found.items() if curve is not None}
-
-    def decompositions(self, names: Sequence[str]) -> dict[str, Decomposition]:
-        """What the mean score of each model is made of, under the first rule and without weights."""
-        rule, penalty = self.scoring.rules[0], self.scoring.penalty
-        found = {
-            name: attempt("decomposition", partial(decompose, *tested(one), rule=rule, penalty=penalty), [])
-            for name, one in self._held(names)
-        }
-        return {name: parts for name, parts in found.items() if parts is not None}
-
-    def _held(self, names: Sequence[str]) -> Iterator[tuple[str, CaseSample]]:
-        for name in names:
-            one = self.held(name)
-            if one is not None and len(one.lists):
-                yield name, one
+        drawn = {*(tied or ranked[:1])[:_PANELS], *ranked[-2:]}
+        found = ModelCalibration({}, {}, {})
+        for name in (row.name for row in rows):
+            sample = self.held(name)
+            if sample is None or not len(sample.lists):
+                continue
+            found.judged[name] = calibration_verdict(sample, level=results.level, seed=seed)
+            lists, y = thinned_sample(sample)
+            parts = attempt("decomposition", partial(decompose, lists, y, rule=rule, penalty=penalty), [])
+            if parts is not None:
+                found.decompositions[name] = parts
+            if name in drawn and sample.any_listed:
+                curve = attempt("curve", partial(reliability, lists, y, of="top", level=_BAND, seed=seed), [])
+                if curve is not None:
+                    found.curves[name] = curve
+        return found
 
     def breakdowns(self, results: Comparison, intervals: Intervals) -> tuple[Breakdown, ...]:
         """Mean scores by true class, then by the groups that were asked for.
@@ -499,7 +501,7 @@ class DetailsWatcher:
     _lock: Lock = field(default_factory=Lock)
 
     def __call__(self, seen: ScoredBatch) -> None:
-        """See `streaming.Sink.watchers`."""
+        """See `Collector.watchers`."""
         names = FileNames(
             seen.batch,
             seen.names,
@@ -563,11 +565,11 @@ class DetailsCollector(MatrixCollector):
 
     @property
     def watchers(self) -> Mapping[str, Callable[[ScoredBatch], None]]:
-        """See `streaming.Sink`."""
+        """See `Collector`."""
         return self.looks
 
     def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
-        """See `streaming.Sink`."""
+        """See `Collector`."""
         right = np.stack([np.asarray(one.metrics["accuracy"], np.float64) for one in sheets], axis=1)
         outcomes = self._outcomes(truth) if self.hard else None
         return super().make(truth, sheets, present), right, outcomes, (truth.source, truth.rows, truth.ids)
@@ -582,7 +584,7 @@ class DetailsCollector(MatrixCollector):
         return class_texts(values, self.plan.set_separator).dictionary_encode()
 
     def add(self, made: Any) -> None:
-        """See `streaming.Sink`."""
+        """See `Collector`."""
         scored, right, outcomes, rows = made
         super().add(scored)
         with disk_full_explained():

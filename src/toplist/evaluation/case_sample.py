@@ -55,13 +55,17 @@ class CaseSample:
 
 
 def by_place(lists: TopLists, y: Any) -> tuple[TopLists, Codes]:
-    """The same lists with the positions of their entries as classes, and outcomes as positions (beyond, if missed).
+    """The lists with the most confident class first and positions as classes; outcomes as positions (beyond: missed).
+
+    All that looks at calibration puts them in this order: here it is done once.
 
     >>> found, y = by_place(TopLists.from_dicts([{"a": 0.7, "b": 0.2}, {"c": 0.4}], 9), ["b", "a"])
     >>> found.classes, y
     (array([0, 1, 0]), array([1, 1]))
     """
-    sizes, codes = lists.sizes, as_happened(y, lists, "calibration is about")
+    codes = as_happened(y, lists, "calibration is about")
+    lists = lists.ordered()
+    sizes = lists.sizes
     place = np.arange(len(lists.confidences)) - np.repeat(lists.offsets[:-1], sizes)
     hit = np.flatnonzero(lists.classes == np.repeat(codes, sizes))
     out = sizes.astype(np.int64)
@@ -243,7 +247,7 @@ def calibration_verdict(sample: CaseSample, *, level: float, draws: int = DRAWS,
     return CalibrationVerdict(test, 0 if test is None else len(some), first, mass, number, tuple(notes))
 
 
-def tested(sample: CaseSample) -> tuple[TopLists, Codes]:
+def thinned_sample(sample: CaseSample) -> tuple[TopLists, Codes]:
     """The lists and outcomes that are looked at where cases are taken as independent, as many as are tested."""
     some = np.flatnonzero(sample.rows % thinned(sample.lists.sizes, sample.rows, TESTED, sample.every) == 0)
     if len(some) == len(sample.lists):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -10,7 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from toplist import _html
 from toplist._files import to_json_number
+from toplist._text import significant
 from toplist.calibration import (
     CalibrationBias,
     CalibrationError,
@@ -21,14 +24,16 @@ from toplist.calibration import (
     decompose,
     reliability,
 )
+from toplist.calibration.decomposition import REST
 from toplist.calibration.miscalibration import SIGNIFICANT, CalibrationVerdict, excludes_zero
 from toplist.errors import TopListError
 from toplist.evaluation.case_sample import CaseSample, attempt, calibration_verdict
 from toplist.lists.checks import Issue, ListSummary
 from toplist.report import plot
+from toplist.report.numbers import fixed
 from toplist.report.plot import Plot
 from toplist.report.plot.reliability import of_words
-from toplist.report.text import count, listed, number_of, percent, visible
+from toplist.report.text import cells, count, listed, number_of, percent, visible
 
 BANDED: Final = 500_000
 """Listed classes up to which curves have bands; beyond, they are about as narrow as the line."""
@@ -156,8 +161,10 @@ def plain(value: Any) -> Any:
     return to_json_number(value) if isinstance(value, float) else value
 
 
-_WIDTH: Final = 100
+WIDTH: Final = 100
+"""Columns of text where nothing says how wide it may be."""
 _MOST: Final = 12  # parts of a score
+_CUT: Final = "Intervals are cut at the ends of what is possible."
 
 
 def verdict(found: Diagnosis) -> str:
@@ -171,56 +178,69 @@ def verdict(found: Diagnosis) -> str:
         return f"Calibration cannot be tested. {' '.join(found.notes)}".rstrip()
     p = f"p = {_p(found.test.p)}"
     top, mass, direction = found.bias, found.mass_bias, found.calibration_verdict.direction()
-    first = "" if top is None else f"the first class gets {_means(top, ' on average and is right ')} of the time"
-    listing = (
-        ""
-        if mass is None
-        else f"the listed mass is {_means(mass, ' on average and the outcome is listed ')} of the time"
-    )
+    first = "" if top is None else _TOP.format(*_means(top))
+    listing = "" if mass is None else _LISTED.format(*_means(mass))
     if direction == "none":
         return f"No evidence of miscalibration in {number_of(found.tested, 'case')} ({p}){_detectable(top or mass)}."
     if direction == "undecided":
         bias, text = (top, first) if top is not None and excludes_zero(top) else (mass, listing)
         different = "" if bias is None else f" (difference {_interval(bias)})"
-        return f"Undecided: {text}{different}, but the test of all ranks is not significant ({p})."
+        return f"Undecided: {text}{different}, but the test over all ranks is not significant ({p})."
     if top is not None and direction in ("over", "under"):
         more = ""
         if mass is not None and excludes_zero(mass) and not 0 < mass.difference / top.difference <= 1.5:
-            more = f"; the listed mass is {_means(mass, ' and the outcome is listed ')} of the time"
+            more = f"; {listing}"
         return f"{_word(top)}: {first} (difference {_interval(top)}){more}."
     if mass is not None and direction in ("mass over", "mass under"):
-        return f"{_word(mass)} in the listed mass: {listing} (difference {_interval(mass)})."
-    return f"Miscalibrated, but not in one direction: confidences are off in some places and not in others ({p})."
+        return f"{_word(mass)} in the listed probability: {listing} (difference {_interval(mass)})."
+    return f"Miscalibrated, but not in one direction: some confidences are too high and others too low ({p})."
+
+
+_TOP: Final = "the mean confidence of the top-1 prediction is {} and its accuracy {}"
+_LISTED: Final = "the mean listed probability is {} and the true class is listed in {} of cases"
 
 
 def _detectable(bias: CalibrationBias | None) -> str:
     """The difference that would have been found, where there is an interval."""
     if bias is None or bias.detectable is None:
         return ""
-    between = "mean mass and coverage" if bias.of == "mass" else "mean confidence and hit rate of the first class"
-    least = _number(bias.detectable, _digits(bias))
-    return f"; a difference of {least} or more between {between} would have been found 4 times in 5"
+    between = (
+        "listed probability and coverage" if bias.of == "mass" else "confidence and accuracy of the top-1 prediction"
+    )
+    least = fixed(bias.detectable, _digits(bias))
+    return f"; a difference of {least} between mean {between} would have been detected with 80% power"
 
 
-def page(found: Diagnosis) -> str:
-    """A short page of text; names from outside are escaped."""
-    lines = [*_wrapped(found.verdict), "", *_wrapped(_what(found))]
+def page(found: Diagnosis, width: int, command: str = "") -> str:
+    """A short page of text in so many columns; names from outside are escaped."""
+    lines = [*_wrapped(found.verdict, width)]
+    if found.gain is not None:
+        lines += _next(found, width, command)
+    lines += ["", *_wrapped(_what(found), width)]
     if found.issues:
-        lines += ["", "Data quality"]
+        lines += ["", f"Data quality: {number_of(len(found.issues), 'issue')}"]
         for one in found.issues:
-            lines += _item(one)
+            lines += _wrapped(one.message, width, "  ! " if one.blocking else "  - ")
     elif found.cases:
         lines += ["", "Data quality: no issues."]
     if found.reason and not found.blocking:
         return "\n".join(visible(line) for line in lines)
     if found.reason:
-        lines += ["", *_wrapped(found.reason)]
-    lines += [*_calibration(found), *_score(found)]
+        lines += ["", *_wrapped(found.reason, width)]
+    lines += [*_calibration(found, width), *_score(found, width)]
     if found.notes:
         lines.append("")
         for note in found.notes:
-            lines += _wrapped(note)
+            lines += _wrapped(note, width)
     return "\n".join(visible(line) for line in lines)
+
+
+def _next(found: Diagnosis, width: int, command: str) -> list[str]:
+    """What to do about miscalibration, and what that could gain at most: a command is one line, to be copied."""
+    gain = f"(up to {fixed(-(found.gain or 0.0), 3)} in mean Brier score)"
+    typed = command or "toplist.postprocess.select_recalibrator(predictions, outcomes)"
+    line = f"Next: {typed}"
+    return [f"{line} {gain}"] if cells(line) + 1 + cells(gain) <= width else [line, f"      {gain}"]
 
 
 def _what(found: Diagnosis) -> str:
@@ -235,78 +255,111 @@ def _what(found: Diagnosis) -> str:
     return f"{found.name}: {number_of(found.cases, 'case')}{within}, {found.classes}, {lists}."
 
 
-def _item(one: Issue) -> list[str]:
-    mark = "!" if one.blocking else "-"
-    return textwrap.wrap(
-        one.message, _WIDTH, initial_indent=f"  {mark} ", subsequent_indent="    ", break_long_words=False
-    )
-
-
-def _calibration(found: Diagnosis) -> Iterable[str]:
-    curves = found.calibration
-    if curves is None or curves.mass is None:
-        return
-    head = f"difference ({percent(found.level)} interval)"
-    yield ""
-    yield f"{'Calibration':<24}{'confidence':>10}{'hit rate':>10}   {head}"
-    for bias, name in ((found.bias, "first class"), (found.mass_bias, "listed mass")):
-        if bias is not None:
-            means = "".join(f"{_number(x, _digits(bias)):>10}" for x in (bias.mean_confidence, bias.hit_rate))
-            yield f"  {name:<22}{means}   {_interval(bias)}"
-    for one in curves.ranks[1:]:
+def calibration_rows(found: Diagnosis) -> list[tuple[str, str, str, str]]:
+    """What is compared, its mean confidence, how often it holds, and the difference with its interval."""
+    rows: list[tuple[str, str, str, str]] = []
+    for bias, name in ((found.bias, "top-1 prediction"), (found.mass_bias, "listed probability")):
+        if bias is not None and not (bias.of == "mass" and bias.hit_rate == 1 and abs(bias.difference) < _ROUNDING):
+            rows.append((name, *_means(bias), _interval(bias)))
+    for one in () if found.calibration is None else found.calibration.ranks[1:]:
         difference = one.mean_confidence - one.hit_rate
-        means = "".join(f"{_number(x, 3):>10}" for x in (one.mean_confidence, one.hit_rate))
-        yield f"  {of_words(one.of):<22}{means}   {_number(difference, 3, sign=True)}"
+        means = fixed(one.mean_confidence, 3), fixed(one.hit_rate, 3)
+        rows.append((of_words(one.of), *means, fixed(difference, 3, signed=True)))
+    return rows
+
+
+_ROUNDING: Final = 1e-9  # what is left of probabilities that add up to one
+
+
+def _calibration(found: Diagnosis, width: int) -> Iterable[str]:
+    if found.calibration is None or found.calibration.mass is None:
+        return
+    yield ""
+    yield f"{'Calibration':<22}{'mean confidence':>15}{'observed':>10}   difference ({percent(found.level)} CI)"
+    for name, confidence, observed, difference in calibration_rows(found):
+        yield f"  {name:<20}{confidence:>15}{observed:>10}   {difference}"
+    yield from (line for text in calibration_sentences(found) for line in _wrapped(text, width))
+
+
+def calibration_sentences(found: Diagnosis) -> list[str]:
+    """The calibration error, the test, and whether an interval was cut."""
     error, test = found.calibration_error, found.test
+    said = []
     if error is not None:
-        yield (
-            f"Calibration error of the first class: {_small(error.root)} "
-            f"(squared {_small(error.value)}, from {_small(error.low)} to {_small(error.high)}; "
-            f"{number_of(error.bins, 'bin')})"
-        )
-    if test is not None and test.freedom is None:
-        yield (
-            f"Test of all ranks: miscalibration {_small(test.statistic)}, calibrated lists would show "
-            f"{_small(test.expected)}; p = {_p(test.p)} ({test.draws:,} draws, seed {test.seed})"
-        )
-    elif test is not None and test.freedom is not None:
-        of = "first class, listed mass, and all weighted by confidence"
-        yield (
-            f"Test over {number_of(sum(test.freedom), 'cluster')} ({of}): F{test.freedom} = {_small(test.statistic)}, "
-            f"calibrated lists would show {_small(test.expected)}; p = {_p(test.p)}"
-        )
+        ends = f"{percent(error.level)} CI {_small(max(error.low, 0.0))} to {_small(error.high)}; "
+        ends += number_of(error.bins, "bin")
+        if error.value < 0:
+            why = f"the debiased estimate of its square is below zero, {_small(error.value)}"
+            said.append(f"Calibration error of the top-1 prediction: 0 ({why}; {ends}).")
+        else:
+            root, squared = _small(error.root), _small(error.value)
+            said.append(f"Calibration error of the top-1 prediction: {root} (squared {squared}, {ends}).")
+    if test is not None:
+        shown = f"{_small(test.statistic)}, expected {_small(test.expected)} if calibrated; p = {_p(test.p)}"
+        if test.freedom is None:
+            how = f"{test.draws:,} draws, seed {test.seed}"
+            said.append(f"Test over all ranks: miscalibration {shown} ({how}).")
+        else:
+            of = "top-1 prediction, listed probability, and all weighted by confidence"
+            over = number_of(sum(test.freedom), "cluster")
+            said.append(f"Test over {over} ({of}): F{test.freedom} = {shown}.")
+    biases = [bias for bias in (found.bias, found.mass_bias) if bias is not None]
+    if any(_ends(bias) != (bias.low, bias.high) for bias in biases) or (error is not None and error.low < 0):
+        said.append(_CUT)
+    return said
 
 
-def _score(found: Diagnosis) -> Iterable[str]:
+def parts_of(parts: Decomposition) -> list[tuple[str, float]]:
+    """The terms that the score is the sum of, discrimination below zero; those that are zero are left out."""
+    terms = [("uncertainty", parts.uncertainty), ("misses", parts.misses)]
+    terms += [("discrimination", -(parts.discrimination or 0.0)), ("miscalibration", parts.miscalibration or 0.0)]
+    terms += [("penalty", parts.penalty), ("within bins", parts.within)]
+    return [(name, x) for name, x in terms if x or name in ("uncertainty", "discrimination", "miscalibration")]
+
+
+def _score(found: Diagnosis, width: int) -> Iterable[str]:
     parts = found.decomposition
     if parts is None:
         return
     yield ""
+    score = f"{_rule(parts)} score {fixed(parts.score, 4)}"
     if parts.miscalibration is None or parts.discrimination is None:
-        yield f"{_rule(parts)} score {_number(parts.score, 4)}. {parts.note}".rstrip()
+        yield from _wrapped(f"{score}. {parts.note}".rstrip(), width)
         return
-    terms = [(parts.uncertainty, "uncertainty"), (parts.misses, "misses"), (-parts.discrimination, "discrimination")]
-    terms += [(parts.miscalibration, "miscalibration"), (parts.penalty, "penalty"), (parts.within, "within bins")]
-    told = [
-        f"{'' if not i else '- ' if value < 0 or name == 'discrimination' else '+ '}{_number(abs(value), 4)} {name}"
-        for i, (value, name) in enumerate(terms)
-        if value or name in ("uncertainty", "discrimination", "miscalibration")
-    ]
-    yield f"{_rule(parts)} score {_number(parts.score, 4)} = {' '.join(told)}"
-    if not parts.parts:
+    terms = parts_of(parts)
+    signs = ["", *("\u2212 " if x < 0 or name == "discrimination" else "+ " for name, x in terms[1:])]
+    told = [f"{sign}{fixed(abs(x), 4)} {name}" for sign, (name, x) in zip(signs, terms, strict=True)]
+    yield from _wrapped(f"{score} = {' '.join(told)}", width, after="    ")
+    rows = rank_rows(parts)
+    if not rows:
         return
-    yield f"  {'':<22}{'entries':>12}{'miscalibration':>16}{'discrimination':>16}{'uncertainty':>14}"
-    for part in parts.parts[:_MOST]:
-        numbers = f"{_number(part.miscalibration, 4):>16}{_number(part.discrimination, 4):>16}"
-        yield f"  {part.name:<22}{count(part.entries):>12}{numbers}{_number(part.uncertainty, 4):>14}"
+    yield f"  {'':<22}{'entries':>10}{'miscalibration':>16}{'discrimination':>16}{'uncertainty':>13}"
+    for name, entries, *numbers in rows:
+        yield f"  {name:<22}{entries:>10}{numbers[0]:>16}{numbers[1]:>16}{numbers[2]:>13}"
+    left = len([part for part in parts.parts if part.entries]) - len(rows)
+    if left > 0:
+        yield f"  {number_of(left, 'further rank')}: 0.0000 in all columns"
+
+
+def rank_rows(parts: Decomposition) -> list[tuple[str, ...]]:
+    """Rank by rank what adds up to the score, up to where all is zero."""
+    rows = []
+    for part in [part for part in parts.parts if part.entries][:_MOST]:
+        numbers = [fixed(x, 4) for x in (part.miscalibration, part.discrimination, part.uncertainty)]
+        rows.append(("unlisted" if part.name == REST else part.name, count(part.entries), *numbers))
+    while rows and set(rows[-1][2:]) == {"0.0000"}:
+        rows.pop()
+    return rows
 
 
 def _rule(parts: Decomposition) -> str:
     return parts.rule[:1].upper() + parts.rule[1:]
 
 
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, break_long_words=False) or [""]
+def _wrapped(text: str, width: int, before: str = "", after: str = "") -> list[str]:
+    indent = after or " " * len(before)
+    made = textwrap.wrap(text, width, initial_indent=before, subsequent_indent=indent, break_long_words=False)
+    return made or [""]
 
 
 def _digits(bias: CalibrationBias) -> int:
@@ -321,37 +374,82 @@ def _word(bias: CalibrationBias) -> str:
     return "Overconfident" if bias.difference > 0 else "Underconfident"
 
 
-def _means(bias: CalibrationBias, between: str) -> str:
+def _means(bias: CalibrationBias) -> tuple[str, str]:
     digits = _digits(bias)
-    return f"{_number(bias.mean_confidence, digits)}{between}{_number(bias.hit_rate, digits)}"
+    return fixed(bias.mean_confidence, digits), fixed(bias.hit_rate, digits)
+
+
+def _ends(bias: CalibrationBias) -> tuple[float | None, float | None]:
+    """The interval as far as it is possible: no accuracy is below 0 or above 1."""
+    if bias.low is None or bias.high is None:
+        return bias.low, bias.high
+    return max(bias.low, bias.mean_confidence - 1.0), min(bias.high, bias.mean_confidence)
 
 
 def _interval(bias: CalibrationBias) -> str:
     digits = _digits(bias)
-    value = _number(bias.difference, digits, sign=True)
-    if bias.low is None or bias.high is None:
+    value = fixed(bias.difference, digits, signed=True)
+    low, high = _ends(bias)
+    if low is None or high is None:
         return f"{value}, no interval"
-    return f"{value}, from {_number(bias.low, digits)} to {_number(bias.high, digits)}"
-
-
-def _number(x: float, digits: int, *, sign: bool = False) -> str:
-    """A number with so many decimals; never a negative zero.
-
-    >>> _number(-0.00001, 3), _number(0.25, 2, sign=True), _number(math.inf, 3)
-    ('0.000', '+0.25', 'infinite')
-    """
-    if math.isinf(x):
-        return "infinite"
-    value = round(x, digits) + 0.0
-    return f"{value:{'+' if sign and value else ''}.{digits}f}"
+    return f"{value}, {fixed(low, digits, signed=True)} to {fixed(high, digits, signed=True)}"
 
 
 def _small(x: float) -> str:
-    return "infinite" if math.isinf(x) else f"{x:.3g}"
+    return significant(x, 3)
 
 
 def _p(p: float) -> str:
     return f"{p:.3f}" if p >= 0.001 else f"{p:.1g}"
+
+
+def html(found: Diagnosis) -> str:
+    """The diagnosis for a notebook: the verdict, the reliability diagram, the parts of the score, and the issues."""
+    parts: list[str] = [_html.paragraph(found.verdict, "verdict"), _html.paragraph(_what(found), "muted")]
+    if found.gain is not None:
+        parts.append(_html.paragraph(" ".join(_next(found, WIDTH, "")).replace("       ", " ")))
+    kinds = [f"{'Blocking: ' if one.blocking else ''}{one.message}" for one in found.issues]
+    if kinds:
+        parts += [_html.paragraph(f"Data quality: {number_of(len(kinds), 'issue')}", "title"), _html.items(kinds)]
+    elif found.cases:
+        parts.append(_html.paragraph("Data quality: no issues."))
+    if found.calibration is not None and found.calibration.top is not None:
+        parts.append(_panel(found, found.calibration.top))
+    rows = calibration_rows(found)
+    if rows:
+        difference = f"difference ({percent(found.level)} CI)"
+        heads = [_html.Head("calibration", heading=True), *(_html.Head(x, number=True) for x in _COLUMNS)]
+        parts.append(_html.table([*heads, _html.Head(difference, number=True)], rows))
+    parts += [_html.paragraph(text, "muted") for text in calibration_sentences(found)]
+    if found.decomposition is not None and found.decomposition.miscalibration is not None:
+        parts.append(_parts_html(found.decomposition))
+    if found.notes:
+        parts.append(_html.folded("Notes", _html.items(found.notes)))
+    return _html.fragment(*parts, style=_FIGURE)
+
+
+_FIGURE: Final = plot.STYLE.replace('data-theme="light"', 'data-jp-theme-light="true"').replace(
+    'data-theme="dark"', 'data-jp-theme-light="false"'
+)  # figures follow the theme of a notebook
+_COLUMNS: Final = ("mean confidence", "observed")
+
+
+def _panel(found: Diagnosis, top: Reliability) -> _html.Html:
+    """The reliability diagram."""
+    panel = plot.calibration_panel(found.name, top, found.calibration_verdict)
+    return _html.Html(panel.svg())
+
+
+def _parts_html(parts: Decomposition) -> _html.Html:
+    """The terms of the score as bars."""
+    terms = parts_of(parts)
+    most = max((abs(x) for _, x in terms), default=0.0) or 1.0
+    rows = [
+        (name, _html.Html(_html.bar(abs(x) / most, rest=x < 0) + _html.safe(fixed(x, 4, signed=True))))
+        for name, x in terms
+    ]
+    head = f"{_rule(parts)} score {fixed(parts.score, 4)} is the sum of"
+    return _html.table([_html.Head(head, heading=True), _html.Head("")], rows)
 
 
 UNNAMED: Final = "predictions"
@@ -489,8 +587,35 @@ class Diagnosis:
         }
         return tuple(name for name in PLOTS if there[name])
 
+    @property
+    def gain(self) -> float | None:
+        """The miscalibration part of the mean score, which recalibration could gain at most; None without evidence."""
+        if not self.miscalibrated or self.decomposition is None:
+            return None
+        return self.decomposition.miscalibration
+
+    def to_text(self, width: int | None = None, *, command: str = "") -> str:
+        """A short page of text.
+
+        Parameters
+        ----------
+        width : int, optional
+            Its columns, 100 if they are not given.
+        command : str, optional
+            What to type to recalibrate these predictions; by default the function that does it.
+
+        Returns
+        -------
+        str
+
+        """
+        return page(self, max(60, width or WIDTH), command)
+
     def __repr__(self) -> str:
-        return page(self)
+        return self.to_text(shutil.get_terminal_size((WIDTH, 24)).columns)
+
+    def _repr_html_(self) -> str:
+        return html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values under a versioned schema, fit for JSON."""

@@ -214,8 +214,7 @@ class Leaderboard:
             return plot.paths(found.paths)
         details = self.details()
         if kind == "reliability":
-            curves = details.curves(found, seed=self._seed)
-            judged = details.judged([row.name for row in self], level=found.level, seed=self._seed)
+            judged, curves, _ = details.calibration(found, seed=self._seed)
             return plot.reliability(curves, judged, len(self) - len(curves))
         exhibits = self._exhibits(details)
         return plot.curves(exhibits, self.confidence_set().members) if kind == "curves" else plot.shapes(exhibits)
@@ -257,14 +256,11 @@ class Leaderboard:
         require_place(path)
         results, details = self.comparison, self.details(progress)
         installed = {name: what for name, what in versions().items() if name != "threads"}  # which change nothing
-        names = [row.name for row in self]
         page = Page(
             results,
             self._exhibits(details),
             Provenance(command=command, versions=installed, files=details.files, written=_today()),
-            judged=details.judged(names, level=results.level, seed=self._seed),
-            curves=details.curves(results, seed=self._seed),
-            decompositions=details.decompositions(names),
+            **details.calibration(results, seed=self._seed)._asdict(),
             breakdowns=details.breakdowns(results, self._intervals),
             against=details.against(results),
             actions=actions(self, details, invocation),

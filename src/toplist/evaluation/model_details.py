@@ -50,7 +50,7 @@ _CHUNK = 64
 
 
 class BatchNames(Names, Protocol):
-    """The names behind the codes of one batch, of single cases and of many at once."""
+    """The names that the codes of one batch stand for, of single cases and of many at once."""
 
     def predicted(self, cases: Places, codes: Codes) -> Sequence[str]:
         """The names of one listed class of each of these cases."""
@@ -65,6 +65,7 @@ class BatchNames(Names, Protocol):
 class ArrayNames(MemoryNames):
     """Names of predictions in memory, where a code is the same class in every case.
 
+    >>> from toplist import ClassSpace
     >>> names = ArrayNames(ClassSpace(labels=["cat", "dog"]), y=["fox", "cat"])
     >>> names.predicted(np.arange(2), np.array([1, 1])), names.outcomes(np.arange(2), np.array([-1, 0]))
     (['dog', 'dog'], ['fox', 'cat'])

@@ -1,4 +1,4 @@
-"""The difference of two models' scores: by first guesses, and the cases that contribute most."""
+"""The difference of two models' scores: by top-1 predictions, and the cases that contribute most."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from toplist.scoring.rules import as_rule, name_of
 from toplist.scoring.scores import score
 
 SPLITS = ("both right", "only a right", "only b right", "both wrong", "shared")
-"""Groups of cases by first guesses; in "shared" ones the outcome ties with other classes for the first place."""
+"""Groups of cases by top-1 predictions; in "shared" ones the outcome ties with other classes for the first place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Cases with the same first guesses: how many, and the sum of score a minus score b over those that are finite."""
+    """Cases with the same top-1 predictions: how many, and the sum of finite differences, score a minus score b."""
 
     name: str  # one of SPLITS
     cases: int
@@ -43,13 +43,13 @@ class DecidingCase:
     a: float
     b: float
     difference: float  # a minus b, times the weight of the case
-    right_a: float  # 1 if the first guess was right, 0 if not, between where ties share
+    right_a: float  # 1 if the top-1 prediction is right, 0 if not, between where ties share
     right_b: float
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreDifference:
-    """Model a against model b: accuracies, mean scores, and the difference of the scores by first guesses.
+    """Model a against model b: accuracies, mean scores, and the difference of the scores by top-1 predictions.
 
     Attributes
     ----------
@@ -58,18 +58,18 @@ class ScoreDifference:
     cases : int
         How many cases there are.
     accuracy_a, accuracy_b : float
-        How often the first guess is the outcome.
+        How often the top-1 prediction is the outcome.
     score_a, score_b : float
         The mean scores; infinite where any score is.
     difference : float
         The sum of score a minus score b over all splits: below zero, a is better. Sums are over the cases where the
         difference is finite; a case where both scores are infinite adds nothing.
     splits : tuple of Split
-        The difference by first guesses.
+        The difference by top-1 predictions.
     favour_a, favour_b : tuple of DecidingCase
         The cases that contribute most in favour of each, the strongest first.
     turning : int
-        The smallest number of cases without which the difference is gone or turned; 0 where there is none.
+        The smallest number of cases without which the difference is zero or reversed; 0 where there is none.
     weighted : bool
         Whether cases have weights.
 
@@ -121,10 +121,10 @@ class ScoreDifference:
 def explain_difference(
     a: Any, b: Any, y: Any, *, rule: Any = "brier", most: int = 10, space: Any = None
 ) -> ScoreDifference:
-    """The difference of two models' scores by first guesses, and the cases that contribute most.
+    """The difference of two models' scores by top-1 predictions, and the cases that contribute most.
 
-    Accuracy and a proper score may disagree on the better model, because scores also differ where both first guesses
-    are right or both are wrong, or differ much in few cases. Lower scores are better.
+    Accuracy and a proper score may disagree on the better model, because scores also differ where both top-1
+    predictions are right or both are wrong, or differ much in few cases. Lower scores are better.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def explain_difference(
         raise SpaceError(f"one model is over {a.space!r}, the other over {b.space!r}: both need the same classes.")
     if a.ids is not None and b.ids is not None and not np.array_equal(a.ids, b.ids):
         raise ShapeError("the case ids of the two models differ.", "Bring both into one order.")
-    as_happened(y, a, "first guesses are held against")
+    as_happened(y, a, "top-1 predictions are compared with")
     chosen = as_rule(rule)
     ids = a.ids if a.ids is not None else b.ids
     scores = [np.asarray(score(one, y, rule=chosen), np.float64) for one in (a, b)]
@@ -193,7 +193,7 @@ def split(
     weights: Floats | None = None,
     names: Any = None,
 ) -> ScoreDifference:
-    """The same from scores and first guesses, one of each per case; a weight multiplies what a case adds."""
+    """The same from scores and top-1 predictions, one of each per case; a weight multiplies what a case adds."""
     most = as_whole(most, "most", 0)
     w = np.ones(len(a)) if weights is None else weights
     d = differences(a, b, w)

@@ -161,8 +161,8 @@ class TopList:
         """The most confident classes, each with a small bar, for so many cells of a table in a notebook."""
         found = self._by_confidence()[:most]
         named = [_html.name(_label(c, self.space, str), 24) for c, _, _ in found]
-        bars = [_html.bar(t, small=True) + _html.safe(self._show(t, log)) for _, t, log in found]
-        cells: list[str] = [_html.Html(f"{bar} {name}") for bar, name in zip(bars, named, strict=True)]
+        bars = [(_html.bar(t, small=True), _html.muted(self._show(t, log))) for _, t, log in found]
+        cells: list[str] = [_html.Html(f"{bar}{name} {t}") for (bar, t), name in zip(bars, named, strict=True)]
         return cells + [""] * (most - len(found))
 
     def _by_confidence(self) -> list[tuple[Any, float, float | None]]:

@@ -13,8 +13,8 @@ from toplist.errors import RuleError
 from toplist.inference.ranking import judge, tie_groups
 from toplist.inference.results import Comparison, Estimate, GateResult, PairCases, RuleScore
 from toplist.report.numbers import NOTHING, decimals, fixed, infinite, share, value_of
-from toplist.report.statements import at_once, method_notes, paths_table, stars, verdict
-from toplist.report.tables import RULE, called, details, leaders, marked, pivot, tables, telling
+from toplist.report.statements import at_once, method_notes, over_uniform, paths_table, stars, verdict
+from toplist.report.tables import RULE, called, details, leaderboard, leaders, marked, pivot, telling
 from toplist.report.text import Column, TextTable, count, kind, noun, number_of, percent, plain
 from toplist.scoring.rules import as_rule
 
@@ -71,14 +71,14 @@ def board(results: Comparison) -> TextTable:
         filled.append((Column(kind(other, RULE)), [_mean(row.scores[other], most) for row in section.rows]))
     if any("accuracy" in row.metrics for row in section.rows):
         filled.append((Column("accuracy"), [share(value_of(row.metrics.get("accuracy"))) for row in section.rows]))
-    main = tables(results)[0]
+    main = leaderboard(results)
     return TextTable(
         main.title,
         tuple(column for column, _ in filled),
         tuple(zip(*(cells for _, cells in filled), strict=True)),
         notes=tuple(_remarks(results, main.notes)),
         leaders=leaders(section),
-        warnings=tuple(f"Warning: {one}" for one in main.warnings),
+        warnings=main.warnings,
     )
 
 
@@ -149,6 +149,21 @@ def _remarks(results: Comparison, told: Sequence[str]) -> list[str]:
         low, high = (fixed(x, 0) for x in _bounds(rule))
         found.append(f"Intervals are cut where the score ends: from {low} to {high}.")
     return found + others
+
+
+def means_of_one(results: Comparison) -> str:
+    """The means of the only model with their intervals, in a line."""
+    (row,) = results.overall.rows
+    said = []
+    for rule, score in row.scores.items():
+        if score.infinite:
+            said.append(f"{kind(rule)} \u221e ({count(score.infinite)} of {number_of(row.cases, 'case')})")
+            continue
+        mean, digits = _within(score.mean, rule), decimals([score.mean])
+        ends = "" if mean.low is None else f" ({percent(results.level)} CI {_ends(mean, digits)})"
+        skill = "" if score.skill is None or said else over_uniform(score.skill.value)
+        said.append(f"{kind(rule)} {fixed(mean.value, digits)}{ends}{skill}")
+    return f"{plain(row.name)}: {'; '.join(said)}"
 
 
 # Markdown
@@ -284,7 +299,9 @@ def by_group(results: Comparison) -> list[TextTable]:
     table = pivot(results, called(results), chosen)
     left = len(results.groups) - len(chosen)
     more = f"Shown are the groups that differ most from all cases; {count(left)} more {noun(left, 'is', 'are')} in CSV."
-    return [replace(table, notes=(*table.notes, more) if left else table.notes, leaders=frozenset())]
+    heads = tuple(replace(c, header=f"{c.header} ({c.below})") if c.below else c for c in table.columns)
+    said = (*table.notes, more) if left else table.notes
+    return [replace(table, columns=heads, notes=said, leaders=frozenset())]
 
 
 # HTML for notebooks

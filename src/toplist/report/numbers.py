@@ -144,16 +144,6 @@ def whole_range(low: int, high: int) -> str:
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def number(x: float, digits: int) -> str:
-    """A number as `fixed` writes it."""
-    return fixed(x, digits)
-
-
-def signed(x: float, digits: int) -> str:
-    """A number as `fixed` writes it, with a plus before what is above zero."""
-    return fixed(x, digits, signed=True)
-
-
 def power_of_ten(exponent: int) -> str:
     """A power of ten, the small ones written out.
 

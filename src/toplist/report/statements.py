@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from toplist.inference.ranking import PairwiseVerdict, holm, judge, verdicts
 from toplist.inference.results import Comparison, Estimate, Group, ModelRow, PairCases, SequentialPath
 from toplist.inference.results import SourceSummary as Source
-from toplist.report.numbers import FEWEST, NOTHING, decimals, fixed, share, small, spans
+from toplist.report.numbers import FEWEST, NOTHING, decimals, fixed, share, spans
 from toplist.report.text import (
     LIMIT,
     PLAIN,
@@ -45,12 +45,11 @@ from toplist.report.text import (
 )
 
 if TYPE_CHECKING:
-    from toplist.calibration.miscalibration import CalibrationBias, CalibrationVerdict
+    from toplist.calibration.miscalibration import CalibrationVerdict
 
 MOST = 3  # pairs that disagree, before the others are counted
 SCALE = "scale: "  # how numbers were read, which is no repair
 FAR_LEAD = 10  # largest losses: a lead of more is not put into words
-_PAIRS = 8  # sentences about single pairs, before the table has to do
 _FAR = 10  # times the units there are: beyond it, what it would take is a guess at nothing
 _ZERO_ONE = "zero-one"  # the rule that is one minus accuracy
 _FEWEST_CASES = 10  # that a difference of accuracies is made of before the normal approximation is used
@@ -85,16 +84,6 @@ _CHIPS = {
     "open": "inconclusive",
     "none": "no evidence",
     "few": "too few cases",
-}
-_DIRECTIONS = {
-    "over": "Overconfident in the top-1 prediction",
-    "mass over": "Overconfident in the listed probability",
-    "under": "Underconfident in the top-1 prediction",
-    "mass under": "Underconfident in the listed probability",
-    "mixed": "Miscalibrated, but not in one direction",
-    "alone": "Not significantly miscalibrated among so many models",
-    "undecided": "Undecided, as the interval of a difference excludes zero and the test is not significant",
-    "none": "No evidence of miscalibration",
 }
 _STEP = (
     "A step is a {0}, with the sum of the differences of its cases, which may depend on each other in any way. "
@@ -401,11 +390,11 @@ def _alone(results: Comparison, shown: Shown) -> Sentence:
         )
     value = fixed(mark.mean.value, decimals([mark.mean]))
     said = f" has a mean {kind(mark.rule, _RULE)} score of {value}{_bracketed(_between(mark.mean, results.level))}"
-    better = "" if mark.skill is None else _over_uniform(mark.skill.value)
+    better = "" if mark.skill is None else over_uniform(mark.skill.value)
     return sentence(shown[row.name], f"{said}{better}.")
 
 
-def _over_uniform(skill: float) -> str:
+def over_uniform(skill: float) -> str:
     """The skill in words."""
     if not math.isfinite(skill) or not skill:
         return ""
@@ -536,68 +525,11 @@ def how_sure(results: Comparison, shown: Shown) -> tuple[str, list[Sentence]]:
     return heading, said
 
 
-# The leader, and whether its lead is significant
-
-
-def lede(results: Comparison, shown: Shown) -> list[Sentence]:
-    """First lines: the leader, whether its lead is significant, and the number of cases."""
-    rows = results.overall.rows
-    if not rows:
-        return [sentence("Nothing was compared.")]
-    first, mark = rows[0], rows[0].scores[results.rules[0]]
-    if len(rows) == 1:
-        score = fixed(mark.mean.value, decimals([mark.mean]))
-        return [sentence(shown[first.name], f" has a mean {kind(mark.rule)} score of {score}{_over(results)}.")]
-    said = [_leads(results, shown)]
-    first_ones = {row.name for row in rows if row.rank == 1} or {first.name}
-    it, how = "It is" if len(first_ones) == 1 else "Each is", f"(Holm, {percent(results.level)})"
-    own = [v for v in verdicts(results, results.rules[0]) if len({v.pair.a, v.pair.b} & first_ones) == 1]
-    others = {(v.pair.b if v.pair.a in first_ones else v.pair.a): None for v in own}
-    beaten = [
-        who for who in others if all(v.significant and v.worse == who for v in own if who in (v.pair.a, v.pair.b))
-    ]
-    ahead = [shown[who] for who in others if any(v.significant and v.better == who for v in own)]
-    equal = [who for who in others if all(v.kind == "not significant" for v in own if who in (v.pair.a, v.pair.b))]
-    if own and len(beaten) == len(others):
-        whom = "the other one" if len(beaten) == 1 else "all others"
-        said.append(sentence(f"{it} significantly better than {whom} {how}."))
-    elif own and not beaten and len(equal) == len(others):
-        said.append(sentence(f"{it} not significantly better than any other {how}."))
-    elif own and not any(v.tested for v in own):
-        said.append(sentence("Whether that is more than chance could not be tested."))
-    elif own:
-        few = f"{it} significantly better than {count(len(beaten))} of the {count(len(others))} others {how}"
-        not_better = [", not than ", *series([shown[who] for who in equal], 3)] if equal else []
-        said.append(sentence(few, *not_better, "."))
-    if ahead:
-        said.append(sentence("On the cases of both it is significantly worse than ", *series(ahead, 3), "."))
-    said += leads(results, shown)
-    said += [  # infinite scores under another rule
-        sentence(f"Under {scores(m.rule)} its mean is infinite, because of {_of_cases(m.infinite, first)}.")
-        for m in list(first.scores.values())[1:]
-        if m.infinite
-    ]
-    members = () if results.confidence_set is None else results.confidence_set.members
-    told = set(members) == {*first_ones, *equal}  # which the sentences above say as well
-    return [*said, *best(results, shown)[:1]] if members and not told else said
+# The leader
 
 
 def _of_cases(n: int, row: ModelRow) -> str:
     return f"{count(n)} of {number_of(row.cases, 'case')}"
-
-
-def _leads(results: Comparison, shown: Shown) -> Sentence:
-    first, mark = results.overall.rows[0], results.overall.rows[0].scores[results.rules[0]]
-    rule = kind(mark.rule)
-    if mark.infinite:
-        how = f"the fewest infinite {rule} scores, {count(mark.infinite)}"
-    elif results.missing == "pairwise" and mark.relative is not None:
-        how = f"a relative {rule} score of {fixed(mark.relative.value, 3)}, where below 1 is better,"
-    else:
-        how = f"the lowest mean {rule} score, {fixed(mark.mean.value, decimals([mark.mean]))},"
-    leaders = [shown[row.name] for row in results.overall.rows if row.rank == 1] or [shown[first.name]]
-    lead = " leads with" if len(leaders) == 1 else " share the lead with"
-    return sentence(*series(leaders), f"{lead} {how}{_over(results)}.")
 
 
 def selected(results: Comparison, shown: Shown) -> list[Sentence]:
@@ -635,16 +567,6 @@ def lead_in_losses(v: PairwiseVerdict, shown: Shown) -> list[Words]:
         *("lead of ", shown[v.better or ""], " over ", shown[v.worse or ""]),
         f" adds up to {amount} of the largest loss that one more case could bring",
     ]
-
-
-def _over(results: Comparison) -> str:
-    """On how many cases, in how many clusters or at how many time points."""
-    own = results.overall.rows[0].cases
-    if own != results.compared:  # clusters are of all cases, so they say nothing about some of these
-        return f" over {count(own)} of {number_of(results.compared, 'case')}"
-    among = {"cluster": " in ", "time point": " at "}.get(results.unit, "")
-    units = f"{among}{number_of(results.units, results.unit)}" if among and results.units else ""
-    return f" over {number_of(own, 'case')}{units}"
 
 
 def infinities(results: Comparison, shown: Shown) -> list[Sentence]:
@@ -744,69 +666,10 @@ def tally(results: Comparison, rule: str) -> str:
     )
 
 
-def wins(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
-    """The models that each model is significantly better than, a sentence for each that beats any; then small leads."""
-    found: dict[str, set[str]] = {}
-    for better, worse in _wins(results, rule):
-        found.setdefault(better, set()).add(worse)
-    order = [row.name for row in results.overall.rows]
-    near = sorted((v for v in verdicts(results, rule) if lead(v)), key=lambda v: v.pair.lead or 0.0)
-    more = len(near) - _PAIRS
-    return [
-        *(
-            sentence(shown[who], " is significantly better than ", *_beaten(who, found[who], order, shown), ".")
-            for who in order
-            if who in found
-        ),
-        *(sentence("The ", *lead_in_losses(v, shown), ".") for v in near[:_PAIRS]),
-        *(
-            [sentence(f"{count(more)} more leads add up to less than {FAR_LEAD}; the table has them.")]
-            if more > 0
-            else []
-        ),
-    ]
-
-
-def _beaten(who: str, beaten: set[str], order: Sequence[str], shown: Shown) -> list[Name | str]:
-    """All others, all from one place of the table on, or these."""
-    if len(beaten) == len(order) - 1 and len(beaten) > 1:
-        return ["all others"]
-    first = min(map(order.index, beaten))
-    if len(beaten) > 2 and order.index(who) < first and set(order[first:]) == beaten:
-        return [shown[order[first]], f" and the {count(len(beaten) - 1)} below it in the table"]
-    return series(shown[other] for other in order if other in beaten)
-
-
 def _wins(results: Comparison, rule: str) -> dict[tuple[str, str], None]:
     """The significant pairs, the better one first."""
     found = verdicts(results, rule)
     return {(v.better, v.worse): None for v in found if v.significant and v.better is not None and v.worse is not None}
-
-
-def undecided(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
-    """Pairs without a significant difference, with its interval; the first ones of the table."""
-    found = [v for v in verdicts(results, rule) if v.kind == "not significant"]
-    said = [_undecided(results, v, shown) for v in found[:_PAIRS]]
-    if (more := len(found) - _PAIRS) > 0:
-        many = f"{count(more)} more {noun(more, 'pair has', 'pairs have')} no significant difference"
-        said.append(sentence(f"{many}; the table below has them all."))
-    return said
-
-
-def _undecided(results: Comparison, v: PairwiseVerdict, shown: Shown) -> Sentence:
-    pair, d = v.pair, v.pair.simultaneous
-    value, low, high = (fixed(x, decimals([d]), signed=True) for x in (d.value, d.low, d.high))
-    interval = f", between {low} and {high} {_held(results, pair.rule)}" if _has_interval(d) else ""
-    few = needed(pair.extra_units, results)
-    takes = f" {few[:1].upper()}{few[1:]}." if few else ""
-    found = f": no significant difference ({value}{interval}; adjusted p {small(pair.adjusted_p)}).{takes}"
-    return sentence(shown[pair.a], " and ", shown[pair.b], found)
-
-
-def _held(results: Comparison, rule: str) -> str:
-    """At which level an interval of a pair holds, and for how many at once."""
-    tested = sum(pair.adjusted_p is not None for pair in results.pairs if pair.rule == rule)
-    return f"at {percent(results.level)}{f' for all {count(tested)} pairs' if tested > 1 else ''}"
 
 
 def untested(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
@@ -1066,54 +929,6 @@ def chip(found: CalibrationVerdict | None, adjusted_p: float | None) -> tuple[st
     where = ", listed" if direction.startswith("mass") else ""
     by = "" if gap is None else f" {fixed(100 * gap.difference, 1, signed=True)} pts"
     return key, f"{_CHIPS[key]}{by}{where}"
-
-
-def confidence(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[Sentence]:
-    """Models that are over- or underconfident by the test of calibration, adjusted for the number of tested models."""
-    from toplist.calibration.miscalibration import SIGNIFICANT  # noqa: PLC0415  terminals do without
-
-    tested = {who: one for who, one in judged.items() if who in shown and one.test is not None}
-    adjusted = holm([None if one.test is None else one.test.tail for one in tested.values()])
-    groups: dict[str, list[Sentence]] = {}
-    for (who, one), p in zip(tested.items(), adjusted, strict=True):
-        alone, found = one.direction(), one.direction(p)
-        if one.test is None or p is None or alone is None or found is None:
-            continue
-        key, how = str(found), f"p = {small(one.test.p)}"
-        if one.test.p <= SIGNIFICANT < p:
-            key, how = "alone", f"{how} alone, {small(p)} among {number_of(len(tested), 'model')}"
-        gap = one.mass_bias if found.startswith("mass") else one.biased if key == "undecided" else one.bias
-        groups.setdefault(key, []).append(sentence(shown[who], f" ({how}{_bias(gap)}{_detectable(gap, key)})"))
-    said = [sentence(f"{_DIRECTIONS[key]}: ", *series(groups[key], 20), ".") for key in _DIRECTIONS if key in groups]
-    many = f", also when adjusted by Holm's method for {number_of(len(tested), 'model')}," if len(tested) > 1 else ""
-    means = f"p is that of the test of calibration; only what it finds at {percent(SIGNIFICANT)}{many} is called so."
-    beside = [  # whose test is of some of the cases, and who has none
-        sentence(shown[who], f": {note}")
-        for who, one in judged.items()
-        if who in shown
-        for note in one.notes
-        if note.startswith(("The test", "There is no test"))
-    ]
-    return [*said, *([sentence(means)] if said else []), *beside]
-
-
-def _bias(gap: CalibrationBias | None) -> str:
-    """The difference of the mean confidence and the accuracy in percentage points, with its interval."""
-    if gap is None:
-        return ""
-    value, low, high = (
-        None if x is None else fixed(100 * x, 1, signed=True) for x in (gap.difference, gap.low, gap.high)
-    )
-    between = "" if gap.low is None else f" ({percent(gap.level)} CI {low} to {high})"
-    what = "listed probability {}, coverage {}" if gap.of == "mass" else "mean confidence {}, accuracy {}"
-    return f"; {what.format(share(gap.mean_confidence), share(gap.hit_rate))}: {value} points{between}"
-
-
-def _detectable(gap: CalibrationBias | None, key: str) -> str:
-    """The difference that would have been found, where there is no evidence of one."""
-    if key != "none" or gap is None or gap.detectable is None:
-        return ""
-    return f"; {fixed(100 * gap.detectable, 1)} points or more would have been found with 80% power"
 
 
 # Anytime-valid comparisons

@@ -69,22 +69,19 @@ class Note:
 # The leaderboard, its notes, and groups side by side
 
 
-def tables(results: Comparison) -> list[TextTable]:
-    """The leaderboard with its notes, the groups side by side, and what may be said at any time."""
+def leaderboard(results: Comparison) -> TextTable:
+    """All columns over all cases, with the notes as sentences."""
     shown = called(results)
     order = "relative " if results.missing == "pairwise" else ""
-    main = made(f"Leaderboard by {order}{kind(results.rules[0])} score", results.overall, columns(results, shown))
-    said = [
-        str(statements.setting(results)),
-        *(_sentence(note) for note in notes(results, shown)),
-        *same_for_all(results),
-    ]
-    found = [replace(main, notes=tuple(said), warnings=warnings(results, shown))]
-    if results.groups:
-        found.append(pivot(results, shown, results.groups))
-    if results.paths:
-        found.append(paths_table(results.paths, shown))
-    return found
+    title = f"Leaderboard by {order}{kind(results.rules[0])} score"
+    said = [str(statements.setting(results)), *map(_sentence, notes(results, shown)), *same_for_all(results)]
+    main = made(title, results.overall, columns(results, shown))
+    return replace(main, notes=tuple(said), warnings=warnings(results, shown))
+
+
+def _sentence(note: Note) -> str:
+    text = note.text()
+    return f"* {text}." if note.sign == "*" else f"{text[:1].upper()}{text[1:]}."
 
 
 def warnings(results: Comparison, shown: Shown) -> tuple[str, ...]:
@@ -96,11 +93,6 @@ def called(results: Comparison, limit: int | None = None) -> Shown:
     """How models are called: by short names, or by names that are no longer than the limit."""
     who = [row.name for row in results.overall.rows]
     return Called(names(who) if limit is None else names(who, limit, min(limit, LIMIT)))
-
-
-def _sentence(note: Note) -> str:
-    text = note.text()
-    return f"* {text}." if note.sign == "*" else f"{text[:1].upper()}{text[1:]}."
 
 
 def made(title: str, section: Group, filled: list[Filled]) -> TextTable:
@@ -393,7 +385,7 @@ _FILLED = {
 }
 
 
-def pivot(results: Comparison, shown: Shown, groups: Sequence[Group], *, below: bool = False) -> TextTable:
+def pivot(results: Comparison, shown: Shown, groups: Sequence[Group]) -> TextTable:
     """Mean scores under the first rule by model and group, with a star where the best of the group is better."""
     first, order = results.rules[0], [row.name for row in results.overall.rows]
     heads = names([group.group or "" for group in groups], GROUP, GROUP)
@@ -410,10 +402,8 @@ def pivot(results: Comparison, shown: Shown, groups: Sequence[Group], *, below: 
         )
         own = {row.name: row.scores[first].mean.value for row in group.rows}
         starred = starred or any(marks.values())
-        head, n = str(heads[group.group or ""]), count(group.cases)
-        column = Column(head, below=f"n {n}") if below else Column(f"{head} (n {n})")
         cells = [fixed(own.get(who), min(digits, 4)) + (" *" if marks.get(who) else "  ") for who in order]
-        filled.append((column, cells))
+        filled.append((Column(str(heads[group.group or ""]), below=f"n {count(group.cases)}"), cells))
     title = f"By {plain(results.group or 'group')}: mean {kind(first)} score"
     tested = sum(p.adjusted_p is not None for g in results.groups for p in g.pairs if p.rule == first)
     over = f", Holm-adjusted over all {number_of(tested, 'pair')}" if tested > 1 else ""

@@ -269,10 +269,10 @@ class Board:
         """Groups side by side: all of them, or those that differ most."""
         groups, page = self.results.groups, PAGE if width is None else width
         chosen: Sequence[Group] = groups if width is None else telling(self.results, _GROUPS)
-        table = pivot(self.results, shown, chosen, below=True)
+        table = pivot(self.results, shown, chosen)
         while width is not None and len(chosen) > 1 and 1 + sum(widths(table)) + GAP * len(chosen) > width:
             chosen = telling(self.results, len(chosen) - 1)
-            table = pivot(self.results, shown, chosen, below=True)
+            table = pivot(self.results, shown, chosen)
         more = len(groups) - len(chosen)
         told = [*table.notes]
         if more:

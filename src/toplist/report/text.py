@@ -183,20 +183,6 @@ def quotes(text: str) -> str:
     return '"' if text != text.strip() or not text else ""
 
 
-def numbers(names: Iterable[tuple[str, str]]) -> list[str]:
-    """What to write after names that are different but look alike; each comes with how it is shown.
-
-    >>> numbers([("a1b", "a…b"), ("a2b", "a…b"), ("a1b", "a…b"), ("c", "c")])
-    [' (1)', ' (2)', ' (1)', '']
-    """
-    every = list(names)
-    alike: dict[str, dict[str, int]] = {}
-    for name, text in every:
-        same = alike.setdefault(text, {})
-        same.setdefault(name, len(same) + 1)
-    return [f" ({alike[text][name]})" if len(alike[text]) > 1 else "" for name, text in every]
-
-
 def _size(part: str) -> int:
     """The larger of characters and cells, so that a limit holds for both: accents take no cell."""
     return max(len(part), cells(part))

@@ -86,7 +86,7 @@ class Curve:
         heads = [_html.Head(name, number=True, heading=name == "k") for name in _NAMES]
         return _html.fragment(
             _html.paragraph(f"Mean {self.rule} score and entropy of the k most confident classes. Lower is better."),
-            _html.line_plot(self.ks.tolist(), lines, "list length k", f"mean {self.rule}"),
+            _html.line_plot(self.ks.tolist(), lines, "list length k", "mean score"),
             _html.folded(f"Table of {len(rows):,} list lengths", _html.table(heads, shown)),
         )
 

@@ -105,6 +105,6 @@ def test_the_panel_that_is_drawn_is_on_the_page() -> None:
     assert found is not None
     panels = next(block[1] for block in found.blocks if block[0] == "panels")
     assert len(panels) == 3
-    assert all(svg.startswith("<svg") for svg in panels)
+    assert all(svg.startswith("<svg") for both in panels for svg in both)
     assert len(set(panels)) == 3
     assert tree(one).identified("calibration").text == "Calibration"

@@ -126,6 +126,18 @@ def test_a_page_of_two_models_has_fixed_and_broken_cases(baseline: int | None) -
     assert "case 9" in sides[base != reference]
 
 
+def test_with_a_baseline_every_other_model_has_fixed_and_broken_cases() -> None:
+    one = page()
+    base, *others = (row.name for row in one.results.overall.rows)
+    against = tuple(made.pair(base, other) for other in others)
+    found = section(replace(one, results=replace(one.results, baseline=base), against=against), "cases")
+    for other in others:
+        assert f"{other} against the baseline {base}" in found.text
+        assert f"Fixed: 80 cases right in {other}, wrong in {base}" in found.text
+        assert f"Broken: 120 cases wrong in {other}, right in {base}" in found.text
+    assert "Largest advantages" not in found.text
+
+
 def test_without_cases_there_is_no_section() -> None:
     one = page()
     bare = tuple(replace(x, worst=()) for x in one.exhibits)

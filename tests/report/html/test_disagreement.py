@@ -154,6 +154,6 @@ def test_a_rank_that_contradicts_a_significant_pair_comes_with_a_warning(
         )
     assert ("not by single pairs" in said) == bool(upset)
     worse = [ORDER[b] for a, b in upset if a == 0]
-    lede = told(statements.lede(replace(found, confidence_set=None), shown(found)))
-    assert ("it is significantly worse than" in lede) == bool(worse)
-    assert all(name in lede for name in worse)
+    verdict = str(statements.verdict(found, shown(found)))
+    assert ("it is significantly worse than" in verdict) == bool(worse)
+    assert all(name in verdict for name in worse)

@@ -25,11 +25,9 @@ def test_the_same_page_is_the_same_bytes() -> None:
     assert render(made.page(groups=3, cases=200)) == render(made.page(groups=3, cases=200))
 
 
-def test_twenty_models_and_a_hundred_groups_stay_below_two_megabytes() -> None:
-    pytest.importorskip("matplotlib", reason="drawings need matplotlib")
-    text = render(made.page(names=made.many(20), groups=100, cases=5000))
-    assert len(text.encode()) < 2_000_000
-    assert len(list(read(text).identified("table-group-scores").one("tbody").every("tr"))) == 2000
+def test_many_models_and_groups_stay_below_a_megabyte() -> None:
+    found = made.page(names=made.many(12), groups=40, cases=300)
+    assert len(render(found).encode()) < 1_000_000
 
 
 def test_what_is_written_is_what_is_rendered(tmp_path: Path) -> None:

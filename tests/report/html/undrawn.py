@@ -17,13 +17,19 @@ def shown(page: Page) -> Shown:
 
 def made(make: Callable[[Page, Shown], Section | None], page: Page) -> Section | None:
     """One section."""
-    with patch.object(sections, "panel", lambda *_: "<svg></svg>"), patch.object(sections, "drawing", lambda *_: None):
+    with (
+        patch.object(sections, "panel", lambda *_: ("<svg></svg>",) * 2),
+        patch.object(sections, "drawing", lambda *_: None),
+    ):
         return make(page, shown(page))
 
 
 def tree(page: Page) -> Element:
     """The whole page."""
-    with patch.object(sections, "panel", lambda *_: "<svg></svg>"), patch.object(sections, "drawing", lambda *_: None):
+    with (
+        patch.object(sections, "panel", lambda *_: ("<svg></svg>",) * 2),
+        patch.object(sections, "drawing", lambda *_: None),
+    ):
         return read(render(page))
 
 

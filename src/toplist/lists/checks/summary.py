@@ -419,7 +419,7 @@ _TEMPLATES: Final[Mapping[str, str | tuple[str, str, str]]] = {
     "case twice": ("has", "have", "the id of an earlier case."),
     "invalid": ("is", "are", _INVALID),
     "list of zeros": ("lists", "list", "nothing but zeros."),
-    "empty list": ("has", "have", "an empty list: all classes are alike."),
+    "empty list": ("has", "have", "an empty list: no class is named, and it is scored as the uniform prediction."),
     "sentinel": f"The number {{value}} occurs {{times}} times: a mark for missing values? {remedies.UNLISTED}",
     "looks like percent": ("looks", "look", f"like percentages. {remedies.IF_PERCENT}"),
     "looks like log-probabilities": ("looks", "look", f"like log-probabilities. {remedies.IF_LOGS}"),
@@ -438,7 +438,7 @@ _TEMPLATES: Final[Mapping[str, str | tuple[str, str, str]]] = {
     "cut at a threshold": "No listed confidence is below {edge}, and {ends} lists end near it: a cut-off.",
     "hard labels only": "All predictions are hard labels: every confidence is 1.",
     "all lists equal": "All {cases} cases have the same list.",
-    "never happens": ("has", "have", "a first guess that is never the outcome: {guesses}."),
+    "never happens": ("has", "have", "a top-1 prediction that is never the outcome: {guesses}."),
     "never listed": ("has", "have", "an outcome that is never listed: {outcomes}."),
 }  # fmt: skip
 

@@ -466,8 +466,8 @@ class Versus:
     items: tuple[tuple[Words, Cell], ...]
 
 
-def versus(results: Comparison, shown: Shown) -> Versus | None:
-    """The best model against each of more than twelve; with a script, any model."""
+def versus(results: Comparison, shown: Shown, *, any_model: bool = True) -> Versus | None:
+    """The best model against each of more than twelve; with a script, any model where the page holds all pairs."""
     rows, rule = results.overall.rows, results.rules[0]
     found = {v.pair.b if v.pair.a == rows[0].name else v.pair.a: v for v in verdicts(results, rule)
              if rows[0].name in (v.pair.a, v.pair.b)} if rows else {}  # fmt: skip
@@ -479,7 +479,7 @@ def versus(results: Comparison, shown: Shown) -> Versus | None:
     cells = estimated(estimates, digits=digits, signed=True, marked=[v.significant for v in own])
     others = [v.pair.b if v.pair.a == rows[0].name else v.pair.a for v in own]
     items = tuple((shown[other], cell) for other, cell in zip(others, cells, strict=True))
-    return Versus(str(shown[rows[0].name]), digits, tuple(shown[row.name] for row in rows), items)
+    return Versus(str(shown[rows[0].name]), digits, tuple(shown[row.name] for row in rows if any_model), items)
 
 
 def power(results: Comparison, shown: Shown) -> Sentence | None:

@@ -158,8 +158,8 @@
     ].join("\n");
   };
   byId("copy-summary").addEventListener("click", (event) => copy(summary(), event.currentTarget));
-  byId("save-csv")?.addEventListener("click", () => save(data.csv, "leaderboard.csv", "text/csv"));
-  byId("save-json")?.addEventListener("click", () => {
+  byId("save-csv").addEventListener("click", () => save(data.csv, "leaderboard.csv", "text/csv"));
+  byId("save-json").addEventListener("click", () => {
     save(`${JSON.stringify(board(), null, 2)}\n`, "leaderboard.json", "application/json");
   });
   byId("save-pairs")?.addEventListener("click", () => {

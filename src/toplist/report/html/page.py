@@ -36,6 +36,7 @@ from toplist.report.text import (
     Words,
     count,
     kind,
+    listed,
     names,
     number_of,
     percent,
@@ -52,7 +53,8 @@ if TYPE_CHECKING:
 
 _REMEDY = "reports need jinja2: pip install 'toplist[report]'"
 _TITLE = 120  # characters
-_EMBEDDED = 700_000  # bytes of data on a page; of more, pairs and groups are left out
+_PAIRS, _PAIRS_OF_GROUPS = 5_000, 2_000  # that a page holds as data; of more it has none
+_ROWS = 500  # of groups, models and rules that a page holds as data; of more it has no groups
 _FLOATS = 8  # numbers from which on a column is written as bytes
 _SHARED = 200  # characters from which on a column that occurs twice is written once
 
@@ -180,7 +182,6 @@ def render(page: Page) -> str:
         warnings=_warnings(results, shown),
         shown=list(shown.values()),
         sections=_sections(page, shown),
-        data=data,
         held=_held(data),
         embedded=trusted(_harmless(data)),
         style=trusted(style),
@@ -422,7 +423,7 @@ def _reading(found: leaderboard.Board, results: Comparison) -> str:
 
 def _differences(page: Page, shown: Shown) -> Iterator[Block]:
     yield "grid", leaderboard.matrix(page.results, shown)
-    yield "versus", leaderboard.versus(page.results, shown)
+    yield "versus", leaderboard.versus(page.results, shown, any_model=len(page.results.pairs) <= _PAIRS)
     yield "sentences", _findings(page, shown)
 
 
@@ -453,15 +454,20 @@ class Data:
 
 
 def embedded(results: Comparison) -> Data:
-    """The results as the page holds them; of very many, without pairs, then without groups."""
-    bare = replace(results, pairs=(), groups=tuple(replace(one, pairs=()) for one in results.groups))
-    for found, without in ((results, ""), (bare, "pairs"), (replace(bare, groups=()), "pairs and groups")):
-        columns: list[Any] = []
-        board = _packed(export.as_dict(found), columns, {})
-        data = Data(export.as_csv(found), board, tuple(columns), without)
-        if len(_harmless(data)) <= _EMBEDDED:
-            return data
-    return Data("", None, (), "everything")
+    """The results as the page holds them; without pairs or groups where these are very many."""
+    without = []
+    if len(results.pairs) > _PAIRS:
+        results = replace(results, pairs=())
+        without.append("pairs")
+    if sum(len(one.rows) for one in results.groups) * len(results.rules) > _ROWS:
+        results = replace(results, groups=())
+        without.append("groups")
+    elif sum(len(one.pairs) for one in results.groups) > _PAIRS_OF_GROUPS:
+        results = replace(results, groups=tuple(replace(one, pairs=()) for one in results.groups))
+        without.append("pairs in groups")
+    columns: list[Any] = []
+    board = _packed(export.as_dict(results), columns, {})
+    return Data(export.as_csv(results), board, tuple(columns), listed(without))
 
 
 def _packed(value: Any, columns: list[Any], places: dict[str, int]) -> Any:
@@ -513,7 +519,5 @@ def _harmless(data: Data) -> str:
 
 def _held(data: Data) -> str:
     """What can be downloaded from the page."""
-    if data.board is None:
-        return "The results are too many to be held as data."
-    without = f" without {data.left_out}, which are too many" if data.left_out else ""
+    without = f", without {data.left_out}, which are too many for a page" if data.left_out else ""
     return f"Downloads come from the page itself: CSV as by to_csv(), JSON as by to_json() ({export.SCHEMA}){without}."

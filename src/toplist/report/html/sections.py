@@ -65,7 +65,8 @@ _SHOWN, _CARDS, _SIDE = 4, 8, 2  # cards at once, in all, and of cases that are 
 _MINUS = "\u2212"
 _BESIDE = 0.01  # a probability below it is left out where two lists are compared
 _LITTLE = 0.0005  # a probability below it is written <0.001
-_WIDE, _NARROW, _PANEL = 760, 360, 200  # px that figures are drawn for, six panels side by side
+_WIDE, _NARROW = 760, 360  # px that figures are drawn for
+_PANEL = 200, 176  # px of a panel
 _PATH = 60  # characters of a path
 _LONG = 400  # characters of a message
 
@@ -150,9 +151,10 @@ def drawing(made: Plot[Any], called: str, caption: Words) -> Figure:
     return Figure(f"figure-{called}", wide, caption, narrow)
 
 
-def panel(made: Plot[Any], i: int) -> str:
-    """A small figure, the same at all widths."""
-    return made.svg(inline=True, prefix=f"drawn-panel-{i}", width=_PANEL)
+def panel(made: Plot[Any], i: int) -> tuple[str, str]:
+    """A small figure: six side by side on wide pages, two on phones."""
+    wide, narrow = (made.svg(inline=True, prefix=f"drawn-panel-{i}-{width}", width=width) for width in _PANEL)
+    return wide, narrow
 
 
 def _section(key: str, title: str, *blocks: Block) -> Section:
@@ -168,6 +170,12 @@ def _own_cases(page: Page) -> str:
         *(["without weights"] if page.results.weighted else []),
     ]
     return f" {', '.join(said).capitalize()}." if said else ""
+
+
+def _tied(page: Page, shown: Shown) -> list[str]:
+    """Models that no other one is significantly better than, as figures call them."""
+    best = page.results.confidence_set
+    return [] if best is None else [_who(shown, who).text for who in best.members]
 
 
 def _rule(page: Page) -> str:
@@ -195,7 +203,8 @@ def calibration(page: Page, shown: Shown) -> Section | None:
     found = statements.calibration_groups(judged, shown)
     few = all(direction.startswith("Too few") for direction, _ in found)
     lines = [sentence("Too few cases to judge calibration.")] if few else _directions(found, shown)
-    note = "Line: isotonic fit; grey: 90% band if calibrated; bars: number of cases; p: Holm." if drawn else ""
+    holm = "; p: Holm" if len(judged) > 1 else ""
+    note = f"Line: isotonic fit; grey: 90% band if calibrated; bars: number of cases{holm}." if drawn else ""
     note = f"{note}{_own_cases(page)}"
     if two(page) is not None:
         parts = ("text", "" if few else _of_two(page, judged, shown), "small")
@@ -207,15 +216,14 @@ def calibration(page: Page, shown: Shown) -> Section | None:
             ("panels", drawn, True),
             parts,
         )
-    table, same = _calibration_table(page, judged, adjusted, shown)
+    table = _calibration_table(page, judged, adjusted, shown)
     return _section(
         "calibration",
         "Calibration",
         ("lines", lines),
         ("text", note, "reading"),
         ("panels", drawn),
-        ("chart", table, len(judged) > _OPEN),
-        ("text", same, "small"),
+        ("chart", table, f"Calibration of all {count(len(judged))} models" if len(judged) > _OPEN else ""),
         ("lines", _notes(judged, shown), "small"),
     )
 
@@ -278,8 +286,8 @@ def _notes(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[Sente
 
 def _calibration_table(
     page: Page, judged: Mapping[str, CalibrationVerdict], adjusted: Mapping[str, float | None], shown: Shown
-) -> tuple[Chart | None, Words]:
-    """All models, and what is the same for all of them."""
+) -> Chart | None:
+    """All models; what is the same for all of them stands in the caption."""
     details = {one.name: one for one in page.exhibits}
     biases = {who: one.bias for who, one in judged.items()}
     largest = max((d.score for d in page.decompositions.values() if math.isfinite(d.score)), default=0.0)
@@ -329,8 +337,10 @@ def _calibration_table(
         columns.append((head, [_parts(one, largest) for one in own]))
     columns, same = varied(columns)
     model = Top("model", left=True), [Box(_who(shown, who)) for who in judged]
-    made = chart("reliability", "Calibration of the top-1 prediction", [model, *columns], sorts=True)
-    return (made if judged and columns else None), same
+    bars = f" Bars: mean {_rule(page)} score, orange: its miscalibration." if page.decompositions and largest else ""
+    caption = sentence(f"Calibration of the top-1 prediction.{bars}", *same)
+    made = chart("reliability", caption, [model, *columns], sorts=True)
+    return made if judged and columns else None
 
 
 def _points(x: float) -> str:
@@ -379,8 +389,8 @@ def chart(
     return Chart(called, caption, tuple(head for head, _ in columns), rows, style, reference, sorts)
 
 
-def varied(columns: Sequence[tuple[Top, list[Box]]]) -> tuple[list[tuple[Top, list[Box]]], Words]:
-    """The columns that differ between rows, and one line for those that do not; empty ones go."""
+def varied(columns: Sequence[tuple[Top, list[Box]]]) -> tuple[list[tuple[Top, list[Box]]], list[Words]]:
+    """The columns that differ between rows, and a sentence about those that do not; empty ones are left out."""
     kept, same = [], []
     for head, cells in columns:
         texts = {(str(cell.text), cell.small) for cell in cells}
@@ -388,7 +398,7 @@ def varied(columns: Sequence[tuple[Top, list[Box]]]) -> tuple[list[tuple[Top, li
             kept.append((head, cells))
         elif texts != {(NOTHING, "")}:
             same.append(sentence(head.text, " ", cells[0].text))
-    return kept, sentence("The same for all: ", *series(same), ".") if same else ""
+    return kept, [sentence(" The same for all: ", *series(same), ".")] if same else []
 
 
 # Classes and groups of cases
@@ -424,7 +434,7 @@ def groups(page: Page, shown: Shown) -> Section | None:
     if found.axis and len(found.groups) > 2:
         renamed = replace(found, models=tuple(_who(shown, who).text for who in found.models), by=by.text)
         caption = sentence(f"Mean {_rule(page)} score by ", by)
-        figure = drawing(plot.groups(renamed), "groups", caption)
+        figure = drawing(plot.groups(renamed, page.results.rules[0], _tied(page, shown)), "groups", caption)
         block: tuple[Block, ...] = (("figure", figure),)
     else:
         lines = [*_hardest(found, called), *lines]
@@ -713,7 +723,7 @@ def cases(page: Page, shown: Shown) -> Section | None:
     against = [one for one in page.against if one.a in shown and one.b in shown and one.cases]
     pair = two(page)
     if pair is not None:
-        return _section("cases", "Cases", *_fixed_and_broken(page, pair, shown))
+        return _section("cases", "Cases", *_cases_of_two(page, pair, shown))
     compared = [_against(page, one, shown) for one in against]
     return (
         _section("cases", "Cases", *_worst(page, shown, _CARDS), ("against", compared))
@@ -787,15 +797,23 @@ def _lines(one: CaseView, p: PredictionView) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def _against(page: Page, one: PairCases, shown: Shown) -> tuple[Words, list[Sentence], list[Any], list[Any]]:
-    """Two models: a heading, sentences, and the largest advantages of either as cards."""
+Side = tuple[Words, list[Card]]  # a heading and the cases below it
+
+
+def _against(page: Page, one: PairCases, shown: Shown) -> tuple[Words, list[Sentence], list[Side]]:
+    """Two models: a heading, sentences, and the largest advantages of either, or what is fixed and broken, as cards."""
+    baseline = page.results.baseline
+    if baseline in (one.a, one.b):
+        pair = _compared(one, baseline)
+        new, old = _who(shown, pair.candidate), _who(shown, pair.reference)
+        said = [_wins(page, pair, shown), *_disappears(one)]
+        return sentence(new, " against the baseline ", old), said, _fixed_and_broken(page, pair, shown)
     a, b = _who(shown, one.a), _who(shown, one.b)
-    return (
-        sentence(a, " against ", b),
-        pair_sentences(one, shown),
-        [sentence("Largest advantages of ", a), [card(page, c, shown) for c in one.for_a[:_SHOWN]]],
-        [sentence("Largest advantages of ", b), [card(page, c, shown) for c in one.for_b[:_SHOWN]]],
-    )
+    sides: list[Side] = [
+        (sentence("Largest advantages of ", who), [card(page, c, shown) for c in found[:_SHOWN]])
+        for who, found in ((a, one.for_a), (b, one.for_b))
+    ]
+    return sentence(a, " against ", b), pair_sentences(one, shown), sides
 
 
 def pair_sentences(one: PairCases, shown: Shown) -> list[Sentence]:
@@ -819,7 +837,16 @@ def _disappears(one: PairCases) -> list[Sentence]:
     return [sentence(f"The difference disappears if the {most} removed.")] if n else []
 
 
-def _fixed_and_broken(page: Page, pair: Two, shown: Shown) -> list[Block]:
+def _wins(page: Page, pair: Two, shown: Shown) -> Sentence:
+    both = pair.cases
+    wins, losses = number_of(pair.better, "win"), number_of(pair.worse, "loss", "losses")
+    scores = f" has {wins}, {losses} and {number_of(both.equal, 'tie')} by {_rule(page)} score"
+    right = f"; both right in {count(both.both_right)}, both wrong in {count(both.both_wrong)}."
+    return sentence(_who(shown, pair.candidate), scores, right)
+
+
+def _fixed_and_broken(page: Page, pair: Two, shown: Shown) -> list[Side]:
+    """Cases that only the candidate has right, and only the reference: how many, and those with the most to gain."""
     new, old = _who(shown, pair.candidate), _who(shown, pair.reference)
 
     def flipped(found: Iterable[CaseView], right: str, wrong: str) -> list[Card]:
@@ -830,25 +857,30 @@ def _fixed_and_broken(page: Page, pair: Two, shown: Shown) -> list[Block]:
                 some.append(card(page, one, shown))
         return some[:_SHOWN]
 
-    both, ties = pair.cases, number_of(pair.cases.equal, "tie")
-    scores = f"{number_of(pair.better, 'win')}, {number_of(pair.worse, 'loss', 'losses')} and {ties} by {_rule(page)}"
-    wins = sentence(
-        new, f" has {scores} score; both right in {count(both.both_right)}, both wrong in {count(both.both_wrong)}."
-    )  # fmt: skip
-    found = flipped(pair.fixed, pair.candidate, pair.reference), flipped(pair.broken, pair.reference, pair.candidate)
-    heads = (
-        sentence(f"Fixed: {number_of(pair.repaired, 'case')} right in ", new, ", wrong in ", old),
-        sentence(f"Broken: {number_of(pair.spoiled, 'case')} wrong in ", new, ", right in ", old),
-    )
-    more = [(head, cards[_SIDE:]) for head, cards in zip(heads, found, strict=True) if cards[_SIDE:]]
+    repaired, spoiled = number_of(pair.repaired, "case"), number_of(pair.spoiled, "case")
+    return [
+        (
+            sentence(f"Fixed: {repaired} right in ", new, ", wrong in ", old),
+            flipped(pair.fixed, pair.candidate, pair.reference),
+        ),
+        (
+            sentence(f"Broken: {spoiled} wrong in ", new, ", right in ", old),
+            flipped(pair.broken, pair.reference, pair.candidate),
+        ),
+    ]
+
+
+def _cases_of_two(page: Page, pair: Two, shown: Shown) -> list[Block]:
+    sides = _fixed_and_broken(page, pair, shown)
+    more: list[Side] = [(head, cards[_SIDE:]) for head, cards in sides if cards[_SIDE:]]
     more += [
         (sentence("Worst predictions of ", _who(shown, one.name)), [card(page, c, shown) for c in one.worst[:_SHOWN]])
         for one in page.exhibits
         if one.worst
     ]
     return [
-        ("paragraph", [wins, *_disappears(both)], "reading"),
-        ("sides", [(head, cards[:_SIDE]) for head, cards in zip(heads, found, strict=True)]),
+        ("paragraph", [_wins(page, pair, shown), *_disappears(pair.cases)], "reading"),
+        ("sides", [(head, cards[:_SIDE]) for head, cards in sides]),
         ("further", more),
     ]
 
@@ -863,15 +895,18 @@ def lists(page: Page, shown: Shown) -> Section | None:
         return None
     curved = tuple(replace(one, name=_who(shown, one.name).text) for one in details if one.curve)
     caption = f"Mean {_rule(page)} score of the lists truncated to k classes.{_own_cases(page)}"
-    table, same = _list_table(page, shown)
-    drawn = drawing(plot.curves(curved), "curves", caption) if any(len(one.ks) > 1 for one in curved) else None
+    table = _list_table(page, shown)
+    drawn = (
+        drawing(plot.curves(curved, _tied(page, shown)), "curves", caption)
+        if any(len(one.ks) > 1 for one in curved)
+        else None
+    )
     return _section(
         "lists",
         "List length",
         ("text", "Where a curve is flat, lists could be shorter; where it falls, longer lists help." if drawn else ""),
         ("figure", drawn),
-        ("chart", table, len(details) > _OTHERS),
-        ("text", same, "small"),
+        ("chart", table, f"Lists of all {count(len(details))} models" if len(details) > _OTHERS else ""),
     )
 
 
@@ -881,7 +916,7 @@ def alike(details: Sequence[ModelDetails]) -> bool:
     return len(lengths) <= 1 and len({s.kind for one in details for s in one.shapes if s.cases}) <= 1
 
 
-def _list_table(page: Page, shown: Shown) -> tuple[Chart | None, Words]:
+def _list_table(page: Page, shown: Shown) -> Chart | None:
     rows = {row.name: row for row in page.results.overall.rows}
     details = [one for one in page.exhibits if one.name in rows]
 
@@ -903,9 +938,10 @@ def _list_table(page: Page, shown: Shown) -> tuple[Chart | None, Words]:
     ]
     columns, same = varied(columns)
     if not columns:
-        return None, same
+        return None
     model = Top("model", left=True), [Box(_who(shown, one.name)) for one in details]
-    return chart("lists", "Prediction types, list lengths and coverage", [model, *columns], sorts=True), same
+    caption = sentence("Prediction types, list lengths and coverage.", *same)
+    return chart("lists", caption, [model, *columns], sorts=True)
 
 
 def lengths(details: ModelDetails) -> str:
@@ -1044,12 +1080,13 @@ def checks(page: Page, shown: Shown) -> list[Words]:
             found.append(_alike(details))
     if not results.warnings:
         found.append("No warning about the comparison.")
-    by_group = [one for one in page.breakdowns if one.models and len(one.models) > 1 and not one.reversals]
     lead = rows[0].name if rows else ""
-    found += [
-        sentence("No model is significantly better than ", _who(shown, lead), " in any group by ", name(one.by), ".")
-        for one in by_group
-    ]
+    for one in page.breakdowns:
+        if len(one.models) > 1 and not one.reversals:
+            where = ["of any true class"] if one.by == TRUE_CLASS else ["of any group by ", name(one.by or "group")]
+            found.append(
+                sentence("No model is significantly better than ", _who(shown, lead), " in the cases ", *where, ".")
+            )
     if not results.weighted:
         found.append("All cases have the same weight.")
     return found
