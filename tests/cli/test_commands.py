@@ -105,7 +105,7 @@ def test_score_writes_one_row_per_case_in_the_order_of_the_truth(tmp_path: Path)
         assert [row["case"] for row in rows] == [row["case"] for row in truth]
         assert [row["script"] for row in rows] == [row["script"] for row in truth]
         scores = np.array([float(row["brier"]) for row in rows])
-        assert f"{scores.mean():.6g}" in done.stdout
+        assert f"Brier {scores.mean():.3f} " in done.stdout
         assert set(scores.round(6)) == {0.0, 2.0, round(1 - 1 / 246, 6)}  # right, wrong, refused
 
 
