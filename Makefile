@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest -n 2
 
 .PHONY: help demo test test-pure bench lint docs oracle mutations simulate clean
 help:
-	@echo "make demo     four language detectors on real text, ranked, and a report"
+	@echo "make demo     five predictions of language detectors, ranked, and a report"
 	@echo "make test     the whole suite"
 	@echo "make test-pure  what both kernels must pass, with the pure-Python one"
 	@echo "make bench    speed: a table of ratios to what one would write today, and their bounds"
@@ -15,7 +15,7 @@ help:
 	@echo "make mutations  a thousand mutated files per layout, and folders: a right answer or a clear sentence"
 	@echo "make simulate  how often intervals cover and tests err; writes docs/coverage.md"
 	@echo "make lint     format, lint, types, import contracts, docstrings"
-	@echo "make docs     the documentation, as HTML in docs/_build"
+	@echo "make docs     the pictures of the documentation, and its pages as HTML in docs/_build"
 
 # One stamp per set of extras: re-used while pyproject.toml and the compiled sources have not changed.
 $(VENV)/base: pyproject.toml $(NATIVE)
@@ -73,6 +73,8 @@ lint: $(VENV)/dev
 	$(BIN)/python -m tests.package.docstrings
 
 docs: $(VENV)/docs
+	$(BIN)/python docs/tree.py
+	$(BIN)/python docs/pictures.py
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 clean:

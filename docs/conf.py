@@ -32,10 +32,11 @@ html_title = "toplist"
 html_sidebars = {"index": []}
 html_static_path = ["_static"]
 html_css_files = ["front.css"]
+WIDE = ("index", "plots", "report", "leaderboard")  # pages of pictures, without a list of headings beside them
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "secondary_sidebar_items": {"**": ["page-toc", "sourcelink"], "index": [], "plots": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in WIDE}},
 }
 html_math_renderer = "mathml"
 
