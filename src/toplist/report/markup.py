@@ -9,10 +9,11 @@ from dataclasses import replace
 
 from toplist import _html
 from toplist._html import Head, Html
+from toplist._text import NOTHING, fixed
 from toplist.errors import RuleError
 from toplist.inference.ranking import judge, tie_groups
 from toplist.inference.results import Comparison, Estimate, GateResult, PairCases, RuleScore
-from toplist.report.numbers import NOTHING, decimals, fixed, infinite, share, value_of
+from toplist.report.numbers import decimals, infinite, share, value_of
 from toplist.report.statements import at_once, method_notes, over_uniform, paths_table, stars, verdict
 from toplist.report.tables import RULE, called, details, leaderboard, leaders, marked, pivot, telling
 from toplist.report.text import Column, TextTable, count, kind, noun, number_of, percent, plain
