@@ -15,7 +15,8 @@ from toplist.inference.ranking import judge, significant, verdicts
 from toplist.inference.results import Comparison, Estimate, Group, ModelRow, Pair, RuleScore, SourceSummary
 from toplist.report import statements
 from toplist.report.numbers import MOST, decimals, share, small, spans, value_of, whole_range
-from toplist.report.statements import FAR_LEAD, at_once, groups_and_all, paths_table, stars
+from toplist.report.path_statements import paths_table
+from toplist.report.statements import FAR_LEAD, at_once, groups_and_all, stars
 from toplist.report.text import (
     LIMIT,
     Called,

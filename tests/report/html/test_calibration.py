@@ -10,7 +10,7 @@ import pytest
 from tests.report import page_results as made
 from tests.report.html.undrawn import made as section_of
 from tests.report.html.undrawn import section, shown, styled, table, tree
-from toplist.report import plot, statements
+from toplist.report import calibration_statements, plot
 from toplist.report.html import Page, sections
 from toplist.report.numbers import small
 
@@ -73,7 +73,7 @@ def test_panels_and_table_have_the_same_p_value_which_is_adjusted() -> None:
     one = replace(one, judged=judged, curves=dict.fromkeys(models(one), made.curve()))
     with patch.object(plot, "calibration_panel", keep):
         section_of(sections.calibration, one)
-    adjusted = statements.adjusted(judged)
+    adjusted = calibration_statements.adjusted(judged)
     assert seen == adjusted
     head, *rows = table(one, "reliability")
     column = next(i for i, text in enumerate(head) if text.startswith("p"))

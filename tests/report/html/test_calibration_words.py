@@ -10,7 +10,7 @@ import pytest
 import toplist as tl
 from tests.report.html.calibrated import accuses, judgements, said, world
 from toplist.calibration.miscalibration import SIGNIFICANT
-from toplist.report import statements
+from toplist.report import calibration_statements
 from toplist.report.text import names
 
 
@@ -86,7 +86,7 @@ def test_a_truth_of_distributions_is_not_tested():
     board = tl.compare({"a": p}, tl.TopLists.from_proba(p))
     found = board.details().judged(["a"], level=0.95, seed=0)
     assert found == {}
-    assert statements.calibration_groups(found, names(["a"])) == []
+    assert calibration_statements.calibration_groups(found, names(["a"])) == []
 
 
 def test_clusters_are_tested_by_cluster():

@@ -24,7 +24,7 @@ from toplist.inference.results import (
     ModelDetails,
     PairCases,
 )
-from toplist.report import export, statements
+from toplist.report import calibration_statements, export, statements
 from toplist.report.html import leaderboard, sections
 from toplist.report.html.grid import Section
 from toplist.report.numbers import decimals, infinite, share, value_of
@@ -170,7 +170,7 @@ def render(page: Page) -> str:
     called = names([row.name for row in results.overall.rows])
     shown = {text: ModelName(one.text, one.hint, key(text)) for text, one in called.items()}
     page = replace(page, exhibits=tuple(one for one in page.exhibits if one.name in shown))
-    said = statements.verdict(results, shown, statements.calibration_clause(page.judged, shown))
+    said = statements.verdict(results, shown, calibration_statements.calibration_clause(page.judged, shown))
     data = embedded(results)
     found: str = environment.get_template("template.html").render(
         title=plain(page.title, _TITLE) if page.title else title(results, shown),

@@ -24,7 +24,7 @@ from toplist.inference.results import (
     PredictionView,
     SourceSummary,
 )
-from toplist.report import plot, statements
+from toplist.report import calibration_statements, path_statements, plot, statements
 from toplist.report.html.grid import Column, Figure, Grid, Head, Section, counted, grid, named, number
 from toplist.report.numbers import rate, share, small
 from toplist.report.plot import Plot
@@ -195,12 +195,12 @@ def calibration(page: Page, shown: Shown) -> Section | None:
     curves = [row.name for row in page.results.overall.rows if row.name in page.curves][:_OPEN]
     if not judged and not curves:
         return None
-    adjusted, order = statements.adjusted(judged), _before_after(page)
+    adjusted, order = calibration_statements.adjusted(judged), _before_after(page)
     drawn = [
         panel(plot.calibration_panel(_who(shown, who).text, page.curves[who], _with_p(judged, who, adjusted)), i)
         for i, who in enumerate(sorted(curves, key=lambda one: order.get(one, 0)), 1)
     ]
-    found = statements.calibration_groups(judged, shown)
+    found = calibration_statements.calibration_groups(judged, shown)
     few = all(direction.startswith("Too few") for direction, _ in found)
     lines = [sentence("Too few cases to judge calibration.")] if few else _directions(found, shown)
     holm = "; p: Holm" if len(judged) > 1 else ""
@@ -965,13 +965,13 @@ def over_time(page: Page, shown: Shown) -> Section | None:
     blocks: list[Block] = []
     for i, path in enumerate(paths, 1):
         a, b = _who(shown, path.candidate), _who(shown, path.baseline)
-        blocks.append(("lines", statements.path_story(path, shown)))
+        blocks.append(("lines", path_statements.path_story(path, shown)))
         if path.at:
             renamed = replace(path, candidate=a.text, baseline=b.text)
             caption = sentence(f"Mean difference in {_rule(page)} score, ", a, " minus ", b)
             blocks.append(("figure", drawing(plot.path(renamed), f"path-{i}", caption)))
     method = {stripped(path.method): None for path in paths if path.method}
-    notes = [statements.enough(paths[0]), statements.assumed(paths), *(f"Method: {one}." for one in method)]
+    notes = [path_statements.enough(paths[0]), path_statements.assumed(paths), *(f"Method: {one}." for one in method)]
     return _section("time", "Anytime-valid comparison", *blocks, ("folded", "Assumptions and method", notes))
 
 

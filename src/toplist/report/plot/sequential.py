@@ -10,6 +10,7 @@ from toplist._text import fixed
 from toplist.inference.results import SequentialPath
 from toplist.report.numbers import decimals as digits_of
 from toplist.report.numbers import power_of_ten
+from toplist.report.path_statements import ending, path_story
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     NAMES,
@@ -35,7 +36,6 @@ from toplist.report.plot.canvas import (
     spread,
     width,
 )
-from toplist.report.statements import ending, path_story
 from toplist.report.text import Name, Shown, number_of, percent
 
 FLOOR, CEILING = -2, 4  # powers of ten where e-values are cut: less is no evidence, more is no more than enough
