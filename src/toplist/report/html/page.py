@@ -25,8 +25,8 @@ from toplist.inference.results import (
     PairCases,
 )
 from toplist.report import calibration_statements, export, statements
-from toplist.report.html import leaderboard, sections
-from toplist.report.html.grid import Section
+from toplist.report.html import calibration, cases, leaderboard, sections
+from toplist.report.html.grid import Block, Section
 from toplist.report.numbers import decimals, infinite, share, value_of
 from toplist.report.plot import STYLE
 from toplist.report.plot.canvas import STEPS, THEMES, Theme, key, over, step
@@ -359,9 +359,6 @@ def _step(action: Action, shown: Shown, rule: str) -> Step:
 # Sections
 
 
-Block = tuple[Any, ...]  # a macro of `parts.html` or `sections.html`, and what it shows
-
-
 def _sections(page: Page, shown: Shown) -> list[Section]:
     """The sections that the page has, in order."""
     many = len(page.results.overall.rows)
@@ -373,10 +370,10 @@ def _sections(page: Page, shown: Shown) -> list[Section]:
         *(
             make(page, shown)
             for make in (
-                sections.calibration,
-                sections.by_class,
-                sections.groups,
-                sections.cases,
+                calibration.calibration,
+                cases.by_class,
+                cases.groups,
+                cases.cases,
                 sections.lists,
                 sections.over_time,
                 sections.quality,
