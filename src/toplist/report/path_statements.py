@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from toplist._text import NOTHING, fixed
 from toplist.inference.results import Estimate, SequentialPath
-from toplist.report.numbers import decimals, spans
 from toplist.report.text import (
     PLAIN,
     Column,
@@ -17,10 +16,12 @@ from toplist.report.text import (
     TextTable,
     capital,
     count,
+    decimals,
     kind,
     number_of,
     percent,
     sentence,
+    spans,
     stripped,
 )
 

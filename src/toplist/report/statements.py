@@ -17,14 +17,15 @@ from toplist._text import fixed, visible
 from toplist.inference.ranking import PairwiseVerdict, judge, verdicts
 from toplist.inference.results import Comparison, Estimate, Group, ModelRow, PairCases
 from toplist.inference.results import SourceSummary as Source
-from toplist.report.numbers import FEWEST, decimals, share
 from toplist.report.text import (
+    FEWEST_DECIMALS,
     LIMIT,
     Name,
     Sentence,
     Shown,
     Words,
     count,
+    decimals,
     kind,
     listed,
     name,
@@ -35,6 +36,7 @@ from toplist.report.text import (
     scores,
     sentence,
     series,
+    share,
     spelled,
     stripped,
 )
@@ -442,7 +444,7 @@ def _best(results: Comparison, found: Standing, shown: Shown) -> Sentence:
     elif results.missing == "pairwise" and mark.relative is not None:
         what = f"the best relative {rule} score, {fixed(mark.relative.value, 3)}"
     else:
-        what = f"the best mean {rule} score, {fixed(mark.mean.value, FEWEST)}"
+        what = f"the best mean {rule} score, {fixed(mark.mean.value, FEWEST_DECIMALS)}"
     return sentence(*series([shown[who] for who in found.leaders], _NAMES), f" {have} {what}")
 
 

@@ -12,7 +12,7 @@ from tests.report.html.undrawn import made as section_of
 from tests.report.html.undrawn import section, shown, styled, table, tree
 from toplist.report import calibration_statements, plot
 from toplist.report.html import Page, calibration, sections
-from toplist.report.numbers import small
+from toplist.report.text import small
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 

@@ -20,15 +20,17 @@ from toplist.report.html.grid import (
     varied,
 )
 from toplist.report.html.sections import name_of, own_cases, rule_of, two
-from toplist.report.numbers import rate, share, small
 from toplist.report.text import (
     Sentence,
     Shown,
     Words,
     count,
     percent,
+    rate,
     sentence,
     series,
+    share,
+    small,
 )
 
 if TYPE_CHECKING:

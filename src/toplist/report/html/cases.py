@@ -38,7 +38,6 @@ from toplist.report.html.grid import (
     section,
 )
 from toplist.report.html.sections import TRUE_CLASS, Two, compared, name_of, rule_of, tied, two
-from toplist.report.numbers import rate, share
 from toplist.report.text import (
     Name,
     Sentence,
@@ -49,8 +48,10 @@ from toplist.report.text import (
     names,
     number_of,
     percent,
+    rate,
     sentence,
     series,
+    share,
 )
 
 if TYPE_CHECKING:

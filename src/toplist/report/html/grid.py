@@ -10,9 +10,8 @@ from typing import Any, Literal
 
 from toplist._text import NOTHING, fixed
 from toplist.inference.results import Estimate
-from toplist.report.numbers import decimals, share
 from toplist.report.plot import Plot
-from toplist.report.text import Name, Words, count, sentence, series
+from toplist.report.text import Name, Words, count, decimals, sentence, series, share
 
 Kind = Literal["number", "name", "text"]
 Best = Literal["low", "high"]

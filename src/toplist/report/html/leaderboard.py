@@ -28,10 +28,23 @@ from toplist.report.html.grid import (
     percentage,
     varying,
 )
-from toplist.report.numbers import decimals, small, value_of
 from toplist.report.statements import at_once
 from toplist.report.tables import leaders, marked, rank_intervals, shown_metrics
-from toplist.report.text import Sentence, Shown, Words, count, kind, name, number_of, percent, sentence, series
+from toplist.report.text import (
+    Sentence,
+    Shown,
+    Words,
+    count,
+    decimals,
+    kind,
+    name,
+    number_of,
+    percent,
+    sentence,
+    series,
+    small,
+    value_of,
+)
 from toplist.scoring.case_scores import Metric
 from toplist.scoring.rules import RULES
 

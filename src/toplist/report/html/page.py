@@ -27,7 +27,6 @@ from toplist.inference.results import (
 from toplist.report import calibration_statements, export, statements
 from toplist.report.html import calibration, cases, leaderboard, sections
 from toplist.report.html.grid import Block, Section
-from toplist.report.numbers import decimals, infinite, share, value_of
 from toplist.report.plot import STYLE
 from toplist.report.plot.canvas import STEPS, THEMES, Theme, key, over, step
 from toplist.report.text import (
@@ -36,6 +35,8 @@ from toplist.report.text import (
     Shown,
     Words,
     count,
+    decimals,
+    infinite,
     kind,
     listed,
     names,
@@ -45,6 +46,8 @@ from toplist.report.text import (
     scores,
     sentence,
     series,
+    share,
+    value_of,
 )
 
 if TYPE_CHECKING:

@@ -33,7 +33,6 @@ from toplist.report.html.grid import (
     section,
     varied,
 )
-from toplist.report.numbers import share
 from toplist.report.text import (
     Name,
     Sentence,
@@ -48,6 +47,7 @@ from toplist.report.text import (
     plain,
     sentence,
     series,
+    share,
     stripped,
 )
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from toplist._text import fixed
 from toplist.calibration.pairs import Bin
 from toplist.report import calibration_statements
-from toplist.report.numbers import share, small
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     MARGIN,
@@ -43,7 +42,7 @@ from toplist.report.plot.canvas import (
     scored,
     width,
 )
-from toplist.report.text import Shown, count, names, number_of, percent
+from toplist.report.text import Shown, count, names, number_of, percent, share, small
 
 if TYPE_CHECKING:
     from toplist.calibration import Decomposition, Reliability
