@@ -21,18 +21,6 @@ from toplist.calibration.miscalibration import CalibrationVerdict
 from toplist.errors import FileError, TopListError
 from toplist.evaluation.arrays import ArrayModels
 from toplist.evaluation.breakdown import BreakdownMaker
-from toplist.evaluation.case_sample import (
-    EXACT,
-    TESTED,
-    CaseSample,
-    CaseSampler,
-    attempt,
-    by_place,
-    calibration_verdict,
-    in_order,
-    sample_cases,
-    thinned_sample,
-)
 from toplist.evaluation.model_details import (
     LISTED,
     BatchNames,
@@ -46,9 +34,22 @@ from toplist.evaluation.model_details import (
     top_entries,
     worst,
 )
+from toplist.evaluation.samples import (
+    EXACT,
+    TESTED,
+    CaseSample,
+    CaseSampler,
+    attempt,
+    by_place,
+    calibration_verdict,
+    in_order,
+    sample_cases,
+    thinned_sample,
+)
 from toplist.evaluation.stream import MatrixCollector, ScoredBatch, ScoringSpec, coder_of, run
 from toplist.inference.aggregates import ScoreMatrix
 from toplist.inference.intervals import Intervals
+from toplist.inference.ranking import differences, turning
 from toplist.inference.results import (
     Breakdown,
     CaseView,
@@ -58,7 +59,6 @@ from toplist.inference.results import (
     PairCases,
     PredictionView,
 )
-from toplist.inference.score_difference import differences, turning
 from toplist.io.batches import Batch
 from toplist.io.columns import Column, as_arrow, as_numpy, is_list, plain
 from toplist.io.encoding import label_sets

@@ -19,7 +19,7 @@ from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.case_details import CaseReader, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.next_steps import Invocation
-from toplist.evaluation.score_sample import ArrayLosses, FileLosses, SampleCollector, of_arrays
+from toplist.evaluation.samples import ArrayLosses, FileLosses, SampleCollector, of_arrays
 from toplist.evaluation.stream import (
     MatrixCollector,
     ReadSummary,

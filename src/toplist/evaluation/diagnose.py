@@ -18,8 +18,8 @@ from toplist._typing import Progress
 from toplist.core.kernel import Rows
 from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.arrays import given
-from toplist.evaluation.case_sample import EXACT, CaseSample, CaseSampler, by_place, sample_cases
 from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, TableSummary, measure
+from toplist.evaluation.samples import EXACT, CaseSample, CaseSampler, by_place, sample_cases
 from toplist.evaluation.stream import Collector, ScoredBatch, ScoringSpec, run
 from toplist.inference.settings import Inference, as_inference
 from toplist.io.batches import Batch

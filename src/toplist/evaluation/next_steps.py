@@ -25,15 +25,15 @@ from toplist.inference.settings import Inference
 from toplist.io.options import ReadRequest
 from toplist.io.sources import stem_of
 from toplist.lists.labelsets import LabelSets
-from toplist.lists.space import ClassSpace, show_size
+from toplist.lists.space import INFINITELY_MANY, ClassSpace
 from toplist.report.text import count, decimals, kind, listed, noun, number_of, percent
 from toplist.scoring.case_scores import CaseScores, Grouping, one_if_alike, side_by_side
 from toplist.scoring.rules import RULES, as_rule
 
 if TYPE_CHECKING:
     from toplist.evaluation.case_details import CaseDetails
-    from toplist.evaluation.case_sample import CaseSample
     from toplist.evaluation.leaderboard import Leaderboard
+    from toplist.evaluation.samples import CaseSample
     from toplist.postprocess.recalibration import Recalibrator
 
 MOST: Final = 4
@@ -544,7 +544,7 @@ def _floored(results: Comparison, how: How) -> Iterator[Action]:
     """A floor under the probabilities of the best model that gave zero to a true class."""
     rule = next((rule for rule in results.rules if _infinite(results, rule)), None)
     soft = results.truth_reading.startswith("distributions")
-    if rule is None or soft or results.classes == show_size(math.inf):
+    if rule is None or soft or results.classes == INFINITELY_MANY:
         return
     row, *others = _infinite(results, rule)
     n, them = row.scores[rule].infinite, len(others)

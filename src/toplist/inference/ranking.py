@@ -12,6 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
+import numpy as np
+
+from toplist._typing import Floats
 from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.estimation import POWER, extra_units
 from toplist.inference.intervals import NO_CASES, Intervals, same_scores
@@ -425,3 +428,48 @@ def _relative(tally: Aggregates, r: int, a: int, inference: Intervals, unranked:
         return None  # no other model has a case of it
     value = math.exp(math.fsum(math.log(x[a, b] / x[b, a]) for b in others) / len(others))
     return inference.relative(r, a, value, others)
+
+
+# The difference of two models, case by case
+
+
+def differences(a: Floats, b: Floats, w: Floats) -> Floats:
+    """a minus b times the weight; zero where both are infinite, or the weight is zero."""
+    same = (a == b) | (w == 0)
+    out = np.zeros(len(a))
+    np.subtract(a, b, out=out, where=~same)
+    return np.where(same, 0.0, out * w)
+
+
+def turning(d: Floats) -> int:
+    """The smallest number of cases without which the sum of differences is zero or turned; 0 where it is zero.
+
+    Taking away the cases that favour the better one, the strongest first, is best possible; more infinite scores
+    outweigh any finite sum. The sign of a sum by `fsum` is exact; where rounding cannot change it, a plain sum does.
+
+    >>> turning(np.array([0.5, -0.2, 0.1, -0.1])), turning(np.array([math.inf, -9.0])), turning(np.zeros(2))
+    (1, 1, 0)
+    """
+    extra = int(np.count_nonzero(d == np.inf)) - int(np.count_nonzero(d == -np.inf))
+    sign = np.sign(extra or math.fsum(d[np.isfinite(d)]))
+    if sign == 0:
+        return 0
+    left = np.sort(d * sign)[::-1]  # what favours the worse one is last, below zero
+    infinite = int(np.count_nonzero(left == np.inf))
+    against = int(np.count_nonzero(left == -np.inf))
+    finite = left[infinite : len(left) - against]
+    sums = np.append(np.cumsum(finite[::-1])[::-1], 0.0)  # without the first, the first two, ...
+    doubt = 4 * len(finite) * np.finfo(np.float64).eps * float(np.abs(finite).sum())
+
+    def turned(taken: int) -> bool:
+        more = max(infinite - taken, 0) - against
+        rest = max(taken - infinite, 0)
+        if more:
+            return more < 0
+        return bool(sums[rest] < 0 if abs(sums[rest]) > doubt else math.fsum(finite[rest:]) <= 0)
+
+    low, high = 0, infinite + int(np.count_nonzero(finite > 0))  # it holds at `high`, and not at `low`
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if turned(middle) else (middle, high)
+    return high
