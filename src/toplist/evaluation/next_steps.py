@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from toplist._text import fixed
 from toplist._typing import Codes
 from toplist.calibration import CalibrationBias, calibration_bias
 from toplist.calibration.miscalibration import excludes_zero
@@ -26,7 +25,7 @@ from toplist.io.options import ReadRequest
 from toplist.io.sources import stem_of
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import INFINITELY_MANY, ClassSpace
-from toplist.report.text import count, decimals, kind, listed, noun, number_of, percent
+from toplist.report.text import count, in_digits_of, kind, listed, noun, number_of, percent
 from toplist.scoring.case_scores import CaseScores, Grouping, one_if_alike, side_by_side
 from toplist.scoring.rules import RULES, as_rule
 
@@ -367,9 +366,8 @@ def _tied(results: Comparison) -> list[str]:
 
 def _change(gain: Estimate, rule: str) -> str:
     """How a mean score changes, without the end of the bracket."""
-    digits = decimals([gain])
-    low, high = (fixed(end, digits, signed=True) for end in (gain.low, gain.high))
-    return f"mean {kind(rule)} score by {fixed(gain.value, digits, signed=True)} ({low} to {high}, "
+    value, low, high = (in_digits_of(gain, x, signed=True) for x in (gain.value, gain.low, gain.high))
+    return f"mean {kind(rule)} score by {value} ({low} to {high}, "
 
 
 # Recalibration
@@ -568,7 +566,7 @@ def _planned(results: Comparison, how: How) -> Iterator[Action]:
     family = "" if tested < 2 else f", adjusted for {count(tested)} pairs"
     reason = (
         f"about {number_of(about, f'more {results.unit}')} needed to find their difference of "
-        f"{fixed(apart, decimals([pair.difference]))} significant (80% power{family})"
+        f"{in_digits_of(pair.difference, apart)} significant (80% power{family})"
     )
     smallest = float(f"{apart:.2g}")
     made = Action("plan", (top[0], top[1]), "Plan more cases for {0} and {1}", reason)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from toplist._arguments import as_probability, as_whole
-from toplist._text import NOTHING, fixed
+from toplist._text import NOTHING
 from toplist.errors import TopListError
 from toplist.evaluation.leaderboard import Leaderboard, require_known
 from toplist.inference.diagnostics import FEW
@@ -25,7 +25,17 @@ from toplist.inference.intervals import SAME
 from toplist.inference.results import Estimate, Pair
 from toplist.report.export import to_plain
 from toplist.report.terminal import PAGE, page
-from toplist.report.text import Column, TextTable, count, decimals, listed, number_of, percent, plain, small
+from toplist.report.text import (
+    Column,
+    TextTable,
+    count,
+    in_digits_of,
+    listed,
+    number_of,
+    percent,
+    plain,
+    small,
+)
 
 SCHEMA = "toplist.plan/1"
 _TWO_WAY = "more clusters and more time points are different things: plan for one of them"
@@ -194,9 +204,7 @@ class Equivalence:
         what = f"the mean {self.rule} scores of {self.a} and {self.b}"
         if self.p is None:
             return f"Whether {what} are equal within {self.margin:g} cannot be tested: {self.difference.reason}."
-        shown = (
-            f"difference {fixed(self.difference.value, decimals([self.difference]), signed=True)}, p = {small(self.p)}"
-        )
+        shown = f"difference {in_digits_of(self.difference, self.difference.value, signed=True)}, p = {small(self.p)}"
         if self.equivalent:
             return f"{what[0].upper()}{what[1:]} are equal within {self.margin:g} at {percent(self.level)} ({shown})."
         return f"That {what} are equal within {self.margin:g} is not shown at {percent(self.level)} ({shown})."

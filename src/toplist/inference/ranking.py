@@ -19,7 +19,7 @@ from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.estimation import POWER, extra_units
 from toplist.inference.intervals import NO_CASES, Intervals, same_scores
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelRow, Pair, RuleScore
-from toplist.scoring.case_scores import metrics_for
+from toplist.scoring.case_scores import Metric, metrics_for
 
 _RESAMPLED = ("bootstrap", "wild")  # methods whose intervals end at a draw
 
@@ -330,6 +330,11 @@ def _group(
     )
     behind = [judge(pair, intervals.level) for pair in pairs if pair.rule == terms.rules[0]]
     return Group(group, tally.cases, with_rank_intervals(rows, behind), pairs)
+
+
+def metrics_of(results: Comparison) -> tuple[Metric, ...]:
+    """The metrics that the rows of a comparison have."""
+    return metrics_for(results.k)
 
 
 def with_rank_intervals(rows: tuple[ModelRow, ...], verdicts: Sequence[PairwiseVerdict]) -> tuple[ModelRow, ...]:

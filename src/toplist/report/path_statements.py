@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from toplist._text import NOTHING, fixed
+from toplist._text import NOTHING
 from toplist.inference.results import Estimate, SequentialPath
 from toplist.report.text import (
     PLAIN,
@@ -16,7 +16,7 @@ from toplist.report.text import (
     TextTable,
     capital,
     count,
-    decimals,
+    in_digits_of,
     kind,
     number_of,
     percent,
@@ -87,7 +87,7 @@ def path_story(path: SequentialPath, shown: Shown) -> list[Sentence]:
     if not path.at:
         return [sentence(a, " against ", b, f": {why or 'there are no cases'}.")]
     end = ending(path)
-    value, low, high = (fixed(x, decimals([end]), signed=True) for x in (end.value, end.low, end.high))
+    value, low, high = (in_digits_of(end, x, signed=True) for x in (end.value, end.low, end.high))
     between = f", {percent(path.level)} confidence sequence {low} to {high}" if path.low else ""
     start = f"after {_steps(path.at[-1], path)}, the mean {kind(path.rule)} score of "
     last = sentence(start, a, " minus that of ", b, f" is {value}{between}; below zero, the first is better")

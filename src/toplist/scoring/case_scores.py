@@ -271,8 +271,8 @@ METRICS: tuple[Metric, ...] = (
         lambda lists, ranks, k: ranks.beyond(k),
     ),
     Metric("coverage", "coverage", "how often the outcome is listed", lambda lists, ranks: ranks.listed),
-    Metric("mean_length", "mean k", "classes per list", lambda lists, ranks: lists.sizes, "number"),
-    Metric("mean_mass", "mean mass", "the confidence that is listed", lambda lists, ranks: lists.mass),
+    Metric("mean_length", "list length", "classes per list", lambda lists, ranks: lists.sizes, "number"),
+    Metric("mean_mass", "listed probability", "the confidence that is listed", lambda lists, ranks: lists.mass),
     Metric(
         "invalid_rate",
         "invalid",
