@@ -113,7 +113,7 @@ class CaseDetails:
     seen: Callable[[str], NDArray[np.bool_]] | None = None  # the cases that a model predicts, where others are imputed
 
     def calibration(self, results: Comparison, *, seed: int) -> ModelCalibration:
-        """The calibration of every model whose truth is one class per case, each model's lists looked at once.
+        """The calibration of every model whose truth is one class per case, each model's lists read once.
 
         Curves are of the first models that are tied for best and of the last two. Cases count alike.
         """

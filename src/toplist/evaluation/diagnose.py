@@ -70,7 +70,7 @@ def read_files(request: ReadRequest, space: Any, *, missing: str, limit: int, pr
     plan = plan_of(request, space, missing=missing, find=("cluster",))
     if plan.truth.layout.kind != "labels":
         raise OutcomeError(
-            "calibration is about what happened, one outcome per case, not a distribution.",
+            "calibration needs one outcome per case, not a distribution.",
             "Draw an outcome per case from it.",
         )
     with empty_set_explained(separator):
@@ -155,7 +155,7 @@ def diagnose(
 ) -> Diagnosis:
     """Diagnose one model: data quality and, with outcomes, calibration and what its score is made of.
 
-    Predictions that cannot be scored are looked at all the same.
+    Predictions that cannot be scored are checked all the same.
 
     Parameters
     ----------

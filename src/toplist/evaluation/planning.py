@@ -167,7 +167,7 @@ class Equivalence:
     level : float
         The level of confidence of the verdicts.
     tested : int
-        Pairs that were looked at; the p values are multiplied by it.
+        Pairs that were tested; the p values are multiplied by it.
     p : float or None
         Of the hypothesis that the difference is not within the margin; None where there is no test.
     noninferior_p : float or None
@@ -322,7 +322,7 @@ def equivalent(
     rule : str, optional
         The scoring rule; by default the one that ranks.
     pairs : int, optional
-        How many pairs are looked at: p values are multiplied by it (Bonferroni). By default all pairs of the board; 1
+        How many pairs are tested: p values are multiplied by it (Bonferroni). By default all pairs of the board; 1
         for a pair that was named beforehand.
 
     Returns

@@ -34,7 +34,7 @@ from toplist.io.encoding import CommonEncoder
 from toplist.io.lists import clusters_in_order, lists_of, untimely, weights_of
 from toplist.io.plan import Plan
 from toplist.lists import TopLists
-from toplist.lists.converters import as_happened
+from toplist.lists.converters import as_single_outcomes
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace
 from toplist.lists.toplists import join
@@ -47,7 +47,7 @@ Places = NDArray[np.intp]
 EXACT: Final = 2_000_000
 """Listed classes up to which all cases are in the sample, and curves are exact: seconds, and about 100 MB."""
 _PART: Final = 1 << 15  # cases that are put into bins at a time
-_COLUMNS = 8  # of the truth that are looked at
+_COLUMNS = 8  # of the truth that are tested for dependence
 _SEED = 20240229
 _SLOPES: Floats = 2.0 ** np.arange(
     -3, 11, dtype=np.float64
@@ -86,7 +86,7 @@ def by_place(lists: TopLists, y: Any) -> tuple[TopLists, Codes]:
     >>> found.classes, y
     (array([0, 1, 0]), array([1, 1]))
     """
-    sizes, codes = lists.sizes, as_happened(y, lists, "calibration is about")
+    sizes, codes = lists.sizes, as_single_outcomes(y, lists, "calibration needs")
     place = np.arange(len(lists.confidences)) - np.repeat(lists.offsets[:-1], sizes)
     hit = np.flatnonzero(lists.classes == np.repeat(codes, sizes))
     out = sizes.astype(np.int64)
@@ -97,7 +97,7 @@ def by_place(lists: TopLists, y: Any) -> tuple[TopLists, Codes]:
 
 
 def in_order(sample: CaseSample) -> CaseSample:
-    """The same sample with the most confident class first: all that looks at calibration needs this order.
+    """The same sample with the most confident class first: every measure of calibration needs this order.
 
     >>> found = sample_cases(*by_place(TopLists.from_dicts([{"a": 0.2, "b": 0.7}], 9), ["a"]))
     >>> in_order(found).lists.confidences, in_order(found).y
@@ -181,7 +181,7 @@ class CaseSampler:
         with self._lock:
             if self.binned is not None:
                 self.binned = self.binned + Binned.of(made, places)
-            named = (lists, as_happened(y, lists, "calibration is about")) if self.named else None
+            named = (lists, as_single_outcomes(y, lists, "calibration needs")) if self.named else None
             self._keep(SamplePart(source, rows, made, places, clusters, named))
             while self.entries > self.limit and self._more_than_one():
                 if self.binned is None:
@@ -280,7 +280,7 @@ def calibration_verdict(sample: CaseSample, *, level: float, draws: int = DRAWS,
 
 
 def thinned_sample(sample: CaseSample) -> tuple[TopLists, Codes]:
-    """The lists and outcomes that are looked at where cases are taken as independent, as many as are tested."""
+    """The lists and outcomes that are used where cases are taken as independent, as many as are tested."""
     some = np.flatnonzero(sample.rows % thinned(sample.lists.sizes, sample.rows, TESTED, sample.every) == 0)
     if len(some) == len(sample.lists):
         return sample.lists, sample.y

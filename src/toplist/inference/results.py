@@ -45,7 +45,9 @@ class RuleScore:
     unpenalised: Annotated[float, "The mean score without the penalty for invalid lists."]
     infinite: Annotated[int, "Cases with an infinite score."]
     finite: Annotated[float, "The mean over the other cases, a diagnostic; null where there are none."]
-    skill: Annotated[Estimate | None, "One minus the mean score over that of the empty list, on the same cases."]
+    skill: Annotated[
+        Estimate | None, "One minus the mean score over that of the uniform prediction, on the same cases."
+    ]
     baseline_skill: Annotated[
         Estimate | None, "One minus the mean score over that of the baseline, on the cases that both predict."
     ]
@@ -164,14 +166,14 @@ class ConfidenceSet:
 
 @dataclass(frozen=True, slots=True)
 class SequentialPath:
-    """Two models looked at after every step: what may be said at any time, however often one looks.
+    """Two models compared after every step: what may be said at any time, however often one looks.
 
     A step is a case, a time point or a cluster. The columns have one entry for each number of steps in `at`, which ends
     with all of them and skips some where there are many.
     """
 
     rule: Annotated[str, "The scoring rule."]
-    candidate: Annotated[str, "The model that is looked at."]
+    candidate: Annotated[str, "The model that is compared with the baseline."]
     baseline: Annotated[str, "The one that it is compared with."]
     level: Annotated[float, "The level of confidence, at all times at once, and of all candidates together."]
     cases: Annotated[int, "All cases."]
@@ -451,7 +453,7 @@ class ModelDetails:
     curve: tuple[float, ...]  # mean score of the lists cut to k classes, without penalty; empty for a soft truth
     listed: tuple[Bin, ...]  # all listed confidences
     top: tuple[Bin, ...]  # the most confident class alone
-    mass: tuple[Bin, ...]  # the listed mass, against how often what happened is listed
+    mass: tuple[Bin, ...]  # the listed mass, against how often the true class is listed
     sizes: tuple[tuple[int, int], ...]  # list lengths and how often they occur, the 40 most frequent ones
     shortest: int  # of all lengths
     longest: int

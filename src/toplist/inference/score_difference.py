@@ -16,7 +16,7 @@ from toplist._typing import Floats
 from toplist.errors import ShapeError, SpaceError
 from toplist.inference.ranking import differences, turning
 from toplist.lists import as_lists
-from toplist.lists.converters import as_happened
+from toplist.lists.converters import as_single_outcomes
 from toplist.scoring.case_scores import outcome_ranks
 from toplist.scoring.rules import as_rule, name_of
 from toplist.scoring.scores import score
@@ -181,7 +181,7 @@ def explain_difference(
         raise SpaceError(f"one model is over {a.space!r}, the other over {b.space!r}: both need the same classes.")
     if a.ids is not None and b.ids is not None and not np.array_equal(a.ids, b.ids):
         raise ShapeError("the case ids of the two models differ.", "Bring both into one order.")
-    as_happened(y, a, "top-1 predictions are compared with")
+    as_single_outcomes(y, a, "top-1 predictions are compared with")
     chosen = as_rule(rule)
     ids = a.ids if a.ids is not None else b.ids
     scores = [np.asarray(score(one, y, rule=chosen), np.float64) for one in (a, b)]

@@ -314,7 +314,7 @@ class AlignedFiles:
         return self.cases.attempts()
 
     def lists(self, batches: Sequence[Batch]) -> tuple[list[TopLists], Codes | None, ClassNames]:
-        """The lists of each file, what happened if the truth is among them, and what codes are called."""
+        """The lists of each file, the outcomes if the truth is among them, and what codes are called."""
         columns = [source.names for source in self.cases.sources]
         if self.truth:
             require_outcomes(batches[0], self.coder.sets)
@@ -329,7 +329,7 @@ class AlignedFiles:
         return made, codes[0] if self.truth else None, names
 
     def gather(self, progress: Progress = silent) -> tuple[dict[str, TopLists], NDArray[np.int64]]:
-        """All lists of each file, and what happened, in memory and with codes that are the same throughout."""
+        """All lists of each file, and the outcomes, in memory and with codes that are the same throughout."""
         for way in self.attempts():
             everything = Gathering(self.space, len(self.names))
             self.repairs_made = {name: Counter() for name in self.names}

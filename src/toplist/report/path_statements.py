@@ -136,7 +136,7 @@ def enough(path: SequentialPath) -> str:
     also = "" if many == 1 else f" All {many} confidence sequences hold together at {percent(path.level)}."
     needed = f"An e-value of {many / (1 - path.level):.4g} is significant"
     return (
-        f"{needed}: {each} with probability at most {err}, at all times together, so results may be looked at after "
+        f"{needed}: {each} with probability at most {err}, at all times together, so results may be inspected after "
         f"every {path.unit}.{also} Statements are about the cases so far, not about later ones."
     )
 
