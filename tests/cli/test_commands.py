@@ -105,7 +105,8 @@ def test_score_writes_one_row_per_case_in_the_order_of_the_truth(tmp_path: Path)
         assert [row["case"] for row in rows] == [row["case"] for row in truth]
         assert [row["script"] for row in rows] == [row["script"] for row in truth]
         scores = np.array([float(row["brier"]) for row in rows])
-        assert f"{scores.mean():.6g}" in done.stdout
+        assert f"cld2: Brier {scores.mean():.3f} (95% CI " in done.stdout
+        assert f"{1 - scores.mean() / (1 - 1 / 246):.0%} better than the uniform prediction" in done.stdout
         assert set(scores.round(6)) == {0.0, 2.0, round(1 - 1 / 246, 6)}  # right, wrong, refused
 
 

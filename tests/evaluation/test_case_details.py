@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, replace
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from tests.evaluation.shapes import LABELS, M, as_lists, predictions
 from tests.evaluation.tables import LAYOUTS, SPACE, World
 from tests.evaluation.test_files import holes
 from toplist.evaluation.case_details import CaseDetails
-from toplist.inference.results import PairCases
+from toplist.inference.results import GateResult, PairCases
 from toplist.inference.score_difference import split
+from toplist.report.html import Page
 
 OPTIONS: dict[str, dict[str, str]] = {
     "plain": {},
@@ -279,3 +281,29 @@ def test_the_number_of_classes_of_each_case_may_differ(tmp_path: Path) -> None:
         ("cat", "dog", 2),
         ("owl", "dog", 1),
     ]
+
+
+def test_a_report_shows_all_records_and_the_date_that_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("jinja2", reason="reports need jinja2")
+    written: list[Page] = []
+    monkeypatch.setattr("toplist.report.html.write", lambda page, path: written.append(page))
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    made, y = predictions(3, 40)
+    board = tl.compare(made, y, space=M)
+    gate = GateResult("worse", failed=False, sentence="It is not worse.")
+    board.report(tmp_path / "a.html", gates=[gate])
+    board.report(tmp_path / "b.html", title="Mine")
+    first, second = written
+    details, calibration = board.details(), board.details().calibration(board.comparison, seed=0)
+    assert first.provenance.written == "1970-01-02"
+    assert first.gates == (gate,)
+    assert first.breakdowns == details.breakdowns(board.comparison, board._intervals)
+    assert first.against == details.against(board.comparison)
+    assert first.decompositions == calibration.decompositions
+    assert list(first.curves) == list(calibration.curves)
+    assert [one.name for one in first.exhibits] == [row.name for row in board]
+    assert second.title == "Mine"
+    assert first.title == Page(board.comparison).title
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    board.report(tmp_path / "c.html")
+    assert abs(date.fromisoformat(written[2].provenance.written) - date.today()) <= timedelta(days=1)

@@ -11,10 +11,13 @@ from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
 from toplist.evaluation import case_sample
 from toplist.evaluation.case_sample import CaseSampler, by_place
 from toplist.evaluation.diagnose import diagnose
-from toplist.evaluation.diagnosis import Diagnosis
+from toplist.evaluation.diagnosis import Diagnosis, rank_rows
 from toplist.lists import from_logs
 
 M = 6
+
+
+MEAN = "the mean confidence of the top-1 prediction is 0."
 
 
 def drawn(n=600, power=1.0, seed=0, k=M):
@@ -28,7 +31,7 @@ def drawn(n=600, power=1.0, seed=0, k=M):
 
 @pytest.mark.parametrize(
     ("power", "words"),
-    [(3.0, "Overconfident: the first class gets 0."), (0.4, "Underconfident: the first class gets 0.")],
+    [(3.0, f"Overconfident: {MEAN}"), (0.4, f"Underconfident: {MEAN}")],
 )
 def test_the_verdict_names_the_direction(power, words):
     found = diagnose(*drawn(power=power))
@@ -44,10 +47,10 @@ def test_a_difference_that_the_test_does_not_find_is_undecided():
         found = diagnose(*drawn(300, power=1.2, seed=seed), draws=39)
         sure = [gap is not None and not gap.low <= 0 <= gap.high for gap in (found.bias, found.mass_bias)]
         if not found.miscalibrated and sure[0]:
-            assert found.verdict.startswith("Undecided: the first class gets 0.")
-            assert "but the test of all ranks is not significant (p = 0." in found.verdict
+            assert found.verdict.startswith(f"Undecided: {MEAN}")
+            assert "but the test over all ranks is not significant (p = 0." in found.verdict
             assert "o evidence" not in found.verdict
-            assert "would have been found" not in found.verdict
+            assert "would have been detected" not in found.verdict
             break
     else:
         pytest.fail("no such sample")
@@ -59,11 +62,46 @@ def test_no_evidence_comes_with_the_difference_that_would_have_been_found():
     assert found.verdict.startswith("No evidence of miscalibration in 600 cases (p = 0.")
     least = f"{found.bias.detectable:.3f}"
     assert (
-        f"; a difference of {least} or more between mean confidence and hit rate of the first class would have been "
-        "found 4 times in 5." in found.verdict
+        f"; a difference of {least} between mean confidence and accuracy of the top-1 prediction would have been "
+        "detected with 80% power." in found.verdict
     )
     assert found.to_dict()["bias"]["detectable"] == found.bias.detectable
     assert 2 * found.bias.detectable == pytest.approx((found.bias.high - found.bias.low) * 1.43, rel=0.01)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_no_line_but_a_command_is_wider_than_asked_for(width):
+    found = diagnose(*drawn(power=3.0, k=3))
+    text = found.to_text(width, command="toplist recalibrate fit " + "long/" * 40 + "a.csv -o a.json")
+    assert [line[:30] for line in text.splitlines() if len(line) > width] == ["Next: toplist recalibrate fit "]
+    assert f"(up to \u2212{found.decomposition.miscalibration:.3f} in mean Brier score)" in text
+
+
+def test_without_evidence_there_is_nothing_to_do_next():
+    found = diagnose(*drawn())
+    assert found.gain is None
+    assert "Next:" not in found.to_text()
+
+
+def test_a_calibration_error_below_zero_is_shown_as_zero():
+    every = (diagnose(*drawn(seed=seed), draws=39) for seed in range(40))
+    found = next(one for one in every if one.calibration_error.value < 0)
+    text = " ".join(found.to_text().split())
+    assert "Calibration error of the top-1 prediction: 0 (the debiased estimate of its square is below zero" in text
+    assert "Intervals are cut at the ends of what is possible." in text
+
+
+def test_ranks_end_where_all_is_zero():
+    found = diagnose(*drawn())
+    rows = rank_rows(found.decomposition)
+    assert set(rows[-1][2:]) != {"0.0000"}
+
+
+def test_intervals_in_text_stay_within_what_is_possible():
+    y = [0] * 3 + [1]
+    found = diagnose(tl.TopLists.from_topk([[0]] * 4, [[0.9]] * 4, 2), y, draws=39)
+    assert found.bias.high > 0.9
+    assert "to +0.900" in found.to_text()
 
 
 def test_what_is_off_in_both_directions_is_said_to_have_none():

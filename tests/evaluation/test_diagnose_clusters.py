@@ -56,9 +56,8 @@ def test_too_few_draws_to_find_anything_are_told(draws, clustered, said):
 def test_the_page_says_what_is_tested_and_the_record_how():
     lists, y, which = repeated(40, 3, seed=3)
     found = diagnose(lists, tl.Truth(y, cluster=which))
-    assert "Test over 40 clusters (first class, listed mass, and all weighted by confidence): F(3, 37) = " in repr(
-        found
-    )
+    tested = "top-1 prediction, listed probability, and all weighted by confidence"
+    assert f"Test over 40 clusters ({tested}): F(3, 37) = " in " ".join(repr(found).split())
     assert found.to_dict()["test"]["freedom"] == [3, 37]
     assert "draws" not in repr(found)
 

@@ -210,11 +210,11 @@ def test_a_tie_is_planned_with_the_observed_difference(tmp_path: Path) -> None:
     board, invocation = of_command(tmp_path, "a.csv", "b.csv", "c.csv")
     (pair,) = (one for one in board.pairwise if one.rule == "brier" and {one.a, one.b} == {"a", "b"})
     kinds = by_kind(quick(board.comparison, invocation))
-    assert ("plan" in kinds) == bool(pair.extra_units)
+    assert pair.extra_units is not None
+    assert 0 < pair.extra_units <= 10 * N
     told = json.loads(run(kinds["plan"].command, tmp_path, "--json"))
     assert told["smallest"] == pytest.approx(abs(pair.difference.value), rel=0.06)
     assert told["tested"] == 3
-    assert pair.extra_units is not None
     assert told["needed"] == pytest.approx(N + pair.extra_units, rel=0.15)
     run(kinds["diagnose"].command, tmp_path)
 
@@ -356,3 +356,21 @@ def test_names_stand_in_places_not_in_the_words(predictions: tuple[dict[str, Any
         assert "<b>" not in one.title + one.reason
         assert "{" in one.title or one.kind == "label"
         assert replace(one).models
+
+
+def test_what_would_take_ten_times_the_cases_is_not_planned() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(4), 60)
+    y = (p.cumsum(axis=1) < rng.random((60, 1))).sum(axis=1).clip(0, 3)
+    board = tl.compare({"a": p, "b": sharpened(p * np.exp(0.5 * rng.standard_normal(p.shape)), 0.9)}, y)
+    for one in board.pairwise:
+        far = one.extra_units is None or one.extra_units > 600
+        if one.rule == "brier":
+            assert far != ("plan" in {action.kind for action in quick(board.comparison)})
+
+
+def test_few_cases_suggest_nothing_that_they_cannot_show() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.full(6, 0.2), 30)
+    board = tl.compare({"a": sharpened(p, 3.0), "b": p}, p.argmax(axis=1))
+    assert not {"recalibrate", "truncate"} & {one.kind for one in actions(board, board.details())}

@@ -326,12 +326,12 @@ def test_warnings_stand_first_in_every_format(tmp_path: Path) -> None:
     assert found == {"kind": "never listed", "sentence": sentence, "models": ["m_1"]}
 
 
-def test_the_page_shows_warnings_before_all_sections(tmp_path: Path) -> None:
+def test_the_page_shows_warnings_before_the_leaderboard(tmp_path: Path) -> None:
     pytest.importorskip("jinja2", reason="the report is an extra")
     path = tmp_path / "page.html"
     tl.compare({"<b>": [{"owl": 0.7}] * 3}, ["Owl"] * 3, space=10).report(path)
     text = path.read_text()
-    assert text.index('aria-label="Warnings"') < text.index("<section")
+    assert text.index('<ul class="warnings"') < text.index('<table id="table-leaderboard"')
     assert "no outcome is ever listed; &#x27;Owl&#x27; (outcome)" in text
     assert "&lt;b&gt;" in text
 

@@ -23,6 +23,7 @@ from toplist.cli.output import (
     keep_freed_memory,
     print_changes,
     print_json,
+    print_text,
     progress_bar,
     require_outputs,
     writes_unicode,
@@ -529,7 +530,7 @@ def _print_means(board: Comparison, sums: Any, read: ReadSummary, options: Score
             }
         )
         return
-    typer.echo(means_of_one(board))
+    print_text(means_of_one(board))
     if options.output is not None:
         typer.echo(f"Scores of {number_of(read.compared, 'case')} in {visible(str(options.output))}")
     if invalid:

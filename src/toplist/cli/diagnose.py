@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ import typer
 
 from toplist._text import significant
 from toplist.cli.options import PANELS, Inputs, Printing, Reads, command, missing_option, option, positional
-from toplist.cli.output import BAD_DATA, UsageError, print_json, progress_bar, require_outputs
+from toplist.cli.output import BAD_DATA, UsageError, print_json, print_text, progress_bar, require_outputs
 from toplist.inference.settings import Inference
 from toplist.io.options import MISSING
 from toplist.report.text import number_of, visible
@@ -52,7 +53,7 @@ def _print(found: Diagnosis, options: Printing, text: str, *more: str) -> None:
     if options.json:
         print_json(found.to_dict())
     else:
-        typer.echo("\n".join([text, *more]))
+        print_text("\n".join([text, *more]))
     if found.blocking:
         raise typer.Exit(BAD_DATA)
 
@@ -107,7 +108,8 @@ def diagnose(inputs: Inputs, options: DiagnoseOptions, inference: Annotated[Infe
     told = [f"\nFigures: {', '.join(visible(str(path)) for path in figures)}"] if figures else []
     typed = inputs.invocation(options.missing, inference) if inputs.truth_file is not None else None
     command = "" if typed is None else typed.recalibrate(inputs.name, "brier")
-    _print(found, options, found.to_text(shutil.get_terminal_size((WIDTH, 24)).columns, command=command), *told)
+    width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
+    _print(found, options, found.to_text(width, command=command), *told)
 
 
 def _require_place(plot: Path, inputs: Inputs) -> None:

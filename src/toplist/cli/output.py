@@ -100,6 +100,13 @@ def writes_unicode(stream: TextIO) -> bool:
     return True
 
 
+def print_text(text: str) -> None:
+    """Print text for people, in ASCII where the stream has no other signs."""
+    from toplist.report.terminal import to_ascii
+
+    typer.echo(text if writes_unicode(sys.stdout) else to_ascii(text))
+
+
 _TRIM, _PAD, _MMAP = -1, -2, -3  # the names of glibc's malloc.h
 _KEEP = 1 << 30
 

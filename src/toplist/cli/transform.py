@@ -18,6 +18,7 @@ from toplist.cli.output import (
     keep_freed_memory,
     print_changes,
     print_json,
+    print_text,
     print_written,
     progress_bar,
     require_json,
@@ -120,7 +121,7 @@ def fit(inputs: Inputs, options: FitOptions, inference: Annotated[Inference, "se
         print_json({"schema": "toplist.recalibrate/1", **_table(choice, model, options.kind), **to, **changed})
         return
     print_changes(found.repairs, found.left_out)
-    typer.echo(_describe(choice, model, options.kind))
+    print_text(_describe(choice, model, options.kind))
     typer.echo(f"{model!r}, fitted to {found.cases:,} cases, in {visible(str(options.output))}")
 
 

@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import nsmallest
 from typing import Any, Protocol
 
 import numpy as np
@@ -278,7 +279,7 @@ class Confusions:
 
     def most_frequent(self) -> tuple[Confusion, ...]:
         """The most frequent ones."""
-        order = sorted(self.pairs.items(), key=lambda one: (-one[1][0], one[0]))[:MOST]
+        order = nsmallest(MOST, self.pairs.items(), key=lambda one: (-one[1][0], one[0]))
         return tuple(
             Confusion(true, predicted, cases, cases / self.classes[true], confidence / (cases << (_HIGH + _LOW)))
             for (true, predicted), (cases, confidence) in order

@@ -46,7 +46,7 @@ _CASES = 20_000  # that a pool is tried on
 _FEWEST = 50  # cases for cross-validation
 _MANY = 200  # cases for a choice of length
 _ENTRIES = 20_000  # listed classes up to which several recalibrators are tried
-_FAR = 100  # times the units there are: nobody collects so many more to tell two models apart
+_FAR = 10  # times the units there are: nobody collects so many more to tell two models apart
 _NAMED = 3  # cases that are named
 _FOLDS = 5
 _IN_COMMANDS = ("error", "common")  # ways to treat missing cases that every command knows
@@ -589,20 +589,24 @@ def _is_open(pair: Pair, results: Comparison) -> bool:
 
 def _doubtful(lead: ModelDetails, results: Comparison) -> Iterator[Action]:
     """The worst cases of the best that no model has right: their labels may be wrong."""
-    cases = [one.case for one in lead.worst if one.models >= 3 and one.right == 0]
+    found = [one for one in lead.worst if one.models >= 3 and one.right == 0]
+    cases = [one.case for one in found]
     named = [case for case in cases if not set("{}") & set(case)][:_NAMED]
     if not cases or not named:
         return
     more = f" and {len(cases) - len(named)} more" if len(cases) > len(named) else ""
     which = f"{', '.join(named)}{more}" if more else listed(named)
     many = len(results.overall.rows)
-    reason = f"none of {many} models has the true class of {noun(len(cases), 'case')} {which} as its top-1 prediction"
+    nobody = f"none of {many} models" if all(one.models == many for one in found) else "no model"
+    reason = f"{nobody} has the true class of {noun(len(cases), 'case')} {which} as its top-1 prediction"
     yield Action("label", (lead.name,), f"Check the labels of {number_of(len(cases), 'case')}", reason)
 
 
 def _shortened(lead: ModelDetails, how: How) -> Iterator[Action]:
     """The shortest lists of the best whose mean score is within a thousandth of the uniform score of that of all."""
-    if not lead.curve or lead.cases < _MANY or lead.longest <= 3 or not all(map(math.isfinite, lead.curve)):
+    if not lead.curve or lead.cases < _MANY or lead.longest <= 3 or lead.rule == "zero-one":
+        return
+    if not all(map(math.isfinite, lead.curve)):
         return
     uniform, whole = lead.curve[0], lead.curve[-1]  # of no classes, which is the uniform prediction, and of all
     k = next(k for k, score in zip(lead.ks, lead.curve, strict=True) if score - whole <= FLAT * uniform)

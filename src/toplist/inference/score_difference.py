@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from toplist._arguments import as_whole
 from toplist._files import to_json_number
+from toplist._text import significant
 from toplist._typing import Floats
 from toplist.errors import ShapeError, SpaceError
 from toplist.lists import as_lists
@@ -47,7 +48,7 @@ class DecidingCase:
     right_b: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ScoreDifference:
     """Model a against model b: accuracies, mean scores, and the difference of the scores by top-1 predictions.
 
@@ -87,6 +88,11 @@ class ScoreDifference:
     favour_b: tuple[DecidingCase, ...]
     turning: int
     weighted: bool = False
+
+    def __repr__(self) -> str:
+        means = f"{self.rule} {significant(self.score_a)} against {significant(self.score_b)}"
+        right = f"accuracy {self.accuracy_a:.1%} against {self.accuracy_b:.1%}"
+        return f"ScoreDifference({means}, {right}, {self.cases:,} cases)"
 
     @property
     def better(self) -> str | None:

@@ -330,10 +330,11 @@ def test_commands_and_the_summary_are_copied(context: Any, visit: Any) -> None:
     page = visit("fourteen", SCREEN).page
     button = page.locator(".copy:visible").last
     button.click()
-    assert button.text_content() == "Copied"
+    page.wait_for_selector(".copy:text('Copied')")
     code = button.evaluate("(one) => one.parentElement.querySelector('code').textContent")
     assert page.evaluate("navigator.clipboard.readText()") == code
     page.click("#copy-summary")
+    page.wait_for_selector("#copy-summary:text('Copied')")
     lines = page.evaluate("navigator.clipboard.readText()").splitlines()
     assert lines[2] == page.text_content(".verdict")
     assert sum(line.startswith("| ") for line in lines) == 16

@@ -9,7 +9,7 @@ from html import escape
 from typing import Any, Literal
 
 from toplist.inference.results import Estimate
-from toplist.report.numbers import NOTHING, decimals, fixed, rate, share
+from toplist.report.numbers import NOTHING, decimals, fixed, share
 from toplist.report.text import Name, Words, count
 
 Kind = Literal["number", "name", "text"]
@@ -73,7 +73,6 @@ class Cell:
     below: str = ""
     value: float | None = None
     also: str = ""  # a second smaller text
-    faint: bool = False
     classes: str = ""  # of the style sheet, such as a step of the colour scale
 
     @property
@@ -176,16 +175,6 @@ def varying(columns: Iterable[Column]) -> tuple[list[Column], list[tuple[Words, 
 def counted(n: int | None) -> Cell:
     """A count."""
     return Cell(NOTHING) if n is None else Cell(count(n), value=float(n))
-
-
-def odd(n: int) -> Cell:
-    """A count of what should not be there: zero is faint."""
-    return Cell(count(n), value=float(n), faint=not n)
-
-
-def shared(x: float | None) -> Cell:
-    """A share of one."""
-    return Cell(rate(x), value=x)
 
 
 def percentage(x: float | None) -> Cell:

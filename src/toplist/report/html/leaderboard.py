@@ -429,7 +429,7 @@ def matrix(results: Comparison, shown: Shown) -> Grid | None:
     if not 3 <= len(names) <= MATRIX or not by:
         return None
     digits = decimals(row.scores[results.rules[0]].mean for row in results.overall.rows)
-    columns: list[Column] = [(Head("row minus column", "name"), [named(shown[one]) for one in names[1:]])]
+    columns: list[Column] = [(Head("model", "name"), [named(shown[one]) for one in names[1:]])]
     for i, column in enumerate(names[:-1]):
         cells = [
             Cell("", classes="none") if j <= i else _pair(by.get(frozenset((names[j], column))), names[j], digits)

@@ -422,9 +422,12 @@ def _reading(found: leaderboard.Board, results: Comparison) -> str:
 
 
 def _differences(page: Page, shown: Shown) -> Iterator[Block]:
-    yield "grid", leaderboard.matrix(page.results, shown)
+    table, said = leaderboard.matrix(page.results, shown), _findings(page, shown)
+    if table is not None:
+        yield "matrix", table, said
+        return
     yield "versus", leaderboard.versus(page.results, shown, any_model=len(page.results.pairs) <= _PAIRS)
-    yield "sentences", _findings(page, shown)
+    yield "sentences", said
 
 
 def _findings(page: Page, shown: Shown) -> list[Sentence]:
