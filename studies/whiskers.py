@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toplist.report.numbers import fixed
+from toplist._text import fixed
 from toplist.report.plot import Plot
 from toplist.report.plot.canvas import MARGIN, MARKERS, SMALL, Dot, Hover, Scale, Sheet, Stroke, axis, room
 

@@ -205,7 +205,16 @@ def visible(text: str) -> str:
 def shown(character: str) -> str:
     """A character, as an escape if it cannot be seen."""
     # not repr: it would double a backslash, which paths are full of
-    return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+    return character if character.isprintable() else escaped(character)
+
+
+def escaped(character: str) -> str:
+    r"""A character in ASCII.
+
+    >>> print(escaped("\u0301"))
+    \u0301
+    """
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def first_of(items: Sequence[str], most: int = 5) -> str:
@@ -248,16 +257,32 @@ def significant(x: float | None, digits: int = 4, *, sign: bool = False) -> str:
     return (_MINUS if x < 0 else "+" if sign and x > 0 else "") + shown
 
 
-def fixed(x: float | None, digits: int, *, sign: bool = False) -> str:
-    r"""A number with so many decimals, a minus sign and an infinity; a dash where there is none, never a negative zero.
+_LARGE, _HUGE, _LITTLE = 1e6, 1e9, 1e-9  # from here on powers of ten: with decimals, for whole numbers, and near zero
 
-    >>> fixed(-0.123456, 3), fixed(-1e-9, 3), fixed(0.5, 2, sign=True), fixed(math.nan, 2)
-    ('\u22120.123', '0.000', '+0.50', '\u2013')
+
+def fixed(x: float | None, digits: int, *, signed: bool = False) -> str:
+    """A number with so many decimals, with commas and a minus sign; a dash where there is none.
+
+    With `signed`, what is above zero once it is rounded has a plus.
+
+    >>> fixed(0.12345, 3), fixed(0.5, 2, signed=True), fixed(-1e-9, 3), fixed(-1234.5, 1), fixed(None, 3)
+    ('0.123', '+0.50', '0.000', '\u22121,234.5', '\u2013')
+    >>> fixed(math.inf, 3), fixed(-math.inf, 3), fixed(1234567, 0), fixed(1234567, 1)
+    ('\u221e', '\u2212\u221e', '1,234,567', '1.23e+06')
     """
-    if x is None or not math.isfinite(x):
-        return significant(x, sign=sign)
-    shown = f"{round(x, digits) + 0.0:{'+' if sign and round(x, digits) else ''}.{digits}f}"
-    return shown.replace("-", _MINUS)
+    if x is None or math.isnan(x):
+        return NOTHING
+    if math.isinf(x):
+        return ("+" if signed and x > 0 else "" if x > 0 else _MINUS) + "\u221e"
+    if abs(x) >= (_LARGE if digits else _HUGE):
+        text = f"{x:.2e}"
+    elif digits >= 9 and 0 < abs(x) < _LITTLE:  # near zero on an axis
+        text = f"{x:.3g}"
+    else:
+        text = f"{round(x, digits) + 0.0:,.{digits}f}"  # + 0.0: no minus before a zero
+    if text.startswith("-"):
+        return _MINUS + text[1:]
+    return "+" + text if signed and text.strip("0.,") else text
 
 
 SHORTEST = 0.001

@@ -28,7 +28,8 @@ def gates(stderr: str) -> list[str]:
 
 def toplist(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run it and look at everything it says."""
-    return subprocess.run([TOPLIST, *map(str, words)], cwd=cwd, capture_output=True, text=True, check=False)
+    known = dict(os.environ)  # not what readline, which pytest loads, adds to it for other processes: a width
+    return subprocess.run([TOPLIST, *map(str, words)], cwd=cwd, capture_output=True, text=True, check=False, env=known)
 
 
 def toplist_here(*words: object, cwd: Path | None = None, encoding: str = "utf-8") -> subprocess.CompletedProcess[str]:

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from toplist._text import NOTHING
 from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.inference.diagnostics import _at_most, spelling
-from toplist.report.numbers import NOTHING
 
 ANIMALS = ["cat", "dog", "fox", "hen", "owl"]
 HERE = ("files", "memory")

@@ -51,7 +51,7 @@ def test_what_is_needed_is_that_of_all_candidates() -> None:
     many = replace(FOUND, candidates=19)
     assert "An e-value of 380 is significant" in enough(many)
     assert "for any of 19 candidates" in enough(many)
-    assert 10**plot.path(many).data.threshold == pytest.approx(380)
+    assert 10 ** plot.path(many).data.threshold == pytest.approx(380)
 
 
 @pytest.mark.parametrize("unit", ["case", "time point", "cluster"])

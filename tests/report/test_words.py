@@ -13,25 +13,14 @@ from hypothesis import strategies as st
 from tests.report import results as made
 from tests.report.strategies import EVERY_NAME, HOSTILE, law, results
 from tests.report.strategies import names as any_names
+from toplist._text import visible
 from toplist.inference.results import Comparison
 from toplist.report import statements
 from toplist.report.html.page import render
 from toplist.report.statements import MOST_WORDS, Standing, how_sure, standing, verdict, words
 from toplist.report.tables import called
 from toplist.report.terminal import as_text
-from toplist.report.text import (
-    SHORT,
-    Called,
-    cells,
-    listed,
-    names,
-    number_of,
-    plain,
-    sentence,
-    series,
-    shorten,
-    visible,
-)
+from toplist.report.text import SHORT, Called, cells, listed, names, number_of, plain, sentence, series, shorten
 
 FORBIDDEN = re.compile(
     r"\b(surely|not sure|is sure|too sure|sure enough|promised?|kept|behind|want of room|first guess(es)?|what happened"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from toplist._text import visible
 from toplist.cli.options import PANELS, RULES, Inputs, Printing, Reads, command, missing_option, option, require_named
 from toplist.cli.output import (
     GATE,
@@ -30,7 +31,7 @@ from toplist.cli.output import (
 )
 from toplist.inference.settings import Inference
 from toplist.io.options import MISSING
-from toplist.report.text import number_of, percent, visible
+from toplist.report.text import number_of, percent
 
 if TYPE_CHECKING:
     from toplist.evaluation.leaderboard import Leaderboard
@@ -270,7 +271,8 @@ class Gate:
 
     def _numbers(self, board: Leaderboard) -> str:
         """The difference with the interval that decides."""
-        from toplist.report.numbers import decimals, fixed, small
+        from toplist._text import fixed
+        from toplist.report.numbers import decimals, small
         from toplist.report.text import kind
 
         pair, level = self._pair(board), percent(board.comparison.level)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toplist._text import significant
+from toplist._text import significant, visible
 from toplist.cli.options import PANELS, Inputs, Printing, Reads, command, missing_option, option, positional
 from toplist.cli.output import BAD_DATA, UsageError, print_json, print_text, progress_bar, require_outputs
 from toplist.inference.settings import Inference
 from toplist.io.options import MISSING
-from toplist.report.text import number_of, visible
+from toplist.report.text import number_of
 
 if TYPE_CHECKING:
     from toplist.evaluation.diagnosis import Diagnosis

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args, g
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from toplist._text import UTF8_REMEDY, closest, closest_file, did_you_mean, listed, quote
+from toplist._text import UTF8_REMEDY, closest, closest_file, did_you_mean, listed, quote, visible
 from toplist.cli.output import UsageError, flag_of, of_flags, reading_lines, reported, require_choice
 from toplist.errors import FileError
 from toplist.io.options import MISSING as MISSING_CASES
 from toplist.io.options import TRUTH, ReadOptions, Source, Truth
-from toplist.report.text import visible
 
 if TYPE_CHECKING:
     from toplist.evaluation.next_steps import Invocation

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
-from toplist._text import NOTATION, did_you_mean
+from toplist._text import NOTATION, did_you_mean, visible
 from toplist.errors import AlignmentError, CaseError, FileError, ResourceError, TopListError
-from toplist.report.text import visible
 
 if TYPE_CHECKING:
     from toplist.io.write import WriteSummary
@@ -271,7 +270,7 @@ def of_flags(names: Iterable[str]) -> Iterator[None]:
 @contextmanager
 def reported() -> Iterator[None]:
     """One sentence on stderr instead of a traceback."""
-    from toplist.report.text import visible
+    from toplist._text import visible
 
     try:
         with _unwound():

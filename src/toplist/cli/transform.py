@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from toplist._text import did_you_mean, listed
+from toplist._text import did_you_mean, listed, visible
 from toplist.cli.options import RULES, Inputs, Printing, Reads, command, missing_option, names_in, option, positional
 from toplist.cli.output import (
     UsageError,
@@ -27,7 +27,7 @@ from toplist.cli.output import (
 from toplist.errors import FileError, TopListError
 from toplist.inference.settings import Inference
 from toplist.io.options import MISSING
-from toplist.report.text import rule_name, visible
+from toplist.report.text import rule_name
 
 if TYPE_CHECKING:
     from toplist._typing import Progress

@@ -29,6 +29,7 @@ from toplist.evaluation.case_sample import (
     attempt,
     by_place,
     calibration_verdict,
+    in_order,
     sample_cases,
     thinned_sample,
 )
@@ -125,6 +126,7 @@ class CaseDetails:
             sample = self.held(name)
             if sample is None or not len(sample.lists):
                 continue
+            sample = in_order(sample)  # once, for all of what follows
             found.judged[name] = calibration_verdict(sample, level=results.level, seed=seed)
             lists, y = thinned_sample(sample)
             parts = attempt("decomposition", partial(decompose, lists, y, rule=rule, penalty=penalty), [])

@@ -55,17 +55,13 @@ class CaseSample:
 
 
 def by_place(lists: TopLists, y: Any) -> tuple[TopLists, Codes]:
-    """The lists with the most confident class first and positions as classes; outcomes as positions (beyond: missed).
-
-    All that looks at calibration puts them in this order: here it is done once.
+    """The same lists with the positions of their entries as classes, and outcomes as positions (beyond, if missed).
 
     >>> found, y = by_place(TopLists.from_dicts([{"a": 0.7, "b": 0.2}, {"c": 0.4}], 9), ["b", "a"])
     >>> found.classes, y
     (array([0, 1, 0]), array([1, 1]))
     """
-    codes = as_happened(y, lists, "calibration is about")
-    lists = lists.ordered()
-    sizes = lists.sizes
+    sizes, codes = lists.sizes, as_happened(y, lists, "calibration is about")
     place = np.arange(len(lists.confidences)) - np.repeat(lists.offsets[:-1], sizes)
     hit = np.flatnonzero(lists.classes == np.repeat(codes, sizes))
     out = sizes.astype(np.int64)
@@ -73,6 +69,17 @@ def by_place(lists: TopLists, y: Any) -> tuple[TopLists, Codes]:
     space = ClassSpace(lists.space.size)
     checked = replace(lists.checked, rows=replace(lists.checked.rows, classes=place), repairs={})
     return TopLists(space, None, checked), out
+
+
+def in_order(sample: CaseSample) -> CaseSample:
+    """The same sample with the most confident class first: all that looks at calibration needs this order.
+
+    >>> found = sample_cases(*by_place(TopLists.from_dicts([{"a": 0.2, "b": 0.7}], 9), ["a"]))
+    >>> in_order(found).lists.confidences, in_order(found).y
+    (array([0.7, 0.2]), array([1]))
+    """
+    lists, y = by_place(sample.lists.ordered(), sample.y)
+    return replace(sample, lists=lists, y=y)
 
 
 def thinned(sizes: Codes, rows: Codes, limit: int, every: int = 1) -> int:

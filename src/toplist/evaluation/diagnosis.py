@@ -13,7 +13,7 @@ import numpy as np
 
 from toplist import _html
 from toplist._files import to_json_number
-from toplist._text import significant
+from toplist._text import fixed, significant, visible
 from toplist.calibration import (
     CalibrationBias,
     CalibrationError,
@@ -30,10 +30,9 @@ from toplist.errors import TopListError
 from toplist.evaluation.case_sample import CaseSample, attempt, calibration_verdict
 from toplist.lists.checks import Issue, ListSummary
 from toplist.report import plot
-from toplist.report.numbers import fixed
 from toplist.report.plot import Plot
 from toplist.report.plot.reliability import of_words
-from toplist.report.text import cells, count, listed, number_of, percent, visible
+from toplist.report.text import cells, count, listed, number_of, percent
 
 BANDED: Final = 500_000
 """Listed classes up to which curves have bands; beyond, they are about as narrow as the line."""
@@ -607,6 +606,7 @@ class Diagnosis:
         Returns
         -------
         str
+            The page; names from outside are escaped.
 
         """
         return page(self, max(60, width or WIDTH), command)

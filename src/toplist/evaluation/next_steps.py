@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from toplist._text import fixed
 from toplist._typing import Codes
 from toplist.calibration import CalibrationBias, calibration_bias
 from toplist.calibration.miscalibration import excludes_zero
@@ -25,7 +26,7 @@ from toplist.io.options import ReadRequest
 from toplist.io.sources import stem_of
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, show_size
-from toplist.report.numbers import decimals, fixed
+from toplist.report.numbers import decimals
 from toplist.report.text import count, kind, listed, noun, number_of, percent
 from toplist.scoring.case_scores import CaseScores, Grouping, one_if_alike, side_by_side
 from toplist.scoring.rules import RULES, as_rule

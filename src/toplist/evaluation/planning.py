@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from toplist._arguments import as_probability, as_whole
+from toplist._text import NOTHING, fixed
 from toplist.errors import TopListError
 from toplist.evaluation.leaderboard import Leaderboard, require_known
 from toplist.inference.diagnostics import FEW
@@ -23,7 +24,7 @@ from toplist.inference.estimation import (
 from toplist.inference.intervals import SAME
 from toplist.inference.results import Estimate, Pair
 from toplist.report.export import to_plain
-from toplist.report.numbers import NOTHING, decimals, fixed, small
+from toplist.report.numbers import decimals, small
 from toplist.report.terminal import PAGE, page
 from toplist.report.text import Column, TextTable, count, listed, number_of, percent, plain
 

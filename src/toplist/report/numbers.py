@@ -5,38 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from toplist._text import NOTHING, fixed
 from toplist.inference.results import Estimate
 
-NOTHING = "\u2013"
 FEWEST, MOST, USUAL = 3, 6, 4
-_MINUS = "\u2212"
-_LARGE, _HUGE = 1e6, 1e9  # from here on powers of ten: with decimals, and for whole numbers
+_LARGE = 1e6  # from here on powers of ten
 _LITTLE = 1e-9  # of the value, and a thousandth of that of the scale of scores: what rounding leaves
-
-
-def fixed(x: float | None, digits: int, *, signed: bool = False) -> str:
-    """A number with so many decimals, with commas and a minus sign; a dash where there is none.
-
-    With `signed`, what is above zero once it is rounded has a plus.
-
-    >>> fixed(0.12345, 3), fixed(0.5, 2, signed=True), fixed(-1e-9, 3), fixed(-1234.5, 1), fixed(None, 3)
-    ('0.123', '+0.50', '0.000', '\u22121,234.5', '\u2013')
-    >>> fixed(math.inf, 3), fixed(-math.inf, 3), fixed(1234567, 0), fixed(1234567, 1)
-    ('\u221e', '\u2212\u221e', '1,234,567', '1.23e+06')
-    """
-    if x is None or math.isnan(x):
-        return NOTHING
-    if math.isinf(x):
-        return ("+" if signed and x > 0 else "" if x > 0 else _MINUS) + "\u221e"
-    if abs(x) >= (_LARGE if digits else _HUGE):
-        text = f"{x:.2e}"
-    elif digits >= 9 and 0 < abs(x) < _LITTLE:  # near zero on an axis
-        text = f"{x:.3g}"
-    else:
-        text = f"{round(x, digits) + 0.0:,.{digits}f}"  # + 0.0: no minus before a zero
-    if text.startswith("-"):
-        return _MINUS + text[1:]
-    return "+" + text if signed and text.strip("0.,") else text
 
 
 def rate(x: float | None) -> str:

@@ -14,10 +14,11 @@ from itertools import combinations
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+from toplist._text import NOTHING, fixed, visible
 from toplist.inference.ranking import PairwiseVerdict, holm, judge, verdicts
 from toplist.inference.results import Comparison, Estimate, Group, ModelRow, PairCases, SequentialPath
 from toplist.inference.results import SourceSummary as Source
-from toplist.report.numbers import FEWEST, NOTHING, decimals, fixed, share, spans
+from toplist.report.numbers import FEWEST, decimals, share, spans
 from toplist.report.text import (
     LIMIT,
     PLAIN,
@@ -41,7 +42,6 @@ from toplist.report.text import (
     series,
     spelled,
     stripped,
-    visible,
 )
 
 if TYPE_CHECKING:

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from toplist._text import NOTHING, fixed, visible
 from toplist.inference.ranking import judge, significant, verdicts
 from toplist.inference.results import Comparison, Estimate, Group, ModelRow, Pair, RuleScore, SourceSummary
 from toplist.report import statements
-from toplist.report.numbers import MOST, NOTHING, decimals, fixed, share, small, spans, value_of, whole_range
+from toplist.report.numbers import MOST, decimals, share, small, spans, value_of, whole_range
 from toplist.report.statements import FAR_LEAD, at_once, groups_and_all, paths_table, stars
 from toplist.report.text import (
     LIMIT,
@@ -31,7 +32,6 @@ from toplist.report.text import (
     plain,
     shorten,
     stripped,
-    visible,
 )
 from toplist.scoring.case_scores import Metric, metrics_for
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from toplist._files import load
+from toplist._text import escaped, fixed, visible
 from toplist.inference.results import Action, Comparison, Estimate, Group
 from toplist.report import statements
-from toplist.report.numbers import fixed
 from toplist.report.statements import paths_table
 from toplist.report.tables import (
     GAP,
@@ -29,7 +29,7 @@ from toplist.report.tables import (
     telling,
     widths,
 )
-from toplist.report.text import LONG, Column, Shown, TextTable, cells, count, escaped, pad, visible, wrap
+from toplist.report.text import LONG, Column, Shown, TextTable, cells, count, pad, wrap
 
 PAGE = 100  # where notes are wrapped unless a width is given
 _NOTES = 6  # lines of notes, beside warnings

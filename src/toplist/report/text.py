@@ -16,6 +16,8 @@ from html import escape
 from itertools import islice, takewhile
 from typing import Literal, TypeVar
 
+from toplist._text import shown, visible
+
 T = TypeVar("T")
 LIMIT = 60  # characters of a name
 SHORT = 36  # characters of a name in a table or a sentence
@@ -144,15 +146,6 @@ def percent(level: float) -> str:
     return f"{100 * level:.6g}%"
 
 
-def visible(text: str) -> str:
-    r"""The text with everything that cannot be seen written as an escape.
-
-    >>> print(visible("red\x1b[31m, reversed\u202e"))
-    red\x1b[31m, reversed\u202e
-    """
-    return text if text.isprintable() else "".join(map(shown, text))
-
-
 def plain(text: str, limit: int = LIMIT) -> str:
     r"""A name on one line, shortened in the middle; in quotes where its ends would not be seen.
 
@@ -161,21 +154,6 @@ def plain(text: str, limit: int = LIMIT) -> str:
     """
     quote = quotes(text)
     return quote + shorten([shown(c) for c in text], limit - 2 * len(quote), _size) + quote
-
-
-def shown(character: str) -> str:
-    """A character, as an escape if it cannot be seen."""
-    # not repr: it would double a backslash, which paths are full of
-    return character if character.isprintable() else escaped(character)
-
-
-def escaped(character: str) -> str:
-    r"""A character in ASCII.
-
-    >>> print(escaped("\u0301"))
-    \u0301
-    """
-    return character.encode("unicode_escape").decode("ascii")
 
 
 def quotes(text: str) -> str:

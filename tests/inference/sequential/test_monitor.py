@@ -203,7 +203,9 @@ def test_the_text_says_what_may_be_concluded() -> None:
     y = np.array([rng.choice(4, p=row) for row in p])
     found = monitor({"old": np.full((400, 4), 0.25), "new": p, "same": np.full((400, 4), 0.25)}, y)
     text = " ".join(found.to_text().split())
-    ever = f"new: after {found['new'].shown_better} cases there is significant evidence (e-process) that new had a lower"
+    ever = (
+        f"new: after {found['new'].shown_better} cases there is significant evidence (e-process) that new had a lower"
+    )
     assert f"{ever} expected score than old in at least one case" in text
     average = "on average over the cases so far, by expected scores given what was known before each case"
     excludes = f"after {found['new'].separated} cases the confidence sequence excludes 0"

@@ -15,9 +15,9 @@ from tests.report.html.browser import PHONE, WIDE, Visit, browser
 from tests.report.html.files import drawn, text
 from tests.report.html.hostile import HOSTILE
 from tests.report.html.whole_boards import whole_board
+from toplist._text import NOTHING, visible
 from toplist.inference.ranking import judge, tie_groups
-from toplist.report.numbers import NOTHING
-from toplist.report.text import names, visible
+from toplist.report.text import names
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from tests.report import results as made
 from tests.report.html.no_figures import render_undrawn
 from tests.report.html.parse_page import read
+from toplist._text import NOTHING
 from toplist.inference.results import Comparison, Estimate
 from toplist.report import statements
 from toplist.report.html import Page, leaderboard
 from toplist.report.html.grid import Cell, Grid, Head, varying
-from toplist.report.numbers import NOTHING
 from toplist.report.text import Name, names
 
 FOUND = made.drawn(tuple("ABCD"), cases=200, paths=0)

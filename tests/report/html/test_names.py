@@ -13,7 +13,8 @@ from tests.report.html.files import drawn, everywhere, text
 from tests.report.html.hostile import HOSTILE
 from tests.report.html.no_figures import render_undrawn
 from tests.report.html.parse_page import read
-from toplist.report.text import names, visible
+from toplist._text import visible
+from toplist.report.text import names
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 

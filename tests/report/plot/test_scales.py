@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.report import results as made
-from toplist.report.numbers import fixed
+from toplist._text import fixed
 from toplist.report.plot.canvas import Scale, axis, fitted, key, label, spread, width, wrapped
 
 FINITE = st.floats(-1e6, 1e6)

@@ -222,10 +222,10 @@ def _with_error(one: CandidateScore) -> str:
 
 
 def _with_interval(one: CandidateScore) -> str:
-    found = fixed(one.difference, 6, sign=True)
+    found = fixed(one.difference, 6, signed=True)
     if one.low is None or one.high is None:
         return found
-    return f"{found} ({fixed(one.low, 5, sign=True)} to {fixed(one.high, 5, sign=True)})"
+    return f"{found} ({fixed(one.low, 5, signed=True)} to {fixed(one.high, 5, signed=True)})"
 
 
 def select_recalibrator(

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, Literal
 
+from toplist._text import NOTHING, fixed
 from toplist.inference.results import Estimate
-from toplist.report.numbers import NOTHING, decimals, fixed, share
+from toplist.report.numbers import decimals, share
 from toplist.report.text import Name, Words, count
 
 Kind = Literal["number", "name", "text"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
 
+from toplist._text import NOTHING, fixed
 from toplist.inference.estimation import POWER, detectable
 from toplist.inference.ranking import PairwiseVerdict, significant, tie_groups, verdicts
 from toplist.inference.results import Comparison, Estimate, ModelRow, RuleScore
@@ -26,7 +27,7 @@ from toplist.report.html.grid import (
     percentage,
     varying,
 )
-from toplist.report.numbers import NOTHING, decimals, fixed, small, value_of
+from toplist.report.numbers import decimals, small, value_of
 from toplist.report.statements import adjusted, at_once, chip
 from toplist.report.tables import leaders, marked, rank_intervals, shown_metrics
 from toplist.report.text import Sentence, Shown, Words, count, kind, name, number_of, percent, sentence, series

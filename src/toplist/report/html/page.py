@@ -14,6 +14,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from toplist._files import load, require_place, write_bytes
+from toplist._text import fixed, visible
 from toplist.inference.results import (
     Action,
     Breakdown,
@@ -26,7 +27,7 @@ from toplist.inference.results import (
 from toplist.report import export, statements
 from toplist.report.html import leaderboard, sections
 from toplist.report.html.grid import Section
-from toplist.report.numbers import decimals, fixed, infinite, share, value_of
+from toplist.report.numbers import decimals, infinite, share, value_of
 from toplist.report.plot import STYLE
 from toplist.report.plot.canvas import STEPS, THEMES, Theme, key, over, step
 from toplist.report.text import (
@@ -44,7 +45,6 @@ from toplist.report.text import (
     scores,
     sentence,
     series,
-    visible,
 )
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from toplist._text import NOTHING, fixed, visible
 from toplist.inference.results import (
     KINDS,
     Breakdown,
@@ -25,7 +26,7 @@ from toplist.inference.results import (
 )
 from toplist.report import plot, statements
 from toplist.report.html.grid import Column, Figure, Grid, Head, Section, counted, grid, named, number
-from toplist.report.numbers import NOTHING, fixed, rate, share, small
+from toplist.report.numbers import rate, share, small
 from toplist.report.plot import Plot
 from toplist.report.text import (
     Name,
@@ -43,7 +44,6 @@ from toplist.report.text import (
     sentence,
     series,
     stripped,
-    visible,
 )
 
 if TYPE_CHECKING:

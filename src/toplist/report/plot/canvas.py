@@ -15,9 +15,9 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal
 
+from toplist._text import escaped, fixed, shown
 from toplist.errors import TopListError
-from toplist.report.numbers import fixed
-from toplist.report.text import Shown, escaped, listed, names, quotes, rule_name, shorten, shown
+from toplist.report.text import Shown, listed, names, quotes, rule_name, shorten
 
 # Colours
 

@@ -12,8 +12,9 @@ from html import escape
 from importlib import import_module
 from typing import Any
 
+from toplist._text import fixed
 from toplist.errors import TopListError
-from toplist.report.numbers import fixed, share
+from toplist.report.numbers import share
 from toplist.report.plot.canvas import DASHES, LABELLED, STEPS, THEMES, called, full, scored, step, told_apart
 from toplist.report.plot.leaderboard import GroupsData, IntervalsData, Pairs
 from toplist.report.plot.lists import Curves, Rejection, Shapes, Sizes, Validation

@@ -13,10 +13,11 @@ from functools import partial
 from itertools import pairwise
 from statistics import median
 
+from toplist._text import fixed
 from toplist.errors import TopListError
 from toplist.inference.ranking import PairwiseVerdict, judge, tie_groups, verdicts
 from toplist.inference.results import Breakdown, Comparison, Estimate, Group, ModelRow, RuleScore
-from toplist.report.numbers import fixed, infinite, small
+from toplist.report.numbers import infinite, small
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     LABELLED,

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from toplist._text import fixed
 from toplist.inference.results import KINDS, ModelDetails
-from toplist.report.numbers import fixed, share
+from toplist.report.numbers import share
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     CYCLE,

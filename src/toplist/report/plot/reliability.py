@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from toplist._text import fixed
 from toplist.calibration.pairs import Bin
 from toplist.report import statements
-from toplist.report.numbers import fixed, share, small
+from toplist.report.numbers import share, small
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     MARGIN,

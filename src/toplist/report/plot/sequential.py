@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from toplist._text import fixed
 from toplist.inference.results import SequentialPath
 from toplist.report.numbers import decimals as digits_of
-from toplist.report.numbers import fixed, power_of_ten
+from toplist.report.numbers import power_of_ten
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     NAMES,
