@@ -8,7 +8,7 @@ import numpy as np
 
 import toplist as tl
 from toplist.inference.results import Estimate
-from toplist.report.numbers import spans
+from toplist.report.text import spans
 
 
 def drawn(n: int = 40, classes: int = 4) -> tl.Leaderboard:

@@ -9,7 +9,7 @@ import pytest
 from tests.report import results as made
 from toplist.inference.results import SequentialPath
 from toplist.report import plot
-from toplist.report.statements import assumed, conclusions, ending, enough, findings, path_story
+from toplist.report.path_statements import assumed, conclusions, ending, enough, findings, path_story
 from toplist.report.text import names
 
 FOUND = made.drawn(("new", "old"), cases=300, paths=1).paths[0]

@@ -15,10 +15,9 @@ from tests.report.strategies import HOSTILE, clean, law, names, results
 from toplist._text import NOTHING, fixed
 from toplist.inference.ranking import judge
 from toplist.inference.results import Comparison, Estimate, Group
-from toplist.report.numbers import decimals, infinite, share, spans
 from toplist.report.statements import standing, verdict
 from toplist.report.tables import called, columns, details, made, notes, pivot, split, telling, widths
-from toplist.report.text import LIMIT, TextTable, cells, plain, shorten, wrap
+from toplist.report.text import LIMIT, TextTable, cells, decimals, infinite, plain, share, shorten, spans, wrap
 
 
 def column(table: TextTable, header: str) -> list[str]:

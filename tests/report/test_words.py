@@ -15,7 +15,7 @@ from tests.report.strategies import EVERY_NAME, HOSTILE, law, results
 from tests.report.strategies import names as any_names
 from toplist._text import visible
 from toplist.inference.results import Comparison
-from toplist.report import statements
+from toplist.report import path_statements, statements
 from toplist.report.html.page import render
 from toplist.report.statements import MOST_WORDS, Standing, how_sure, standing, verdict, words
 from toplist.report.tables import called
@@ -69,10 +69,10 @@ def test_no_sentence_has_such_a_word(found: Comparison) -> None:
         *statements.against_ranks(found, shown),
         *statements.selected(found, shown),
         *(statements.tally(found, rule) for rule in found.rules),
-        *(one for path in found.paths for one in statements.path_story(path, shown)),
+        *(one for path in found.paths for one in path_statements.path_story(path, shown)),
         statements.policy(found, shown),
         statements.penalty(found),
-        statements.assumed(found.paths),
+        path_statements.assumed(found.paths),
     ]
     assert not [str(one) for one in said if FORBIDDEN.search(str(one))]
 

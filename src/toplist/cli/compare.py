@@ -272,8 +272,7 @@ class Gate:
     def _numbers(self, board: Leaderboard) -> str:
         """The difference with the interval that decides."""
         from toplist._text import fixed
-        from toplist.report.numbers import decimals, small
-        from toplist.report.text import kind
+        from toplist.report.text import decimals, kind, small
 
         pair, level = self._pair(board), percent(board.comparison.level)
         infinite, n = self._infinite(board), f"n = {pair.cases:,}"

@@ -106,8 +106,7 @@ def _reported(board: Leaderboard, path: Path, invocation: Invocation | None) -> 
 def hidden(board: Leaderboard) -> list[str]:
     """What accuracy alone does not show, in two sentences."""
     from toplist.inference.ranking import verdicts
-    from toplist.report.numbers import share
-    from toplist.report.text import kind
+    from toplist.report.text import kind, share
 
     sentences, rule, last = [], board.comparison.rules[0], board.comparison.rules[-1]
     wins = {(v.better, v.worse) for v in verdicts(board.comparison, rule) if v.significant}

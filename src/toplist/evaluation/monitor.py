@@ -31,8 +31,8 @@ from toplist.lists import TopLists
 from toplist.lists.converters import is_soft
 from toplist.lists.space import show_size
 from toplist.report.export import to_plain
+from toplist.report.path_statements import paths_table
 from toplist.report.plot import Plot, paths
-from toplist.report.statements import paths_table
 from toplist.report.terminal import PAGE, page
 from toplist.report.text import count, plain
 from toplist.scoring.bounds import largest_loss, subtract

@@ -26,8 +26,7 @@ from toplist.io.options import ReadRequest
 from toplist.io.sources import stem_of
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, show_size
-from toplist.report.numbers import decimals
-from toplist.report.text import count, kind, listed, noun, number_of, percent
+from toplist.report.text import count, decimals, kind, listed, noun, number_of, percent
 from toplist.scoring.case_scores import CaseScores, Grouping, one_if_alike, side_by_side
 from toplist.scoring.rules import RULES, as_rule
 

@@ -24,9 +24,8 @@ from toplist.inference.estimation import (
 from toplist.inference.intervals import SAME
 from toplist.inference.results import Estimate, Pair
 from toplist.report.export import to_plain
-from toplist.report.numbers import decimals, small
 from toplist.report.terminal import PAGE, page
-from toplist.report.text import Column, TextTable, count, listed, number_of, percent, plain
+from toplist.report.text import Column, TextTable, count, decimals, listed, number_of, percent, plain, small
 
 SCHEMA = "toplist.plan/1"
 _TWO_WAY = "more clusters and more time points are different things: plan for one of them"

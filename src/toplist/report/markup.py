@@ -13,10 +13,23 @@ from toplist._text import NOTHING, fixed
 from toplist.errors import RuleError
 from toplist.inference.ranking import judge, tie_groups
 from toplist.inference.results import Comparison, Estimate, GateResult, PairCases, RuleScore
-from toplist.report.numbers import decimals, infinite, share, value_of
-from toplist.report.statements import at_once, method_notes, over_uniform, paths_table, stars, verdict
+from toplist.report.path_statements import paths_table
+from toplist.report.statements import at_once, method_notes, over_uniform, stars, verdict
 from toplist.report.tables import RULE, called, details, leaderboard, leaders, marked, pivot, telling
-from toplist.report.text import Column, TextTable, count, kind, noun, number_of, percent, plain
+from toplist.report.text import (
+    Column,
+    TextTable,
+    count,
+    decimals,
+    infinite,
+    kind,
+    noun,
+    number_of,
+    percent,
+    plain,
+    share,
+    value_of,
+)
 from toplist.scoring.rules import as_rule
 
 _ROWS, _BELOW = 4, 3  # rows of a summary for pull requests, and lines below them: it has at most 12 lines

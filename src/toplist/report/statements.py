@@ -1,35 +1,31 @@
 """Every sentence about results, made once: terminals and markup take it as a string, pages with its names marked.
 
-`shown` says how models are called.
+`shown` says how models are called. Those on calibration are in `calibration_statements`, those on anytime-valid
+comparisons in `path_statements`.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
-from toplist._text import NOTHING, fixed, visible
-from toplist.inference.ranking import PairwiseVerdict, holm, judge, verdicts
-from toplist.inference.results import Comparison, Estimate, Group, ModelRow, PairCases, SequentialPath
+from toplist._text import fixed, visible
+from toplist.inference.ranking import PairwiseVerdict, judge, verdicts
+from toplist.inference.results import Comparison, Estimate, Group, ModelRow, PairCases
 from toplist.inference.results import SourceSummary as Source
-from toplist.report.numbers import FEWEST, decimals, share, spans
 from toplist.report.text import (
+    FEWEST_DECIMALS,
     LIMIT,
-    PLAIN,
-    Column,
     Name,
     Sentence,
     Shown,
-    TextTable,
     Words,
-    capital,
     count,
+    decimals,
     kind,
     listed,
     name,
@@ -40,12 +36,10 @@ from toplist.report.text import (
     scores,
     sentence,
     series,
+    share,
     spelled,
     stripped,
 )
-
-if TYPE_CHECKING:
-    from toplist.calibration.miscalibration import CalibrationVerdict
 
 MOST = 3  # pairs that disagree, before the others are counted
 SCALE = "scale: "  # how numbers were read, which is no repair
@@ -67,35 +61,6 @@ _RULE = 30  # characters of a rule's name
 _METHOD = 40  # characters of what an interval is called
 _NAMES = 4  # in a verdict, before the others are counted
 MOST_WORDS = 40  # of a verdict
-FEW_CASES = 50  # that a test of calibration which finds nothing needs to say so
-_CALIBRATION = {
-    "over": "Overconfident",
-    "under": "Underconfident",
-    "mixed": "Miscalibrated",
-    "open": "Inconclusive",
-    "none": "No evidence of miscalibration",
-    "few": "Too few cases to judge",
-}
-_CHIPS = {
-    "": "",
-    "over": "overconfident",
-    "under": "underconfident",
-    "mixed": "miscalibrated",
-    "open": "inconclusive",
-    "none": "no evidence",
-    "few": "too few cases",
-}
-_STEP = (
-    "A step is a {0}, with the sum of the differences of its cases, which may depend on each other in any way. "
-    "Assumed: no prediction uses outcomes of its own {0}, and the outcomes of each {0} are known before the "
-    "predictions of the next are made, or are independent of them."
-)
-_ASSUMED = {
-    "case": "Assumed: the outcome of each case is known before the next prediction is made, or is independent of it. "
-    "Cases that are predicted together and depend on each other need one time point, or one cluster.",
-    "time point": _STEP.format("time point"),
-    "cluster": _STEP.format("cluster"),
-}
 
 
 # What was compared
@@ -479,7 +444,7 @@ def _best(results: Comparison, found: Standing, shown: Shown) -> Sentence:
     elif results.missing == "pairwise" and mark.relative is not None:
         what = f"the best relative {rule} score, {fixed(mark.relative.value, 3)}"
     else:
-        what = f"the best mean {rule} score, {fixed(mark.mean.value, FEWEST)}"
+        what = f"the best mean {rule} score, {fixed(mark.mean.value, FEWEST_DECIMALS)}"
     return sentence(*series([shown[who] for who in found.leaders], _NAMES), f" {have} {what}")
 
 
@@ -718,7 +683,7 @@ class RankDisagreement:
 
 
 def disagreeing(results: Comparison, against: Sequence[PairCases] = ()) -> tuple[list[RankDisagreement], int]:
-    """Pairs where accuracy ranks two models the other way round, beyond noise; how many cannot be looked at.
+    """Pairs where accuracy ranks two models the other way round, beyond noise; how many cannot be compared.
 
     Those with a significant difference of scores come first, then by how much. The difference in accuracy is beyond
     noise where the zero-one score says so (Holm, as everywhere), or else by the cases that only one of the two has
@@ -847,207 +812,6 @@ def _tested(results: Comparison, rule: str) -> str:
     return (
         f" {different(sum(v.tested for v in found), sum(v.significant for v in found), len(found))}." if found else ""
     )
-
-
-# Calibration
-
-
-def adjusted(judged: Mapping[str, CalibrationVerdict]) -> dict[str, float | None]:
-    """The p values of the tests of calibration by model, by Holm's method over the tested models."""
-    tails = [None if one.test is None else one.test.tail for one in judged.values()]
-    return dict(zip(judged, holm(tails), strict=True))
-
-
-def calibration_kind(found: CalibrationVerdict | None, adjusted_p: float | None) -> str:
-    """What is known of calibration: over, under, mixed, none, open or few; nothing where it was not looked at.
-
-    Open where something speaks against calibration, but not the adjusted test: the test alone, or the interval of a
-    bias. Few where the test does not reject and there are under 50 cases, or where there is no test.
-    """
-    from toplist.calibration.miscalibration import SIGNIFICANT  # noqa: PLC0415  terminals do without
-
-    if found is None:
-        return ""
-    if found.test is None or adjusted_p is None:
-        return "few"
-    direction = str(found.direction(adjusted_p)).removeprefix("mass ")
-    if direction in ("over", "under", "mixed"):
-        return direction
-    if found.tested < FEW_CASES:
-        return "few"
-    return "open" if direction == "undecided" or found.test.p <= SIGNIFICANT else "none"
-
-
-def calibration_groups(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[tuple[str, list[str]]]:
-    """The models by what is known of their calibration: by the test, adjusted for the number of tested models."""
-    p = adjusted(judged)
-    found: dict[str, list[str]] = {}
-    for who, one in judged.items():
-        if who in shown:
-            found.setdefault(calibration_kind(one, p[who]), []).append(who)
-    return [(word, found[key]) for key, word in _CALIBRATION.items() if key in found]
-
-
-def calibration_clause(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> Sentence | None:
-    """What is known of the calibration of most models, in at most eight words; None where little is known."""
-    groups = calibration_groups(judged, shown)
-    every = sum(len(who) for _, who in groups)
-    word, who = max(groups, key=lambda one: len(one[1]), default=("", []))
-    if not who or word in (_CALIBRATION["few"], _CALIBRATION["open"]):
-        return None
-    what = word.lower()
-    if len(who) == every > 1 and what == "no evidence of miscalibration":
-        return sentence("No evidence of miscalibration.")
-    is_ = "shows " if what.startswith("no ") else "is "
-    are = "show " if what.startswith("no ") else "are "
-    if len(who) == 1:
-        return sentence(shown[who[0]], f" {is_}{what}.")
-    if len(who) == every:
-        return sentence(f"{'Both' if every == 2 else 'All'} {are}{what}.")
-    if len(who) == every - 1:
-        (but,) = [one for _, others in groups for one in others if one not in who]
-        return sentence("All but ", shown[but], f" {are}{what}.")
-    return sentence(f"{count(len(who))} of {count(every)} {are}{what}.")
-
-
-def chip(found: CalibrationVerdict | None, adjusted_p: float | None) -> tuple[str, str]:
-    """What is known of calibration in a few words, and its kind: over, under, mixed, none, few, or nothing.
-
-    Parameters
-    ----------
-    found : CalibrationVerdict or None
-        The test and the biases of one model.
-    adjusted_p : float or None
-        Its p value, adjusted for the number of tested models (`adjusted`).
-
-    """
-    key = calibration_kind(found, adjusted_p)
-    if found is None or key not in ("over", "under"):
-        return "few" if key == "open" else key, _CHIPS[key]
-    direction = str(found.direction(adjusted_p))
-    gap = found.mass_bias if direction.startswith("mass") else found.bias
-    where = ", listed" if direction.startswith("mass") else ""
-    by = "" if gap is None else f" {fixed(100 * gap.difference, 1, signed=True)} pts"
-    return key, f"{_CHIPS[key]}{by}{where}"
-
-
-# Anytime-valid comparisons
-
-
-def assumed(paths: Sequence[SequentialPath]) -> str:
-    """What is taken for granted, and by which steps the paths go."""
-    units = dict.fromkeys(path.unit for path in paths) or {"case": None}
-    return " ".join(_ASSUMED[unit] for unit in units)
-
-
-def ending(path: SequentialPath) -> Estimate:
-    """The mean difference after all cases, with its anytime-valid interval."""
-    if not path.mean:
-        return Estimate(math.nan, reason=path.reason or "there are no cases")
-    low, high = (path.low[-1], path.high[-1]) if path.low else (None, None)
-    return Estimate(path.mean[-1], low, high, path.reason)
-
-
-def findings(path: SequentialPath, shown: Shown) -> list[Sentence]:
-    """What is significant and since when, without a full stop: by the e-processes, and for the mean difference."""
-    a, b, unit = shown[path.candidate], shown[path.baseline], path.unit
-    ever = [(path.shown_better, a, b), (path.shown_worse, b, a)]
-    said = [
-        sentence(
-            f"after {_steps(when, path)} there is significant evidence (e-process) that ",
-            *(one, " had a lower expected score than ", other, f" in at least one {unit}"),
-        )
-        for when, one, other in ever
-        if when is not None
-    ]
-    if len(said) == 2:
-        both = "; so the sign of the expected difference changed over time, or one of these two statements is an error"
-        said = [sentence(said[0], ", and ", said[1], both)]
-    if path.separated is not None:
-        mean = path.mean[min(bisect_left(path.at, path.separated), len(path.at) - 1)]
-        one, other = (a, b) if mean < 0 else (b, a)
-        start = f"after {_steps(path.separated, path)} the confidence sequence excludes 0: "
-        what = f" on average over the cases so far, by expected scores given what was known before each {unit}"
-        said.append(sentence(start, one, " is significantly better than ", other, what))
-    last = path.at[-1] if path.at else 0
-    return said or [sentence("no significant difference to ", b, f" in {_steps(last, path)}")]
-
-
-def _steps(n: int, path: SequentialPath) -> str:
-    return number_of(n, path.unit)
-
-
-def path_story(path: SequentialPath, shown: Shown) -> list[Sentence]:
-    """What the path says at its end, when it first said so, and why it does not say more."""
-    why, a, b = stripped(path.reason), shown[path.candidate], shown[path.baseline]
-    if not path.at:
-        return [sentence(a, " against ", b, f": {why or 'there are no cases'}.")]
-    end = ending(path)
-    value, low, high = (fixed(x, decimals([end]), signed=True) for x in (end.value, end.low, end.high))
-    between = f", {percent(path.level)} confidence sequence {low} to {high}" if path.low else ""
-    start = f"after {_steps(path.at[-1], path)}, the mean {kind(path.rule)} score of "
-    last = sentence(start, a, " minus that of ", b, f" is {value}{between}; below zero, the first is better")
-    told = [last, *findings(path, shown), *([sentence(why)] if why else [])]
-    return [sentence(capital(one), ".") for one in told]
-
-
-def conclusions(path: SequentialPath, shown: Shown = PLAIN) -> list[str]:
-    """What may be said of the candidate in a terminal, and why not more."""
-    who, why = shown[path.candidate], stripped(path.reason)
-    return [f"{who}: {'; '.join(map(str, findings(path, shown)))}.", *([f"{who}: {why}."] if why else [])]
-
-
-def paths_table(paths: Sequence[SequentialPath], shown: Shown = PLAIN) -> TextTable:
-    """All candidates against one baseline under one rule, with a sentence for each that says what may be concluded."""
-    first, level = paths[0], percent(paths[0].level)
-    unit = next((path.unit for path in paths if path.unit != "case"), None)
-    columns = (
-        Column("candidate", "left", essential=True, heading=True),
-        Column("cases"),
-        *([Column(f"{unit}s")] if unit else []),
-        Column(f"mean difference, {level}", "left", essential=True),
-        Column("excludes 0 from"),
-        Column("e-value better"),
-        Column("e-value worse"),
-    )
-    rows = tuple(
-        (
-            *(str(shown[path.candidate]), count(path.cases), *([count(path.at[-1])] if unit else [])),
-            *(span, NOTHING if path.separated is None else count(path.separated)),
-            *(e_value(path.log_evidence_better[-1]), e_value(path.log_evidence_worse[-1])),
-        )
-        for path, span in zip(paths, spans(list(map(ending, paths)), signed=True), strict=True)
-    )
-    title = f"Anytime-valid comparison with {shown[first.baseline]}, {kind(first.rule)} score"
-    said = [said for path in paths for said in conclusions(path, shown)]
-    return TextTable(
-        title, columns, rows, (*said, f"Below zero the candidate is better. {enough(first)}", assumed(paths))
-    )
-
-
-def enough(path: SequentialPath) -> str:
-    """What is significant: the e-value that is needed, what may err how often, and for how many candidates together."""
-    err, many = percent(1 - path.level), path.candidates
-    each = "each direction is in error" if many == 1 else f"each direction is in error for any of {many} candidates"
-    also = "" if many == 1 else f" All {many} confidence sequences hold together at {percent(path.level)}."
-    needed = f"An e-value of {many / (1 - path.level):.4g} is significant"
-    return (
-        f"{needed}: {each} with probability at most {err}, at all times together, so results may be looked at after "
-        f"every {path.unit}.{also} Statements are about the cases so far, not about later ones."
-    )
-
-
-def e_value(log: float) -> str:
-    """An e-value from its logarithm, however large.
-
-    >>> e_value(0.0), e_value(2000.0), e_value(math.inf)
-    ('1', '1e+869', '∞')
-    """
-    if log == math.inf:
-        return "\u221e"
-    if math.isinf(log) or abs(log) < 600:
-        return f"{math.exp(log):.3g}"
-    return f"1e{log / math.log(10):+.0f}"
 
 
 # Next steps

@@ -14,24 +14,31 @@ from toplist._text import NOTHING, fixed, visible
 from toplist.inference.ranking import judge, significant, verdicts
 from toplist.inference.results import Comparison, Estimate, Group, ModelRow, Pair, RuleScore, SourceSummary
 from toplist.report import statements
-from toplist.report.numbers import MOST, decimals, share, small, spans, value_of, whole_range
-from toplist.report.statements import FAR_LEAD, at_once, groups_and_all, paths_table, stars
+from toplist.report.path_statements import paths_table
+from toplist.report.statements import FAR_LEAD, at_once, groups_and_all, stars
 from toplist.report.text import (
     LIMIT,
+    MOST_DECIMALS,
     Called,
     Column,
     Shown,
     TextTable,
     cells,
     count,
+    decimals,
     kind,
     listed,
     names,
     number_of,
     percent,
     plain,
+    share,
     shorten,
+    small,
+    spans,
     stripped,
+    value_of,
+    whole_range,
 )
 from toplist.scoring.case_scores import Metric, metrics_for
 
@@ -526,7 +533,7 @@ def _numbers(results: Comparison, section: Group, rule: str) -> list[Filled]:
 
 
 def _fixed(values: Sequence[float | None], *, signed: bool = False) -> list[str]:
-    return [fixed(x, MOST, signed=signed) for x in values]
+    return [fixed(x, MOST_DECIMALS, signed=signed) for x in values]
 
 
 def _pairs(results: Comparison, rule: str, shown: Shown) -> TextTable:

@@ -14,7 +14,7 @@ from toplist._files import load
 from toplist._text import escaped, fixed, visible
 from toplist.inference.results import Action, Comparison, Estimate, Group
 from toplist.report import statements
-from toplist.report.statements import paths_table
+from toplist.report.path_statements import paths_table
 from toplist.report.tables import (
     GAP,
     Note,

@@ -7,7 +7,7 @@ import numpy as np
 import toplist as tl
 from toplist.calibration.miscalibration import CalibrationVerdict
 from toplist.evaluation.case_sample import by_place, calibration_verdict, sample_cases
-from toplist.report import statements
+from toplist.report import calibration_statements
 from toplist.report.text import names
 
 
@@ -30,7 +30,7 @@ def judgements(lists: dict[str, tl.TopLists], y: np.ndarray) -> dict[str, Calibr
 
 def said(found: dict[str, CalibrationVerdict]) -> str:
     """The models by direction, as a report names them."""
-    groups = statements.calibration_groups(found, names(found))
+    groups = calibration_statements.calibration_groups(found, names(found))
     return " ".join(f"{direction}: {', '.join(who)}." for direction, who in groups)
 
 

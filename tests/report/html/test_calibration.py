@@ -10,9 +10,9 @@ import pytest
 from tests.report import page_results as made
 from tests.report.html.undrawn import made as section_of
 from tests.report.html.undrawn import section, shown, styled, table, tree
-from toplist.report import plot, statements
-from toplist.report.html import Page, sections
-from toplist.report.numbers import small
+from toplist.report import calibration_statements, plot
+from toplist.report.html import Page, calibration, sections
+from toplist.report.text import small
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 
@@ -65,15 +65,16 @@ def test_panels_and_table_have_the_same_p_value_which_is_adjusted() -> None:
     """Otherwise a panel could contradict the direction that the adjusted test decides."""
     one = page()
     judged = {name: made.verdict(0.02 * i, 0.004 * (i + 1)) for i, name in enumerate(models(one))}
-    seen = {}
+    seen, draw = {}, plot.calibration_panel
 
     def keep(name, curve, verdict):
         seen[name] = verdict.test.p
+        return draw(name, curve, verdict)
 
     one = replace(one, judged=judged, curves=dict.fromkeys(models(one), made.curve()))
     with patch.object(plot, "calibration_panel", keep):
-        section_of(sections.calibration, one)
-    adjusted = statements.adjusted(judged)
+        section_of(calibration.calibration, one)
+    adjusted = calibration_statements.adjusted(judged)
     assert seen == adjusted
     head, *rows = table(one, "reliability")
     column = next(i for i, text in enumerate(head) if text.startswith("p"))
@@ -84,24 +85,25 @@ def test_of_two_models_the_reference_comes_first() -> None:
     one = page(("a", "b"))
     pair = sections.two(one)
     assert pair is not None
-    order = []
+    order, draw = [], plot.calibration_panel
 
     def keep(name, curve, verdict):
         order.append(name)
+        return draw(name, curve, verdict)
 
     with patch.object(plot, "calibration_panel", keep):
-        section_of(sections.calibration, replace(one, curves=dict.fromkeys(models(one), made.curve())))
+        section_of(calibration.calibration, replace(one, curves=dict.fromkeys(models(one), made.curve())))
     assert order == [pair.reference, pair.candidate]
 
 
 def test_a_truth_of_distributions_has_no_such_section() -> None:
-    assert section_of(sections.calibration, page(judged={}, curves={})) is None
+    assert section_of(calibration.calibration, page(judged={}, curves={})) is None
 
 
 def test_the_panel_that_is_drawn_is_on_the_page() -> None:
     pytest.importorskip("matplotlib", reason="figures need matplotlib")
     one = page()
-    found = sections.calibration(one, shown(one))
+    found = calibration.calibration(one, shown(one))
     assert found is not None
     panels = next(block[1] for block in found.blocks if block[0] == "panels")
     assert len(panels) == 3

@@ -10,7 +10,7 @@ import pytest
 import toplist as tl
 from tests.report.html.calibrated import accuses, judgements, said, world
 from toplist.calibration.miscalibration import SIGNIFICANT
-from toplist.report import statements
+from toplist.report import calibration_statements
 from toplist.report.text import names
 
 
@@ -81,12 +81,17 @@ def test_more_models_than_draws_can_separate_are_still_called_what_they_are():
     assert "Overconfident: m0, " in said({f"m{i}": found for i in range(30)})
 
 
+def judged(board):
+    """The tests of calibration that a page of the board has."""
+    return board.details().calibration(board.comparison, seed=0).judged
+
+
 def test_a_truth_of_distributions_is_not_tested():
     p = np.random.default_rng(0).dirichlet(np.ones(3), size=20)
     board = tl.compare({"a": p}, tl.TopLists.from_proba(p))
-    found = board.details().judged(["a"], level=0.95, seed=0)
+    found = judged(board)
     assert found == {}
-    assert statements.calibration_groups(found, names(["a"])) == []
+    assert calibration_statements.calibration_groups(found, names(["a"])) == []
 
 
 def test_clusters_are_tested_by_cluster():
@@ -94,10 +99,8 @@ def test_clusters_are_tested_by_cluster():
     lists, y = world(20, 1, seed=2)
     again = np.repeat(np.arange(20), 30)
     copies, outcomes = lists["m0"][again], y[again]
-    alone = tl.compare({"a": copies}, outcomes).details().judged(["a"], level=0.95, seed=0)["a"]
-    together = (
-        tl.compare({"a": copies}, tl.Truth(outcomes, cluster=again)).details().judged(["a"], level=0.95, seed=0)["a"]
-    )
+    alone = judged(tl.compare({"a": copies}, outcomes))["a"]
+    together = judged(tl.compare({"a": copies}, tl.Truth(outcomes, cluster=again)))["a"]
     assert together.clusters == 20
     assert together.test == tl.diagnose(copies, tl.Truth(outcomes, cluster=again)).test
     assert alone.test.p < together.test.p
@@ -114,7 +117,7 @@ def test_files_and_memory_are_tested_alike(tmp_path):
         rows = "".join(f"{i},{','.join(map(repr, p.tolist()))}\n" for i, p in enumerate(one.padded()))
         paths[name].write_text("case,c0,c1,c2,c3\n" + rows)
     board = tl.compare(paths, truth, space=4)
-    found = board.details().judged(list(paths), level=0.95, seed=0)
+    found = judged(board)
     assert {name: one.test.p for name, one in found.items()} == {
         n: one.test.p for n, one in judgements(lists, y).items()
     }

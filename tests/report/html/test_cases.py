@@ -13,7 +13,7 @@ from tests.report import page_results as made
 from tests.report.html.hostile import HOSTILE
 from tests.report.html.undrawn import made as section_of
 from tests.report.html.undrawn import section, shown, styled, tree
-from toplist.report.html import Page, sections
+from toplist.report.html import Page, cases
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 
@@ -28,10 +28,10 @@ def lead(one: Page) -> str:
     return one.results.overall.rows[0].name
 
 
-def card(*args, **options) -> sections.Card:
+def card(*args, **options) -> cases.Card:
     one = page()
     view = made.case(made.prediction(lead(one), *args), **options)
-    return sections.card(one, view, shown(one))
+    return cases.card(one, view, shown(one))
 
 
 probabilities = st.sampled_from([0.0, 1e-9, 0.0004, 0.0005, 0.001, 0.3, 0.9996, 1.0]) | st.floats(0, 1)
@@ -44,7 +44,7 @@ def test_cards_have_the_true_class_once_and_no_other_class_that_rounds_to_zero(
     listed = tuple(zip(("dog", "cat", "bird"), sorted(given, reverse=True), strict=False))
     one = page()
     view = made.case(made.prediction(lead(one), listed, outcome=outcome), outcome=outcome)
-    (listing,) = sections.card(one, view, shown(one)).listings
+    (listing,) = cases.card(one, view, shown(one)).listings
     true = [line for line in listing.lines if line.style == "true"]
     assert [str(line.label) for line in true] == [outcome]
     assert not {"0.000", "<0.001", "0"} & {line.probability for line in listing.lines if line.style == "false"}
@@ -61,7 +61,7 @@ def test_a_list_without_classes_and_unlisted_probability_are_named() -> None:
 def test_a_truth_that_is_a_distribution_has_no_true_class_and_no_count_of_others() -> None:
     one = page()
     view = made.case(made.prediction(lead(one), true=None, right=float("nan")), outcome="any class alike")
-    found = sections.card(one, view, shown(one))
+    found = cases.card(one, view, shown(one))
     assert {line.style for line in found.listings[0].lines} == {"false"}
     assert not found.others
     assert not found.doubtful
@@ -72,7 +72,7 @@ def test_the_label_is_doubted_only_if_no_model_of_three_or_more_is_right(others:
     right = min(others, models - 1) + own
     one = page()
     view = made.case(made.prediction(lead(one), right=float(own)), right=float(right), models=models)
-    found = sections.card(one, view, shown(one))
+    found = cases.card(one, view, shown(one))
     assert found.doubtful == (right == 0 and models > 2)
     if models > 2:
         assert found.others == f"{right - own} of {models - 1} others right"
@@ -141,7 +141,7 @@ def test_with_a_baseline_every_other_model_has_fixed_and_broken_cases() -> None:
 def test_without_cases_there_is_no_section() -> None:
     one = page()
     bare = tuple(replace(x, worst=()) for x in one.exhibits)
-    assert section_of(sections.cases, replace(one, exhibits=bare, against=())) is None
+    assert section_of(cases.cases, replace(one, exhibits=bare, against=())) is None
 
 
 @pytest.mark.parametrize("names", [("a", "b"), FOUR])

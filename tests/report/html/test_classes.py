@@ -15,7 +15,7 @@ from tests.report.html.hostile import HOSTILE
 from tests.report.html.undrawn import made as section_of
 from tests.report.html.undrawn import section, styled, table, tree
 from toplist.inference.results import Breakdown
-from toplist.report.html import Page, sections
+from toplist.report.html import Page, cases, sections
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 
@@ -45,7 +45,7 @@ def breakdowns(draw: st.DrawFn) -> Breakdown:
 def test_only_significant_differences_have_a_colour_and_larger_ones_have_no_less(found: Breakdown) -> None:
     cells = [
         (d, is_so, step)
-        for row, flags, steps in zip(found.differences, found.significant, sections.steps(found), strict=True)
+        for row, flags, steps in zip(found.differences, found.significant, cases.steps(found), strict=True)
         for d, is_so, step in zip(row, flags, steps, strict=True)
     ]
     for d, is_so, step in cells:
@@ -138,8 +138,8 @@ def test_the_asked_for_groups_have_a_section_of_their_own() -> None:
     one = made.whole(names=FOUR, rules=("brier",), paths=0, groups=3)
     assert [by.by for by in one.breakdowns] == ["true class", "subject"]
     assert len(table(one, "groups")) == 6
-    assert section_of(sections.groups, replace(one, breakdowns=one.breakdowns[:1])) is None
-    assert section_of(sections.by_class, replace(one, breakdowns=(), exhibits=())) is None
+    assert section_of(cases.groups, replace(one, breakdowns=one.breakdowns[:1])) is None
+    assert section_of(cases.by_class, replace(one, breakdowns=(), exhibits=())) is None
 
 
 def test_confusions_of_the_best_are_a_table_and_those_of_others_a_line() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from unittest.mock import patch
 
+from tests.report.html.no_figures import render_undrawn, undrawn
 from tests.report.html.parse_page import Element, read
-from toplist.report.html import Page, render, sections
+from toplist.report.html import Page
 from toplist.report.html.grid import Section
 from toplist.report.text import Shown, names
 
@@ -17,20 +17,13 @@ def shown(page: Page) -> Shown:
 
 def made(make: Callable[[Page, Shown], Section | None], page: Page) -> Section | None:
     """One section."""
-    with (
-        patch.object(sections, "panel", lambda *_: ("<svg></svg>",) * 2),
-        patch.object(sections, "drawing", lambda *_: None),
-    ):
+    with undrawn():
         return make(page, shown(page))
 
 
 def tree(page: Page) -> Element:
     """The whole page."""
-    with (
-        patch.object(sections, "panel", lambda *_: ("<svg></svg>",) * 2),
-        patch.object(sections, "drawing", lambda *_: None),
-    ):
-        return read(render(page))
+    return read(render_undrawn(page))
 
 
 def section(page: Page, key: str) -> Element:

@@ -1,4 +1,4 @@
-"""Tables and sections of a page: what a cell shows, what it is sorted by, and which columns say nothing."""
+"""Tables, figures and sections of a page: what a cell shows, what it is sorted by, and which columns say nothing."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from typing import Any, Literal
 
 from toplist._text import NOTHING, fixed
 from toplist.inference.results import Estimate
-from toplist.report.numbers import decimals, share
-from toplist.report.text import Name, Words, count
+from toplist.report.plot import Plot
+from toplist.report.text import Name, Words, count, decimals, sentence, series, share
 
 Kind = Literal["number", "name", "text"]
 Best = Literal["low", "high"]
 _LONG = 30  # rows from which a table has a filter
 _WIDE = 7  # columns
 _FOLDED = 60  # rows from which a table is shown when asked for
+_FIGURE = 760, 360  # px that figures are drawn for
+_PANEL = 200, 176  # px of a panel
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +59,36 @@ class Figure:
     narrow: str = ""
 
 
+Block = tuple[Any, ...]  # a macro of `parts.html` or `sections.html`, and what it shows
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """A part of the page: blocks are macros of `parts.html` or `sections.html`, each with what it shows."""
 
     id: str
     title: str
-    blocks: tuple[tuple[Any, ...], ...]
+    blocks: tuple[Block, ...]
+
+
+def drawing(made: Plot[Any], called: str, caption: Words) -> Figure:
+    """The figure for wide pages and for phones."""
+    wide, narrow = (made.svg(inline=True, prefix=f"drawn-{called}-{width}", width=width) for width in _FIGURE)
+    return Figure(f"figure-{called}", wide, caption, narrow)
+
+
+def panel(made: Plot[Any], i: int) -> tuple[str, str]:
+    """A small figure: six side by side on wide pages, two on phones."""
+    wide, narrow = (made.svg(inline=True, prefix=f"drawn-panel-{i}-{width}", width=width) for width in _PANEL)
+    return wide, narrow
+
+
+def section(key: str, title: str, *blocks: Block) -> Section:
+    """A section of the blocks that show something."""
+    return Section(key, title, tuple(block for block in blocks if block[1]))
+
+
+# Tables that are sorted and filtered
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,3 +240,73 @@ def _estimated(estimate: Estimate, digits: int, signed: bool, mark: bool) -> Cel
         return Cell(shown, value=estimate.value, classes=classes)
     low, high = (fixed(x, digits, signed=signed) for x in (estimate.low, estimate.high))
     return Cell(shown, f"{low} to {high}", estimate.value, classes=classes)
+
+
+# Tables whose cells have colours or bars
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A cell of a table: its text, a class of the style sheet, what a pointer shows, and parts of a bar."""
+
+    text: Words
+    style: str = ""
+    hint: str = ""
+    bar: tuple[tuple[str, float], ...] = ()  # classes of the style sheet, and widths as shares of the cell
+    small: str = ""
+    value: float | None = None
+
+    @property
+    def key(self) -> str:
+        """The number for sorting; nothing where there is none."""
+        return "" if self.value is None or math.isnan(self.value) else f"{self.value:.9g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """The head of a column: its text, a second line, whether it is text, and whether a phone leaves it out."""
+
+    text: Words
+    small: str = ""
+    left: bool = False
+    wide: bool = False
+    means: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A table whose cells have colours or bars; the first column names the rows."""
+
+    id: str
+    caption: Words
+    heads: tuple[Top, ...]
+    rows: tuple[tuple[Box, ...], ...]
+    style: str = ""
+    reference: bool = False  # whether the first row is what the others are compared with
+    sorts: bool = False
+
+
+def chart(
+    called: str,
+    caption: Words,
+    columns: Sequence[tuple[Top, Sequence[Box]]],
+    *,
+    style: str = "",
+    reference: bool = False,
+    sorts: bool = False,
+) -> Chart:
+    """A table of columns side by side."""
+    rows = tuple(zip(*(cells for _, cells in columns), strict=True))
+    return Chart(called, caption, tuple(head for head, _ in columns), rows, style, reference, sorts)
+
+
+def varied(columns: Sequence[tuple[Top, list[Box]]]) -> tuple[list[tuple[Top, list[Box]]], list[Words]]:
+    """The columns that differ between rows, and a sentence about those that do not; empty ones are left out."""
+    kept, same = [], []
+    for head, cells in columns:
+        texts = {(str(cell.text), cell.small) for cell in cells}
+        if len(texts) != 1 or (len(cells) == 1 and texts != {(NOTHING, "")}):
+            kept.append((head, cells))
+        elif texts != {(NOTHING, "")}:
+            same.append(sentence(head.text, " ", cells[0].text))
+    return kept, [sentence(" The same for all: ", *series(same), ".")] if same else []

@@ -12,6 +12,7 @@ from toplist._text import NOTHING, fixed
 from toplist.inference.estimation import POWER, detectable
 from toplist.inference.ranking import PairwiseVerdict, significant, tie_groups, verdicts
 from toplist.inference.results import Comparison, Estimate, ModelRow, RuleScore
+from toplist.report.calibration_statements import adjusted, chip
 from toplist.report.html.grid import (
     Cell,
     Chip,
@@ -27,10 +28,23 @@ from toplist.report.html.grid import (
     percentage,
     varying,
 )
-from toplist.report.numbers import decimals, small, value_of
-from toplist.report.statements import adjusted, at_once, chip
+from toplist.report.statements import at_once
 from toplist.report.tables import leaders, marked, rank_intervals, shown_metrics
-from toplist.report.text import Sentence, Shown, Words, count, kind, name, number_of, percent, sentence, series
+from toplist.report.text import (
+    Sentence,
+    Shown,
+    Words,
+    count,
+    decimals,
+    kind,
+    name,
+    number_of,
+    percent,
+    sentence,
+    series,
+    small,
+    value_of,
+)
 from toplist.scoring.case_scores import Metric
 from toplist.scoring.rules import RULES
 

@@ -24,10 +24,9 @@ from toplist.inference.results import (
     ModelDetails,
     PairCases,
 )
-from toplist.report import export, statements
-from toplist.report.html import leaderboard, sections
-from toplist.report.html.grid import Section
-from toplist.report.numbers import decimals, infinite, share, value_of
+from toplist.report import calibration_statements, export, statements
+from toplist.report.html import calibration, cases, leaderboard, sections
+from toplist.report.html.grid import Block, Section
 from toplist.report.plot import STYLE
 from toplist.report.plot.canvas import STEPS, THEMES, Theme, key, over, step
 from toplist.report.text import (
@@ -36,6 +35,8 @@ from toplist.report.text import (
     Shown,
     Words,
     count,
+    decimals,
+    infinite,
     kind,
     listed,
     names,
@@ -45,6 +46,8 @@ from toplist.report.text import (
     scores,
     sentence,
     series,
+    share,
+    value_of,
 )
 
 if TYPE_CHECKING:
@@ -170,7 +173,7 @@ def render(page: Page) -> str:
     called = names([row.name for row in results.overall.rows])
     shown = {text: ModelName(one.text, one.hint, key(text)) for text, one in called.items()}
     page = replace(page, exhibits=tuple(one for one in page.exhibits if one.name in shown))
-    said = statements.verdict(results, shown, statements.calibration_clause(page.judged, shown))
+    said = statements.verdict(results, shown, calibration_statements.calibration_clause(page.judged, shown))
     data = embedded(results)
     found: str = environment.get_template("template.html").render(
         title=plain(page.title, _TITLE) if page.title else title(results, shown),
@@ -359,9 +362,6 @@ def _step(action: Action, shown: Shown, rule: str) -> Step:
 # Sections
 
 
-Block = tuple[Any, ...]  # a macro of `parts.html` or `sections.html`, and what it shows
-
-
 def _sections(page: Page, shown: Shown) -> list[Section]:
     """The sections that the page has, in order."""
     many = len(page.results.overall.rows)
@@ -373,10 +373,10 @@ def _sections(page: Page, shown: Shown) -> list[Section]:
         *(
             make(page, shown)
             for make in (
-                sections.calibration,
-                sections.by_class,
-                sections.groups,
-                sections.cases,
+                calibration.calibration,
+                cases.by_class,
+                cases.groups,
+                cases.cases,
                 sections.lists,
                 sections.over_time,
                 sections.quality,

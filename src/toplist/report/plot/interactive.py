@@ -14,12 +14,12 @@ from typing import Any
 
 from toplist._text import fixed
 from toplist.errors import TopListError
-from toplist.report.numbers import share
 from toplist.report.plot.canvas import DASHES, LABELLED, STEPS, THEMES, called, full, scored, step, told_apart
 from toplist.report.plot.leaderboard import GroupsData, IntervalsData, Pairs
 from toplist.report.plot.lists import Curves, Rejection, Shapes, Sizes, Validation
 from toplist.report.plot.reliability import Parts, ReliabilityData, part_role
 from toplist.report.plot.sequential import CEILING, FLOOR, Path, Paths
+from toplist.report.text import share
 
 _LIGHT = THEMES["light"]
 _ROW = 26  # pixels of a row

@@ -17,7 +17,6 @@ from toplist._text import fixed
 from toplist.errors import TopListError
 from toplist.inference.ranking import PairwiseVerdict, judge, tie_groups, verdicts
 from toplist.inference.results import Breakdown, Comparison, Estimate, Group, ModelRow, RuleScore
-from toplist.report.numbers import infinite, small
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     LABELLED,
@@ -53,7 +52,7 @@ from toplist.report.plot.canvas import (
     width,
 )
 from toplist.report.statements import different
-from toplist.report.text import Shown, count, listed, number_of, percent
+from toplist.report.text import Shown, count, infinite, listed, number_of, percent, small
 
 WRITTEN = 20  # models up to which the cells of the matrix hold numbers
 _ROWS = ((14, 22.0), (30, 18.0), (10**9, 15.0))  # up to so many rows, the height of each

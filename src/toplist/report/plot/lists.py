@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from toplist._text import fixed
 from toplist.inference.results import KINDS, ModelDetails
-from toplist.report.numbers import share
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     CYCLE,
@@ -45,7 +44,7 @@ from toplist.report.plot.canvas import (
     told_apart,
     width,
 )
-from toplist.report.text import Shown, count, listed, number_of
+from toplist.report.text import Shown, count, listed, number_of, share
 
 if TYPE_CHECKING:
     from toplist.postprocess.selective import RejectionCurve

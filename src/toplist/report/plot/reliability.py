@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from toplist._text import fixed
 from toplist.calibration.pairs import Bin
-from toplist.report import statements
-from toplist.report.numbers import share, small
+from toplist.report import calibration_statements
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     MARGIN,
@@ -43,7 +42,7 @@ from toplist.report.plot.canvas import (
     scored,
     width,
 )
-from toplist.report.text import Shown, count, names, number_of, percent
+from toplist.report.text import Shown, count, names, number_of, percent, share, small
 
 if TYPE_CHECKING:
     from toplist.calibration import Decomposition, Reliability
@@ -188,7 +187,7 @@ def reliability(
     own = judged or {}
     panels = tuple(_panel(name, one, own.get(name)) for name, one in drawn)
     models = own if isinstance(curves, Mapping) else {}
-    clause = statements.calibration_clause(models, {**names(models), **shown}) if models else None
+    clause = calibration_statements.calibration_clause(models, {**names(models), **shown}) if models else None
     title = "" if clause is None else str(clause).rstrip(".")
     left_out = more + len(every) - len(drawn)
     return Plot(ReliabilityData(panels, kind, level, title, left_out, shown=shown), draw_reliability)

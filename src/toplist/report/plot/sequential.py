@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from toplist._text import fixed
 from toplist.inference.results import SequentialPath
-from toplist.report.numbers import decimals as digits_of
-from toplist.report.numbers import power_of_ten
+from toplist.report.path_statements import ending, path_story
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
     NAMES,
@@ -35,8 +34,8 @@ from toplist.report.plot.canvas import (
     spread,
     width,
 )
-from toplist.report.statements import ending, path_story
-from toplist.report.text import Name, Shown, number_of, percent
+from toplist.report.text import Name, Shown, number_of, percent, power_of_ten
+from toplist.report.text import decimals as digits_of
 
 FLOOR, CEILING = -2, 4  # powers of ten where e-values are cut: less is no evidence, more is no more than enough
 _UPPER, _LOWER = 190.0, 110.0

@@ -1,0 +1,227 @@
+"""The section on calibration: who is over- or underconfident, curves with bands, and a table of all models."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from toplist._text import NOTHING, fixed
+from toplist.report import calibration_statements, plot
+from toplist.report.html.grid import (
+    Box,
+    Chart,
+    Section,
+    Top,
+    chart,
+    panel,
+    section,
+    varied,
+)
+from toplist.report.html.sections import name_of, own_cases, rule_of, two
+from toplist.report.text import (
+    Sentence,
+    Shown,
+    Words,
+    count,
+    percent,
+    rate,
+    sentence,
+    series,
+    share,
+    small,
+)
+
+if TYPE_CHECKING:
+    from toplist.calibration.decomposition import Decomposition
+    from toplist.calibration.miscalibration import CalibrationVerdict
+    from toplist.calibration.pairs import Bin
+    from toplist.report.html.page import Page
+
+_OPEN = 6  # models up to which the table is not folded, and panels that are drawn
+_NAMED = 20  # models in a sentence
+_LITTLE = 0.00005  # a part of a score below it is written 0.0000
+
+
+def calibration(page: Page, shown: Shown) -> Section | None:
+    """Who is over- or underconfident by the test of calibration, curves with bands, and a table of all models."""
+    judged = {row.name: page.judged[row.name] for row in page.results.overall.rows if row.name in page.judged}
+    curves = [row.name for row in page.results.overall.rows if row.name in page.curves][:_OPEN]
+    if not judged and not curves:
+        return None
+    adjusted, order = calibration_statements.adjusted(judged), _before_after(page)
+    drawn = [
+        panel(plot.calibration_panel(name_of(shown, who).text, page.curves[who], _with_p(judged, who, adjusted)), i)
+        for i, who in enumerate(sorted(curves, key=lambda one: order.get(one, 0)), 1)
+    ]
+    found = calibration_statements.calibration_groups(judged, shown)
+    few = all(direction.startswith("Too few") for direction, _ in found)
+    lines = [sentence("Too few cases to judge calibration.")] if few else _directions(found, shown)
+    holm = "; p: Holm" if len(judged) > 1 else ""
+    note = f"Line: isotonic fit; grey: 90% band if calibrated; bars: number of cases{holm}." if drawn else ""
+    note = f"{note}{own_cases(page)}"
+    if two(page) is not None:
+        parts = ("text", "" if few else _of_two(page, judged, shown), "small")
+        return section(
+            "calibration",
+            "Calibration",
+            ("paragraph", lines),
+            ("text", note, "reading"),
+            ("panels", drawn, True),
+            parts,
+        )
+    table = _calibration_table(page, judged, adjusted, shown)
+    return section(
+        "calibration",
+        "Calibration",
+        ("lines", lines),
+        ("text", note, "reading"),
+        ("panels", drawn),
+        ("chart", table, f"Calibration of all {count(len(judged))} models" if len(judged) > _OPEN else ""),
+        ("lines", _notes(judged, shown), "small"),
+    )
+
+
+def _with_p(
+    judged: Mapping[str, CalibrationVerdict], who: str, adjusted: Mapping[str, float | None]
+) -> CalibrationVerdict | None:
+    """With the p value that the table has, and that decides."""
+    found, p = judged.get(who), adjusted.get(who)
+    if found is None or found.test is None or p is None:
+        return found
+    return replace(found, test=replace(found.test, p=p))
+
+
+def _of_two(page: Page, judged: Mapping[str, CalibrationVerdict], shown: Shown) -> Words:
+    """The calibration error and the miscalibration part of the score of two models, the reference first."""
+    order, details = _before_after(page), {one.name: one for one in page.exhibits}
+    said: list[Words] = []
+    for who in sorted(judged, key=lambda one: order.get(one, 0)):
+        error, parts = binned_error(details[who].top) if who in details else None, page.decompositions.get(who)
+        if error is not None and parts is not None and parts.miscalibration is not None:
+            said.append(sentence(name_of(shown, who), f" {rate(error)} and {fixed(parts.miscalibration, 4)}"))
+    return sentence(f"ECE and miscalibration part of the {rule_of(page)} score: ", *series(said), ".") if said else ""
+
+
+def _before_after(page: Page) -> dict[str, int]:
+    """Of two models, the one that the other is compared with stands first; others stay in order."""
+    pair = two(page)
+    return {} if pair is None else {pair.reference: -1}
+
+
+def _directions(found: Sequence[tuple[str, list[str]]], shown: Shown) -> list[Sentence]:
+    """The models by direction; where it is the same for all of them, without their names."""
+    if len(found) == 1 and len(found[0][1]) > 1:
+        direction, who = found[0]
+        every = "Both" if len(who) == 2 else f"All {count(len(who))}"
+        return [sentence(f"{every} models: {direction[:1].lower()}{direction[1:]}.")]
+    return [
+        sentence(
+            f"{direction}{f' ({count(len(who))})' if len(who) > 1 else ''}: ",
+            *series([name_of(shown, one) for one in who], _NAMED),
+            ".",
+        )
+        for direction, who in found
+    ]
+
+
+def _notes(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[Sentence]:
+    """Whose test is of some of the cases, and who has none; what is true of all is said once."""
+    found: dict[str, list[Words]] = {}
+    for who, one in judged.items():
+        for note in one.notes:
+            if note.startswith(("The test", "There is no test")):
+                found.setdefault(note, []).append(name_of(shown, who))
+    return [
+        sentence(note) if len(who) == len(judged) else sentence(*series(who), f": {note}")
+        for note, who in found.items()
+    ]
+
+
+def _calibration_table(
+    page: Page, judged: Mapping[str, CalibrationVerdict], adjusted: Mapping[str, float | None], shown: Shown
+) -> Chart | None:
+    """All models; what is the same for all of them stands in the caption."""
+    details = {one.name: one for one in page.exhibits}
+    biases = {who: one.bias for who, one in judged.items()}
+    largest = max((d.score for d in page.decompositions.values() if math.isfinite(d.score)), default=0.0)
+
+    def points(who: str) -> Box:
+        bias = biases[who]
+        if bias is None:
+            return Box(NOTHING)
+        between = "" if bias.low is None or bias.high is None else f"{_points(bias.low)} to {_points(bias.high)}"
+        return Box(_points(bias.difference), small=between, value=abs(bias.difference))
+
+    def detectable(who: str) -> Box:
+        bias = biases[who]
+        least = None if bias is None else bias.detectable
+        return Box(NOTHING) if least is None else Box(fixed(100 * least, 1), value=least)
+
+    def error(who: str) -> Box:
+        found = None if who not in details else binned_error(details[who].top)
+        return Box(rate(found), value=found)
+
+    def means(who: str, which: str) -> Box:
+        bias = biases[who]
+        value = None if bias is None else float(getattr(bias, which))
+        return Box(NOTHING if value is None else share(value), value=value)
+
+    level = percent(page.results.level)
+    columns: list[tuple[Top, list[Box]]] = [
+        (Top("mean confidence", wide=True), [means(who, "mean_confidence") for who in judged]),
+        (Top("accuracy", wide=True), [means(who, "hit_rate") for who in judged]),
+        (Top("overconfidence", f"points, {level}"), [points(who) for who in judged]),
+        (Top("p", "Holm"), [Box(small(adjusted.get(who)), value=adjusted.get(who)) for who in judged]),
+        (
+            Top("detectable", "points", wide=True, means="difference whose interval would exclude 0 with 80% power"),
+            [detectable(who) for who in judged],
+        ),
+        (
+            Top("ECE", wide=True, means="mean absolute difference of confidence and accuracy over 20 bins; above 0 by "
+                "chance even for a calibrated model"),
+            [error(who) for who in judged],
+        ),
+    ]  # fmt: skip
+    if page.decompositions and largest:
+        own = [page.decompositions.get(who) for who in judged]
+        head = Top(
+            "miscalibration", f"part of {rule_of(page)}", wide=True, means="what perfect recalibration could remove"
+        )
+        columns.append((head, [_parts(one, largest) for one in own]))
+    columns, same = varied(columns)
+    model = Top("model", left=True), [Box(name_of(shown, who)) for who in judged]
+    bars = f" Bars: mean {rule_of(page)} score, orange: its miscalibration." if page.decompositions and largest else ""
+    caption = sentence(f"Calibration of the top-1 prediction.{bars}", *same)
+    made = chart("reliability", caption, [model, *columns], sorts=True)
+    return made if judged and columns else None
+
+
+def _points(x: float) -> str:
+    return fixed(100 * x, 1, signed=True)
+
+
+def _parts(one: Decomposition | None, largest: float) -> Box:
+    """Miscalibration as a part of the score, which a bar shows."""
+    if one is None or one.miscalibration is None or one.discrimination is None or not math.isfinite(one.score):
+        return Box(NOTHING)
+    rest = max(one.score - one.miscalibration, 0.0)
+    plus = {"miscalibration": one.miscalibration, "unlisted true classes": one.misses, "penalty": one.penalty}
+    said = [f" + {what} {fixed(x, 4)}" for what, x in plus.items() if abs(x) >= _LITTLE]
+    base = f"uncertainty {fixed(one.uncertainty, 4)} \u2212 discrimination {fixed(one.discrimination, 4)}"
+    bar = (("rest", rest / largest), ("wrong", one.miscalibration / largest))
+    hint = f"{fixed(one.score, 4)} = {base}{''.join(said)}"
+    return Box(fixed(one.miscalibration, 4), hint=hint, bar=bar, value=one.miscalibration)
+
+
+def binned_error(bins: Iterable[Bin]) -> float | None:
+    """The expected calibration error: the mean absolute difference of mean confidence and hit rate over bins.
+
+    >>> from toplist.calibration.pairs import Bin
+    >>> binned_error([Bin(0.0, 0.5, 1, 0.25, 0.0), Bin(0.5, 1.0, 3, 0.75, 1.0)])
+    0.25
+    """
+    filled = [one for one in bins if one.count]
+    total = sum(one.count for one in filled)
+    return sum(one.count * abs(one.mean_confidence - one.hit_rate) for one in filled) / total if total else None
