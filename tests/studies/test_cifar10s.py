@@ -144,5 +144,5 @@ def test_the_report_says_what_is_odd(people: Studied) -> None:
     code, text = said("compare", *files, *repairs, "--report", page, "--quiet")
     assert code == 0, text
     written = page.read_text(encoding="utf-8")
-    for words in ("Data quality of the predictions", "not in falling order", "hard labels only", "listed zero"):
+    for words in ("Data quality", "Not sorted by probability", "Hard labels only", "Lists a class with probability 0"):
         assert words in written

@@ -606,6 +606,7 @@ class Diagnosis:
         Returns
         -------
         str
+            The page; names from outside are escaped.
 
         """
         return page(self, max(60, width or WIDTH), command)

@@ -327,13 +327,14 @@ def as_html(results: Comparison, *, detail: bool = False) -> str:
         return _html.fragment(*(part for table in details(results) for part in _parts(table)))
     table = board(results)
     basis, *others = table.notes
+    ties = _ties(results)
     shown = called(results)
     sections = [*by_group(results), *([paths_table(results.paths, shown)] if results.paths else [])]
     return _html.fragment(
         _html.paragraph(Html(verdict(results, shown).__html__()), "verdict"),
-        _html.paragraph(basis, "muted"),
+        _html.paragraph(f"{basis}{' Bars at the left join ties: no significant difference.' if ties else ''}", "muted"),
         *(_html.paragraph(one, "warn") for one in table.warnings),
-        _leaderboard(results, table),
+        _leaderboard(results, table, ties),
         *(_html.folded(one.title, *_parts(replace(one, title=""))) for one in sections),
         _html.folded("Notes", _html.items(dict.fromkeys([*others, *method_notes(results, shown)]))),
     )
@@ -354,7 +355,7 @@ def _named(table: TextTable, row: Sequence[str]) -> list[str]:
     return [_html.name(cell, 60) if head.heading else cell for head, cell in zip(table.columns, row, strict=True)]
 
 
-def _leaderboard(results: Comparison, table: TextTable) -> Html:
+def _leaderboard(results: Comparison, table: TextTable, ties: Sequence[Sequence[bool]]) -> Html:
     """The table with whiskers on a common axis in place of the ends of intervals, and bars that join ties."""
     rule, shown, first = results.rules[0], called(results), table.leaders
     rows = results.overall.rows
@@ -383,7 +384,7 @@ def _leaderboard(results: Comparison, table: TextTable) -> Html:
     foot = []
     if axis is not None and whole in columns:
         foot = [[_html.scale(axis) if header == whole else "" for header in columns]]
-    return _html.table(heads, cells, foot=foot, first=first, ties=_ties(results))
+    return _html.table(heads, cells, foot=foot, first=first, ties=ties)
 
 
 def _difference(cell: str) -> Html:

@@ -148,7 +148,8 @@ def leaderboard(results: Comparison, judged: Mapping[str, CalibrationVerdict], s
     columns = [*_ties(results, shown), *own, *_relative(results, rows)]
     columns += [_first(rows, first), *line, *_difference(results), *kept]
     at = [bool(head.classes == "whisker") for head, _ in columns]
-    caption = f"{'Models' if len(rows) > 1 else 'Model'} by mean {kind(first, _RULE)} score, lower is better"
+    what = "relative" if results.missing == "pairwise" else "mean"
+    caption = f"{'Models' if len(rows) > 1 else 'Model'} by {what} {kind(first, _RULE)} score, lower is better"
     main = grid(
         *("leaderboard", caption, columns),
         leaders=leaders(results.overall),
@@ -205,7 +206,10 @@ def _ranks(results: Comparison, rows: Sequence[ModelRow]) -> Column:
     cells = [counted(row.rank) for row in rows]
     if len(rows) > 1 and any(row.rank_interval for row in rows):
         texts = rank_intervals(rows)
-        cells = [replace(cell, below="" if text == NOTHING else text) for cell, text in zip(cells, texts, strict=True)]
+        cells = [
+            replace(cell, below="" if text in (NOTHING, cell.text) else text)
+            for cell, text in zip(cells, texts, strict=True)
+        ]
     means = (
         f"rank and rank interval; at {percent(results.level)} all true ranks are in their intervals at once"
         if len(rows) > 1

@@ -141,11 +141,17 @@
   for (const button of every(".copy")) {
     button.addEventListener("click", () => copy(button.parentElement.querySelector("code").textContent, button));
   }
+  const cellText = (cell) => {
+    const small = cell.querySelector("small")?.textContent.trim();
+    const all = cell.textContent.trim().replace(/\s+/g, " ");
+    const own = small ? `${all.slice(0, all.length - small.length).trim()} (${small})` : all;
+    return own.replaceAll("|", "\\|") + (cell.querySelector(".significant") || cell.matches("td.significant") ? " *" : "");
+  };
   const summary = () => {
     const table = byId("table-leaderboard");
     const line = (row) => {
       const cells = Array.from(row.cells).filter((cell) => !cell.matches(".ties, .whisker"));
-      return `| ${cells.map((cell) => cell.textContent.trim().replace(/\s+/g, " ").replaceAll("|", "\\|")).join(" | ")} |`;
+      return `| ${cells.map(cellText).join(" | ")} |`;
     };
     const head = line(table.tHead.rows[0]);
     const rows = Array.from(table.tBodies[0].rows, line);
@@ -155,6 +161,7 @@
       document.querySelector(".verdict").textContent, "",
       document.querySelector(".kind").textContent, "",
       head, rule, ...rows, "",
+      ...(rows.some((row) => row.includes(" *")) ? ["\\* significant (Holm)", ""] : []),
     ].join("\n");
   };
   byId("copy-summary").addEventListener("click", (event) => copy(summary(), event.currentTarget));

@@ -334,7 +334,7 @@ def _strip(page: Page, shown: Shown) -> Strip:
     facts = [f"{name} {infinite(score.infinite) if score.infinite else value}{ends}"]
     skill, accuracy = value_of(score.skill), value_of(row.metrics.get("accuracy"))
     if skill is not None and math.isfinite(skill) and skill:
-        facts.append(f"{abs(skill):.0%} {'better' if skill > 0 else 'worse'} than the uniform prediction")
+        facts.append(f"{share(abs(skill))} {'better' if skill > 0 else 'worse'} than the uniform prediction")
     if accuracy is not None and not math.isnan(accuracy):
         facts.append(f"accuracy {share(accuracy)}")
     leaders = [shown[one.name] for one in results.overall.rows if one.rank == 1] or [shown[row.name]]
