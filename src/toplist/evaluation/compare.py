@@ -18,7 +18,7 @@ from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.case_details import CaseReader, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.evaluation.next_steps import Invocation
+from toplist.evaluation.next_steps import Call, Invocation
 from toplist.evaluation.score_sample import ArrayLosses, FileLosses, SampleCollector, of_arrays
 from toplist.evaluation.stream import (
     MatrixCollector,
@@ -136,7 +136,8 @@ def compare(
         scored = _score_files(tables, space, question, progress or (lambda what, done, total: None))
     data = (*request.models.values(), request.truth.data)
     inputs = tuple(os.path.abspath(one) for one in data if isinstance(one, str | os.PathLike))
-    return replace(_rank(question, scored, inputs), _invocation=_typed(request, space, question))
+    called = Call.of(models, truth, space, read, tables=tables is not None, missing=missing)
+    return replace(_rank(question, scored, inputs), _invocation=_typed(request, space, question), _call=called)
 
 
 def _typed(request: ReadRequest, space: Any, question: _Question) -> Invocation | None:
