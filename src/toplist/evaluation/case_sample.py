@@ -48,7 +48,8 @@ class CaseSample:
 
     def at(self, some: Places, rows: Codes) -> CaseSample:
         """Some of the sampled cases, without sums over all, in rows that are counted in another way."""
-        units, named, codes = (None if each is None else each[some] for each in (self.units, self.named, self.codes))
+        units, codes = (None if each is None else each[some] for each in (self.units, self.codes))
+        named = None if self.named is None else self.named[some]
         return CaseSample(self.lists[some], self.y[some], self.every, None, rows, units, named, codes)
 
     @property

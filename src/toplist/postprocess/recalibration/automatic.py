@@ -308,6 +308,37 @@ def select_recalibrator(
     return _select(sample, rule, candidates, fold, int(seed), as_units(clusters, cases))
 
 
+def cross_validated(
+    recalibrator: Recalibrator,
+    lists: Any,
+    y: Any,
+    rules: Sequence[Any],
+    *,
+    folds: int = 5,
+    seed: int = 0,
+    clusters: Any = None,
+    sample_weight: Any = None,
+    space: Any = None,
+) -> tuple[tuple[CandidateScore, CandidateScore], ...]:
+    """The scores under each rule of no recalibration and of one recalibrator, on cases that a fit has not seen.
+
+    Parameters are those of `select_recalibrator`, in whose table the same two rows are.
+    """
+    sample = Sample.of(lists, y, sample_weight, space)
+    n = len(sample.lists)
+    fold, units, plain = as_folds(n, folds, seed, clusters), as_units(clusters, n), Identity()
+    made = [(one, refitted(one, sample, fold)) for one in (plain, recalibrator.clone())]
+    found = []
+    for rule in map(as_rule, rules):
+        before, after = (plain_scores(changed, sample.codes, rule) for _, changed in made)
+        rows = (
+            _score(one, scores, before, sample.weight, units, int(folds))
+            for (one, _), scores in zip(made, (before, after), strict=True)
+        )
+        found.append((next(rows), next(rows)))
+    return tuple(found)
+
+
 def _select(
     sample: Sample, rule: Any, candidates: Sequence[Recalibrator] | None, fold: Ints, seed: int, units: Units
 ) -> Selection:
