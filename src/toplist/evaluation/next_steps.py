@@ -664,7 +664,8 @@ def _pooled(board: Leaderboard, details: CaseDetails, best: Sequence[str], how: 
 def _pool_gain(board: Leaderboard, details: CaseDetails, names: Sequence[str]) -> Estimate | None:
     """The mean score of the pool minus that of the first, on the cases of all, with the interval of the board's method.
 
-    None where the lists of different models cannot be brought together.
+    None where the lists of different models cannot be brought together, or another member is not significantly worse
+    than the pool.
     """
     from toplist.postprocess.combination import linear_pool  # noqa: PLC0415
 
@@ -681,7 +682,9 @@ def _pool_gain(board: Leaderboard, details: CaseDetails, names: Sequence[str]) -
     places = [np.argsort(one.rows)[np.searchsorted(np.sort(one.rows), common)] for one in known]
     try:
         some = [own.named[at] for own, at in zip(known, places, strict=True) if own.named is not None]
-        return _paired(board, details, (linear_pool(some), some[0]), known[0].codes[places[0]], common)
+        pool, y = linear_pool(some), known[0].codes[places[0]]
+        first, *others = (_paired(board, details, (pool, one), y, common) for one in some)
+        return first if all(one is not None and one.high is not None and one.high < 0 for one in others) else None
     except TopListError:
         return None
 
