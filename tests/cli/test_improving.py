@@ -78,7 +78,7 @@ def test_infinite_scores_are_infinite_and_compared_by_their_number(tmp_path: Pat
     (before,) = (line for line in told if "Identity()" in line)
     (after,) = (line for line in told if line.startswith("> RestFloor"))
     assert f"∞ (44 cases; others {found[0]['score']:.6f}" in before
-    assert before.endswith("–")
+    assert before.endswith("\u2013")
     assert f"{found[1]['score']:.6f}" in after
     assert after.endswith("∞ in 44 fewer cases")
     usual = CliRunner().invoke(app, [*map(str, words)]).stdout
