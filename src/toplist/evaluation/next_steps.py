@@ -23,6 +23,7 @@ from toplist.inference.aggregates import overall, tally
 from toplist.inference.ranking import judge
 from toplist.inference.results import Action, Comparison, Estimate, ModelDetails, ModelRow, Pair
 from toplist.inference.settings import Inference
+from toplist.io.lists import by_appearance
 from toplist.io.options import ReadOptions, ReadRequest, Source, Truth, as_truth
 from toplist.io.sources import stem_of
 from toplist.lists import TopList, TopLists
@@ -577,7 +578,7 @@ def _fitted_to(results: Comparison, details: CaseDetails, name: str) -> _Sample 
     if sample is None or len(sample.lists) < _FEWEST:
         return None
     at = sample.rows
-    units = None if panel.units is None else panel.units[at]
+    units = None if panel.units is None else by_appearance(panel.units[at])
     weights = None if panel.weights is None else panel.weights[at]
     return _Sample(sample.lists, sample.y, units, weights, _on(sample, results))
 

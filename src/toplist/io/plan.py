@@ -21,6 +21,7 @@ from toplist.io.align import AlignedCases, OutOfStepError, silent
 from toplist.io.batches import Batch
 from toplist.io.encoding import ClassNames, CommonEncoder, Gathering, as_sets, has_integers
 from toplist.io.lists import (
+    by_appearance,
     clusters_in_order,
     filled,
     lists_of,
@@ -380,7 +381,8 @@ class AlignedFiles:
         whole, y = everything.all()
         self.weights = np.concatenate(weights) if weights else None
         if clusters:
-            self.clusters = clusters_in_order(need("pyarrow").chunked_array(clusters).combine_chunks())
+            column = need("pyarrow").chunked_array(clusters).combine_chunks()
+            self.clusters = by_appearance(clusters_in_order(column))
         return dict(zip(self.names, whole, strict=True)), y
 
 
