@@ -33,10 +33,10 @@ _UNKNOWN = {
     "Too few cases to judge": ("has too few cases to judge calibration", "have too few cases to judge calibration"),
 }
 _MEANINGS = {
-    "none": "no evidence: the test of calibration is not significant",
-    "open": "inconclusive: the unadjusted test or the interval of the bias is evidence of miscalibration, but the "
-    "adjusted test (Holm) is not significant",
-    "mixed": "miscalibrated: significant, but not in one direction",
+    "none": "no evidence means that the test of calibration is not significant",
+    "open": "inconclusive means that the unadjusted test or the interval of the bias is evidence of miscalibration, but "
+    "the adjusted test (Holm) is not significant",
+    "mixed": "miscalibrated means significant, but not in one direction",
 }
 _CHIPS = {
     "": "",
@@ -151,10 +151,10 @@ def chip_legend(judged: Mapping[str, CalibrationVerdict]) -> str:
     kinds = {calibration_kind(one, p[who]) for who, one in judged.items()}
     said = [_MEANINGS[key] for key in _MEANINGS if key in kinds]
     if "few" in kinds:
-        said.append(f"too few cases: fewer than {FEW_CASES}, or no test")
+        said.append(f"too few cases means fewer than {FEW_CASES}, or no test")
     if kinds & {"over", "under"}:
-        said.insert(0, "pts: mean confidence minus accuracy in percentage points")
-    return f"Calibration: {'; '.join(said)}." if said else ""
+        said.insert(0, "pts are mean confidence minus accuracy in percentage points")
+    return f"In the column calibration, {'; '.join(said)}." if said else ""
 
 
 def p_value(p: float | None, test: CalibrationTest | None) -> str:

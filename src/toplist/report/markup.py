@@ -14,7 +14,7 @@ from toplist.errors import RuleError
 from toplist.inference.ranking import judge, tie_groups
 from toplist.inference.results import Comparison, Estimate, GateResult, PairCases, RuleScore
 from toplist.report.path_statements import paths_table
-from toplist.report.statements import at_once, method_notes, over_uniform, stars, top_1_cases, verdict
+from toplist.report.statements import STEPS, at_once, method_notes, over_uniform, stars, top_1_cases, verdict
 from toplist.report.tables import RULE, called, details, leaderboard, leaders, marked, pivot, telling
 from toplist.report.text import (
     Column,
@@ -158,7 +158,7 @@ def _remarks(results: Comparison, told: Sequence[str]) -> list[str]:
         best = "the best" if results.baseline is None else plain(results.baseline)
         star = f"; {stars(results)}" if any(star for _, star in _differences(results)) else ""
         found.append(f"Δ is the mean paired difference to {best}{at_once(results, results.overall, rule)}{star}.")
-        others = [one for one in others if not one.startswith("* ")]
+        others = [one for one in others if not one.startswith(("* ", STEPS))]
     if any(_within(row.scores[rule].mean, rule) != row.scores[rule].mean for row in rows):
         low, high = (fixed(x, 0) for x in _bounds(rule))
         found.append(f"Intervals are cut where the score ends: from {low} to {high}.")

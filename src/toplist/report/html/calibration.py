@@ -155,7 +155,7 @@ def _predicted(page: Page, judged: Mapping[str, CalibrationVerdict], shown: Show
         accuracy = row.metrics.get("accuracy")
         if bias is None or accuracy is None or bias.cases >= row.cases or share(bias.hit_rate) == share(accuracy.value):
             continue
-        said.append(sentence(name_of(shown, row.name), f" (of {count(row.cases)}: {count(bias.cases)})"))
+        said.append(sentence(name_of(shown, row.name), f" ({count(bias.cases)} of {count(row.cases)})"))
     few = "Mean confidence and accuracy are of the cases with a prediction that names a class: "
     return [sentence(few, *series(said, _NAMED), ".")] if said else []
 
