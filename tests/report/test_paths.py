@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -42,7 +43,8 @@ def test_the_end_has_the_last_numbers() -> None:
 
 def test_evidence_for_both_is_one_sentence_that_says_what_it_means() -> None:
     (both, _) = map(str, findings(PATHS["after one case"], SHOWN))
-    assert "(e-process) that new had a lower expected score than old in at least one case, and after 1 case" in both
+    assert re.search(r"\(the e-value crossed 20; [\d.e+]+ at the end\) that new had a lower expected score", both)
+    assert "than old in at least one case, and after 1 case" in both
     assert "the sign of the expected difference changed over time, or one of these two statements is an error" in both
 
 
@@ -51,6 +53,8 @@ def test_what_is_needed_is_that_of_all_candidates() -> None:
     many = replace(FOUND, candidates=19)
     assert "An e-value of 380 is significant" in enough(many)
     assert "for any of 19 candidates" in enough(many)
+    assert "All 19 confidence sequences" in enough(many)
+    assert "Both confidence sequences" in enough(replace(FOUND, candidates=2))
     assert 10 ** plot.path(many).data.threshold == pytest.approx(380)
 
 

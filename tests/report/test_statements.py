@@ -78,10 +78,11 @@ def test_the_verdict_agrees_with_the_pairs_of_the_leader(results: Comparison) ->
         assert ("is significantly" in text) == judge(pair, results.level).significant or pair.adjusted_p is None
         return
     assert text.startswith(f"{place.leaders[0]} has the best mean Brier score, ")
-    assert ("but is not significantly better than" in text) == bool(place.equal)
-    assert ("On the cases of both it is significantly worse than" in text) == bool(place.ahead)
+    assert ("is not significantly better than" in text) == bool(place.equal)
+    assert ("but is significantly worse than" in text) == bool(place.ahead)
     assert ("could not be tested" in text) == bool(place.untested)
     better = "significantly better than" in text.replace("not significantly better than", "")
+    assert text.find("significantly worse than") < text.find("not significantly better than") or not place.equal
     assert better == (len(place.beaten) == place.others)
 
 
@@ -173,7 +174,8 @@ def test_the_confidence_set_is_told_in_words(members: str, told: str) -> None:
     found = made.concluded(replace(BASE[3], pairs=pairs))
     (said,) = map(str, statements.best(found, shown(found)))
     best = "The confidence set of the best under the Brier score at 95%:"
-    assert said == f"{best} {told} (no other model is significantly better)."
+    why = "all others are significantly worse" if len(members) == 1 else "no other model is significantly better"
+    assert said == f"{best} {told} ({why})."
 
 
 def test_the_confidence_set_is_told_beside_the_tied_ones_only_where_it_differs() -> None:
@@ -181,10 +183,40 @@ def test_the_confidence_set_is_told_beside_the_tied_ones_only_where_it_differs()
     pairs = (paired(THREE[0], THREE[1], 0.5), paired(THREE[0], THREE[2], 0.5), paired(THREE[1], THREE[2], 0.01))
     found = made.concluded(replace(BASE[3], pairs=pairs))
     heading, said = statements.how_sure(found, shown(found))
-    assert heading == "All 3 tied for best"
+    assert heading == "No significant difference"
     assert f"{THREE[0]} and {THREE[1]} (no other model is significantly better)" in str(said[-1])
     alike = made.concluded(replace(BASE[3], pairs=tuple(replace(pair, adjusted_p=0.5) for pair in pairs)))
     assert not any("confidence set" in str(one) for one in statements.how_sure(alike, shown(alike))[1])
+
+
+def test_a_heading_counts_models_that_were_not_tested_apart_from_those_that_are_not_different() -> None:
+    pairs = (paired(THREE[0], THREE[1], 0.5), paired(THREE[0], THREE[2], None), paired(THREE[1], THREE[2], None))
+    heading, _ = statements.how_sure(replace(BASE[3], pairs=pairs), shown(BASE[3]))
+    assert heading == "1 other not significantly different, 1 not tested"
+
+
+@given(judged())
+def test_no_heading_claims_a_tie_or_speaks_of_no_others(results: Comparison) -> None:
+    heading, _ = statements.how_sure(results, shown(results))
+    assert "tied" not in heading
+    assert " 0 " not in heading
+    assert heading.startswith("Significantly worse than ") or not standing(results).ahead or heading == "Not tested"
+
+
+@pytest.mark.parametrize("compared", [29, 30])
+def test_below_30_cases_nothing_is_said_of_how_many_more_are_needed(compared: int) -> None:
+    found = replace(BASE[3], compared=compared, units=compared)
+    assert bool(statements.needed(3, found)) == (compared >= 30)
+
+
+def test_of_one_model_nothing_is_paired() -> None:
+    method = "paired t intervals, which assume that cases are independent of each other"
+    found = replace(BASE[3], method=method)
+    alone = replace(found, overall=replace(found.overall, rows=found.overall.rows[:1]), pairs=())
+    assert statements.method_text(found) == method
+    assert statements.method_text(alone) == method.removeprefix("paired ")
+    assert "(paired t)" in str(statements.setting(found))
+    assert "(t)" in str(statements.setting(alone))
 
 
 def test_who_alone_is_finite_was_not_tested() -> None:

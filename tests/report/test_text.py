@@ -115,6 +115,21 @@ def test_wider_terminals_show_more() -> None:
     assert "skill" in heads[240]
 
 
+@pytest.mark.parametrize("width", [None, 80, 200])
+def test_a_star_beside_an_interval_that_contains_zero_has_its_note(width: int | None) -> None:
+    """Holm's method tests in steps, and may find more than simultaneous intervals."""
+
+    def starred(low: float) -> Comparison:
+        first, second, *rest = LONE.overall.rows
+        score = second.scores[LONE.rules[0]]
+        score = replace(score, difference=Estimate(0.05, low, 0.1, p=0.01), adjusted_p=0.02)
+        second = replace(second, scores={**second.scores, LONE.rules[0]: score})
+        return replace(LONE, overall=replace(LONE.overall, rows=(first, second, *rest)))
+
+    assert "tests in steps" in " ".join(as_text(starred(-0.01), width).split())
+    assert "tests in steps" not in " ".join(as_text(starred(0.01), width).split())
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_page_looks_as_it_did_when_people_looked_at_it(width: int) -> None:
     assert as_text(example(), width) + "\n" == (PAGES / f"leaderboard-{width}.txt").read_text(encoding="utf-8")

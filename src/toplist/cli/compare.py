@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -507,6 +508,7 @@ def _print_means(board: Comparison, sums: Any, read: ReadSummary, options: Score
     """Print the mean score under each rule, and what was repaired or left out."""
     from toplist.core.kernel import to_float
     from toplist.report.markup import means_of_one
+    from toplist.report.text import wrap
 
     rules = board.rules
     infinite = {rule: int(sums["infinite"][r, 0, 0]) for r, rule in enumerate(rules)}
@@ -533,7 +535,9 @@ def _print_means(board: Comparison, sums: Any, read: ReadSummary, options: Score
             }
         )
         return
-    print_text(means_of_one(board))
+    means_told = means_of_one(board)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    print_text(means_told if width is None else "\n".join(wrap(means_told, width)))
     if options.output is not None:
         typer.echo(f"Scores of {number_of(read.compared, 'case')} in {visible(str(options.output))}")
     if invalid:

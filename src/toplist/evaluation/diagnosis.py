@@ -30,7 +30,9 @@ from toplist.errors import TopListError
 from toplist.evaluation.samples import CaseSample, attempt, calibration_verdict
 from toplist.lists.checks import Issue, ListSummary
 from toplist.report import plot
+from toplist.report.calibration_statements import bias_ends, equals, p_value
 from toplist.report.plot import Plot
+from toplist.report.plot.canvas import CLASS
 from toplist.report.plot.reliability import of_words
 from toplist.report.text import cells, count, listed, number_of, percent
 
@@ -175,7 +177,7 @@ def verdict(found: Diagnosis) -> str:
         return found.reason
     if found.test is None:
         return f"Calibration cannot be tested. {' '.join(found.notes)}".rstrip()
-    p = f"p = {_p(found.test.p)}"
+    p = equals(p_value(found.test.p, found.test))
     top, mass, direction = found.bias, found.mass_bias, found.calibration_verdict.direction()
     first = "" if top is None else _TOP.format(*_means(top))
     listing = "" if mass is None else _LISTED.format(*_means(mass))
@@ -294,7 +296,9 @@ def calibration_sentences(found: Diagnosis) -> list[str]:
             root, squared = _small(error.root), _small(error.value)
             said.append(f"Calibration error of the top-1 prediction: {root} (squared {squared}, {ends}).")
     if test is not None:
-        shown = f"{_small(test.statistic)}, expected {_small(test.expected)} if calibrated; p = {_p(test.p)}"
+        shown = (
+            f"{_small(test.statistic)}, expected {_small(test.expected)} if calibrated; {equals(p_value(test.p, test))}"
+        )
         if test.freedom is None:
             how = f"{test.draws:,} draws, seed {test.seed}"
             said.append(f"Test over all ranks: miscalibration {shown} ({how}).")
@@ -303,7 +307,7 @@ def calibration_sentences(found: Diagnosis) -> list[str]:
             over = number_of(sum(test.freedom), "cluster")
             said.append(f"Test over {over} ({of}): F{test.freedom} = {shown}.")
     biases = [bias for bias in (found.bias, found.mass_bias) if bias is not None]
-    if any(_ends(bias) != (bias.low, bias.high) for bias in biases) or (error is not None and error.low < 0):
+    if any(bias_ends(bias) != (bias.low, bias.high) for bias in biases) or (error is not None and error.low < 0):
         said.append(_CUT)
     return said
 
@@ -378,17 +382,10 @@ def _means(bias: CalibrationBias) -> tuple[str, str]:
     return fixed(bias.mean_confidence, digits), fixed(bias.hit_rate, digits)
 
 
-def _ends(bias: CalibrationBias) -> tuple[float | None, float | None]:
-    """The interval as far as it is possible: no accuracy is below 0 or above 1."""
-    if bias.low is None or bias.high is None:
-        return bias.low, bias.high
-    return max(bias.low, bias.mean_confidence - 1.0), min(bias.high, bias.mean_confidence)
-
-
 def _interval(bias: CalibrationBias) -> str:
     digits = _digits(bias)
     value = fixed(bias.difference, digits, signed=True)
-    low, high = _ends(bias)
+    low, high = bias_ends(bias)
     if low is None or high is None:
         return f"{value}, no interval"
     return f"{value}, {fixed(low, digits, signed=True)} to {fixed(high, digits, signed=True)}"
@@ -396,10 +393,6 @@ def _interval(bias: CalibrationBias) -> str:
 
 def _small(x: float) -> str:
     return significant(x, 3)
-
-
-def _p(p: float) -> str:
-    return f"{p:.3f}" if p >= 0.001 else f"{p:.1g}"
 
 
 def html(found: Diagnosis) -> str:
@@ -427,9 +420,12 @@ def html(found: Diagnosis) -> str:
     return _html.fragment(*parts, style=_FIGURE)
 
 
-_FIGURE: Final = plot.STYLE.replace('data-theme="light"', 'data-jp-theme-light="true"').replace(
-    'data-theme="dark"', 'data-jp-theme-light="false"'
-)  # figures follow the theme of a notebook
+_FIGURE: Final = (
+    plot.STYLE.replace(
+        f'[data-theme="light"] .{CLASS}', f'[data-jp-theme-light="true"] .{CLASS},.vscode-light .{CLASS}'
+    ).replace(f'[data-theme="dark"] .{CLASS}', f'[data-jp-theme-light="false"] .{CLASS},.vscode-dark .{CLASS}')
+    + f".{CLASS}{{background:var(--plot-paper)}}\n"
+)  # figures follow the theme of a notebook, on a background of their own: a page may be light under a dark system
 _COLUMNS: Final = ("mean confidence", "observed")
 
 

@@ -204,6 +204,8 @@ class Leaderboard:
 
         found = self.comparison
         if kind == "groups":
+            if not found.groups:
+                raise TopListError("there are no groups here: tl.Truth(y, group=...) has them, and compare --group.")
             return plot.groups(found, rule, self.confidence_set(rule).members)
         if kind in plot.OF_RESULTS:
             return plot.OF_RESULTS[kind](found, rule)

@@ -30,6 +30,7 @@ from toplist.report.text import (
     TextTable,
     count,
     in_digits_of,
+    kind,
     listed,
     number_of,
     percent,
@@ -115,7 +116,9 @@ class SamplePlan:
             Column("needed", essential=True),
             Column("upper limit"),
         )
-        title = f"{self.unit.capitalize()}s that find a difference of {self.smallest:g} in {self.rule}"
+        title = (
+            f"{self.unit.capitalize()}s that find a difference of {self.smallest:g} in the mean {kind(self.rule)} score"
+        )
         table = TextTable(title, columns, tuple(map(_cells, self.pairs)), notes=tuple(self.sentences()))
         return page(table, max(60, width or PAGE))
 
@@ -125,7 +128,7 @@ class SamplePlan:
 
     def sentences(self) -> list[str]:
         """The plan in words: what is needed, under which assumptions, and which pairs have no number."""
-        by, level = f"a difference of {self.smallest:g} in the mean {self.rule} score", percent(self.level)
+        by, level = f"a difference of {self.smallest:g} in the mean {kind(self.rule)} score", percent(self.level)
         family = "in a test of one pair" if self.tested == 1 else f"among {count(self.tested)} pairs by Holm's method"
         lacking = []
         for why in dict.fromkeys(pair.reason for pair in self.pairs if pair.reason):
@@ -147,7 +150,7 @@ class SamplePlan:
 
     def __repr__(self) -> str:
         needed = NOTHING if self.needed is None else f"{self.needed:,}"
-        what = f"a difference of {self.smallest:g} in {self.rule}"
+        what = f"a difference of {self.smallest:g} in {kind(self.rule)}"
         how = f"{self.power:.0%} power, {percent(self.level)}, {number_of(self.tested, 'pair')}"
         return f"SamplePlan({needed} {self.unit}s for {what}; {how})"
 
@@ -201,7 +204,7 @@ class Equivalence:
         return self.noninferior_p is not None and self.noninferior_p <= 1 - self.level
 
     def __str__(self) -> str:
-        what = f"the mean {self.rule} scores of {self.a} and {self.b}"
+        what = f"the mean {kind(self.rule)} scores of {self.a} and {self.b}"
         if self.p is None:
             return f"Whether {what} are equal within {self.margin:g} cannot be tested: {self.difference.reason}."
         shown = f"difference {in_digits_of(self.difference, self.difference.value, signed=True)}, p = {small(self.p)}"
@@ -212,7 +215,7 @@ class Equivalence:
     def __repr__(self) -> str:
         models = f"{plain(self.a)} and {plain(self.b)}"
         found = "not tested" if self.p is None else f"{'yes' if self.equivalent else 'not shown'}, p = {small(self.p)}"
-        return f"Equivalence({models} within {self.margin:g} in {self.rule}: {found})"
+        return f"Equivalence({models} within {self.margin:g} in {kind(self.rule)}: {found})"
 
 
 def _cells(pair: PairPlan) -> tuple[str, ...]:

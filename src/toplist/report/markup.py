@@ -14,7 +14,7 @@ from toplist.errors import RuleError
 from toplist.inference.ranking import judge, tie_groups
 from toplist.inference.results import Comparison, Estimate, GateResult, PairCases, RuleScore
 from toplist.report.path_statements import paths_table
-from toplist.report.statements import at_once, method_notes, over_uniform, stars, verdict
+from toplist.report.statements import STEPS, at_once, method_notes, over_uniform, stars, top_1_cases, verdict
 from toplist.report.tables import RULE, called, details, leaderboard, leaders, marked, pivot, telling
 from toplist.report.text import (
     Column,
@@ -158,7 +158,7 @@ def _remarks(results: Comparison, told: Sequence[str]) -> list[str]:
         best = "the best" if results.baseline is None else plain(results.baseline)
         star = f"; {stars(results)}" if any(star for _, star in _differences(results)) else ""
         found.append(f"Δ is the mean paired difference to {best}{at_once(results, results.overall, rule)}{star}.")
-        others = [one for one in others if not one.startswith("* ")]
+        others = [one for one in others if not one.startswith(("* ", STEPS))]
     if any(_within(row.scores[rule].mean, rule) != row.scores[rule].mean for row in rows):
         low, high = (fixed(x, 0) for x in _bounds(rule))
         found.append(f"Intervals are cut where the score ends: from {low} to {high}.")
@@ -211,21 +211,13 @@ def as_markdown(
     table = board(results)
     said = [f"**{_in_markdown(str(verdict(results, called(results))))}**", ""]
     gated = [f"- {'FAIL' if one.failed else 'PASS'} {_in_markdown(one.sentence)}" for one in gates]
-    told = [f"- {_in_markdown(one)}" for one in (*table.warnings, *_fixed_and_broken(against), *table.notes)]
+    right = [str(one) for pair in against for one in top_1_cases(pair, results.baseline, called(results))]
+    told = [f"- {_in_markdown(one)}" for one in (*table.warnings, *right, *table.notes)]
     below = gated + told[: max(_NOTES - len(gated), 0)]
     if results.baseline is not None or len(results.overall.rows) == 2:
         return "\n".join([*said, *_grid(_shortened(table, results)), "", *below[:_BELOW]]) + "\n"
     groups = [["", *_grid(one), "", _in_markdown(" ".join(one.notes))] for one in by_group(results)]
     return "\n".join([*said, *_grid(table), "", *below, *(line for lines in groups for line in lines)]).rstrip() + "\n"
-
-
-def _fixed_and_broken(against: Sequence[PairCases]) -> list[str]:
-    """How many cases only one of two models has right."""
-    return [
-        f"Top-1 predictions of {plain(one.b)} against {plain(one.a)}: {count(one.only_b_right)} fixed, "
-        f"{count(one.only_a_right)} broken, {count(one.both_wrong)} wrong in both, of {number_of(one.cases, 'case')}."
-        for one in against
-    ]
 
 
 def _shortened(table: TextTable, results: Comparison) -> TextTable:

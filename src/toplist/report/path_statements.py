@@ -55,13 +55,17 @@ def ending(path: SequentialPath) -> Estimate:
 def findings(path: SequentialPath, shown: Shown) -> list[Sentence]:
     """What is significant and since when, without a full stop: by the e-processes, and for the mean difference."""
     a, b, unit = shown[path.candidate], shown[path.baseline], path.unit
-    ever = [(path.shown_better, a, b), (path.shown_worse, b, a)]
+    ever = [
+        (path.shown_better, a, b, path.log_evidence_better),
+        (path.shown_worse, b, a, path.log_evidence_worse),
+    ]
     said = [
         sentence(
-            f"after {_steps(when, path)} there is significant evidence (e-process) that ",
+            f"after {_steps(when, path)} there is significant evidence (the e-value crossed {_threshold(path)}; "
+            f"{e_value(log[-1])} at the end) that ",
             *(one, " had a lower expected score than ", other, f" in at least one {unit}"),
         )
-        for when, one, other in ever
+        for when, one, other, log in ever
         if when is not None
     ]
     if len(said) == 2:
@@ -133,12 +137,18 @@ def enough(path: SequentialPath) -> str:
     """What is significant: the e-value that is needed, what may err how often, and for how many candidates together."""
     err, many = percent(1 - path.level), path.candidates
     each = "each direction is in error" if many == 1 else f"each direction is in error for any of {many} candidates"
-    also = "" if many == 1 else f" All {many} confidence sequences hold together at {percent(path.level)}."
-    needed = f"An e-value of {many / (1 - path.level):.4g} is significant"
+    every = "Both" if many == 2 else f"All {many}"
+    also = "" if many == 1 else f" {every} confidence sequences hold together at {percent(path.level)}."
+    needed = f"An e-value of {_threshold(path)} is significant"
     return (
         f"{needed}: {each} with probability at most {err}, at all times together, so results may be inspected after "
         f"every {path.unit}.{also} Statements are about the cases so far, not about later ones."
     )
+
+
+def _threshold(path: SequentialPath) -> str:
+    """The e-value that is significant."""
+    return f"{path.candidates / (1 - path.level):.4g}"
 
 
 def e_value(log: float) -> str:

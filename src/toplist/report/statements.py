@@ -14,8 +14,8 @@ from itertools import combinations
 from statistics import NormalDist
 
 from toplist._text import fixed, visible
-from toplist.inference.ranking import PairwiseVerdict, judge, verdicts
-from toplist.inference.results import Comparison, Estimate, Group, ModelRow, PairCases
+from toplist.inference.ranking import PairwiseVerdict, judge, significant, verdicts
+from toplist.inference.results import Comparison, Estimate, Group, ModelRow, PairCases, RuleScore
 from toplist.inference.results import SourceSummary as Source
 from toplist.report.text import (
     FEWEST_DECIMALS,
@@ -45,6 +45,7 @@ MOST = 3  # pairs that disagree, before the others are counted
 SCALE = "scale: "  # how numbers were read, which is no repair
 FAR_LEAD = 10  # largest losses: a lead of more is not put into words
 _FAR = 10  # times the units there are: beyond it, what it would take is a guess at nothing
+_FEWEST_PLANNED = 30  # cases from which on their spread tells how many more are needed
 _ZERO_ONE = "zero-one"  # the rule that is one minus accuracy
 _FEWEST_CASES = 10  # that a difference of accuracies is made of before the normal approximation is used
 _MISSING = {
@@ -84,9 +85,15 @@ def setting(results: Comparison) -> Sentence:
     ]
     marks = [mark for row in _rows(results) for mark in row.scores.values()]
     if any(_has_interval(e) for mark in marks for e in (mark.mean, mark.difference)):
-        brief = re.split(r",| \(| over ", stripped(results.method))[0].replace(" intervals", "")
+        brief = re.split(r",| \(| over ", method_text(results))[0].replace(" intervals", "")
         found.append(f" {percent(results.level)} CI{f' ({brief})' if 0 < len(brief) <= _METHOD else ''}.")
     return sentence(*found)
+
+
+def method_text(results: Comparison) -> str:
+    """How intervals are made; of one model nothing is paired."""
+    method = stripped(results.method)
+    return re.sub(r"\bpaired ", "", method) if len(results.overall.rows) < 2 else method
 
 
 def method_notes(results: Comparison, shown: Shown) -> tuple[str, ...]:
@@ -161,7 +168,7 @@ def _intervals(results: Comparison) -> list[str]:
     marks = [mark for row in _rows(results) for mark in row.scores.values()]
     if not any(_has_interval(e) for mark in marks for e in (mark.mean, mark.difference)):
         return []
-    method = stripped(results.method)
+    method = method_text(results)
     return [f"Intervals are at {percent(results.level)}{': ' if method else ''}{method}."]
 
 
@@ -262,6 +269,17 @@ def stars(results: Comparison) -> str:
     return f"* marks significant ones (Holm, {percent(results.level)}{steps})"
 
 
+STEPS = "Holm's method tests in steps: a difference may be significant whose simultaneous interval contains zero"
+
+
+def in_steps(score: RuleScore, level: float) -> bool:
+    """Whether the difference to the best is significant though its simultaneous interval contains zero."""
+    d = score.difference
+    if d is None or d.low is None or d.high is None:
+        return False
+    return significant(d, score.adjusted_p, level) and d.low < 0 < d.high
+
+
 # The verdict, and how sure it is
 
 
@@ -308,7 +326,7 @@ def _relation(own: Sequence[PairwiseVerdict], who: str) -> str:
     return "infinite" if own and all(v.behind == who for v in own) else "untested"
 
 
-def verdict(results: Comparison, shown: Shown, calibration: Sentence | None = None) -> Sentence:
+def verdict(results: Comparison, shown: Shown, calibration: Sequence[Sentence] = ()) -> Sentence:
     """The answer in at most 40 words: the best model, and whether it is significantly better than the others.
 
     Parameters
@@ -317,8 +335,8 @@ def verdict(results: Comparison, shown: Shown, calibration: Sentence | None = No
         What was compared.
     shown : mapping of str to Name
         How models are called.
-    calibration : Sentence, optional
-        What is said of calibration, where there is room for it.
+    calibration : sequence of Sentence, optional
+        What is said of calibration: the first of these that there is room for.
 
     """
     rows = results.overall.rows
@@ -330,14 +348,13 @@ def verdict(results: Comparison, shown: Shown, calibration: Sentence | None = No
         said = _of_two(results, shown)
     else:
         said = _of_many(results, shown)
-    if calibration is not None:
-        said.append(calibration)
     found = said[0]
     for one in said[1:]:
         if words(found) + words(one) > MOST_WORDS:
-            break
+            return found
         found = sentence(found, " ", one)
-    return found
+    clause = next((one for one in calibration if words(found) + words(one) <= MOST_WORDS), None)
+    return found if clause is None else sentence(found, " ", clause)
 
 
 def words(text: Sentence) -> int:
@@ -414,13 +431,16 @@ def _of_many(results: Comparison, shown: Shown) -> list[Sentence]:
         many = "both others" if rest == 2 else f"all {count(rest)} others"
         whom = [shown[found.beaten[0]]] if rest == 1 else [many]
         return [sentence(best, ", significantly better than ", *whom, ".")]
-    are = f", but {'is' if one else 'are'} not significantly better than "
+    is_ = "is" if one else "are"
     every = len(found.equal) == rest > _NAMES
-    equal = ["any of the others"] if every else series([shown[who] for who in found.equal], _NAMES)
-    said = [sentence(best, *([are, *equal] if equal else []), ".")]
+    equal: Sequence[Words] = ["any of the others"] if every else series([shown[who] for who in found.equal], _NAMES)
     if found.ahead:
-        on = f"On the cases of both {'it is' if one else 'they are'} significantly worse than "
-        said.append(sentence(on, *series([shown[who] for who in found.ahead], _NAMES), "."))
+        worse = series([shown[who] for who in found.ahead], _NAMES)
+        said = [sentence(best, f", but {is_} significantly worse than ", *worse, " on the cases of both.")]
+        if equal:
+            said.append(sentence(f"{'It is' if one else 'They are'} not significantly better than ", *equal, "."))
+    else:
+        said = [sentence(best, *([f", but {is_} not significantly better than ", *equal] if equal else []), ".")]
     left = [
         (found.beaten, "is significantly worse", "are significantly worse"),
         (found.infinite, "has infinite scores", "have infinite scores"),
@@ -454,7 +474,7 @@ def how_sure(results: Comparison, shown: Shown) -> tuple[str, list[Sentence]]:
     Returns
     -------
     str
-        Such as "5 tied for best".
+        Such as "4 others not significantly different".
     list of Sentence
         How many pairs are significantly different, what it would take to tell the first two apart, and the models that
         no other one is significantly better than where these are not the ones that are tied.
@@ -464,22 +484,8 @@ def how_sure(results: Comparison, shown: Shown) -> tuple[str, list[Sentence]]:
     if len(results.overall.rows) < 2 or not found:
         return "Nothing to compare with", [sentence(tally(results, results.rules[0]))]
     place, tested = standing(results), sum(v.tested for v in found)
-    tied = len(place.leaders) + len(place.equal)
     many = sum(v.significant for v in found)
-    if not tested:
-        heading = "Not tested"
-    elif tied > 1 and tied == len(place.leaders) + place.others:
-        heading = "No significant difference" if tied == 2 else f"All {count(tied)} tied for best"
-    elif tied > 1:
-        heading = f"{count(tied)} tied for best"
-    elif place.others == len(place.beaten):
-        heading = (
-            "Significantly better"
-            if place.others == 1
-            else f"Significantly better than all {count(place.others)} others"
-        )
-    else:
-        heading = f"Significantly better than {count(len(place.beaten))} of {count(place.others)} others"
+    heading = _heading(place, shown) if tested else "Not tested"
     said = [sentence(f"{different(tested, many, len(found))} (Holm, {percent(results.level)}).")]
     first = next((v for v in found if v.kind == "not significant" and v.pair.a in place.leaders), None)
     if first is not None and (few := needed(first.pair.extra_units, results)):
@@ -488,6 +494,87 @@ def how_sure(results: Comparison, shown: Shown) -> tuple[str, list[Sentence]]:
     if chosen is not None and chosen.members and {*chosen.members} != {*place.leaders, *place.equal}:
         said += best(results, shown)[:1]
     return heading, said
+
+
+def _heading(place: Standing, shown: Shown) -> str:
+    """How the others compare with the best: losses of the best first, models that were not tested apart."""
+    equal, beaten, lacking = len(place.equal), len(place.beaten), len(place.untested) + len(place.infinite)
+    if not place.others:
+        return "Equal scores" if len(place.leaders) > 1 else "Nothing to compare with"
+    if equal == place.others:
+        return "No significant difference"
+    found = []
+    if place.ahead:
+        whom = shown[place.ahead[0]].text if len(place.ahead) == 1 else number_of(len(place.ahead), "other")
+        found.append(f"Significantly worse than {whom} on the cases of both")
+    if equal:
+        found.append(f"{number_of(equal, 'other')} not significantly different")
+    elif beaten and not place.ahead:
+        many = "" if beaten == place.others == 1 else f" than all {count(beaten)} others"
+        if beaten < place.others:
+            many = f" than {count(beaten)} of {count(place.others)} others"
+        found.append(f"Significantly better{many}")
+    if lacking:
+        found.append(f"{count(lacking)} not tested")
+    return ", ".join(found)
+
+
+# Two models case by case
+
+
+@dataclass(frozen=True, slots=True)
+class OnlyRight:
+    """The cases that one of two models has right and the other has wrong."""
+
+    model: str  # the one that is right
+    other: str
+    cases: int
+    heading: Sentence
+
+
+def only_one_right(one: PairCases, baseline: str | None, shown: Shown) -> tuple[OnlyRight, ...]:
+    """The cases that only one of two models has right; nothing where the truth is a distribution.
+
+    Against a baseline, those that the other model fixes (only it is right), then those that it breaks; between two
+    models without one, neutral words in the order of the pair.
+    """
+    if not one.both_right + one.only_a_right + one.only_b_right + one.both_wrong:
+        return ()
+    counts = {one.a: one.only_a_right, one.b: one.only_b_right}
+    order = (one.a, one.b) if baseline not in counts else tuple(sorted(counts, key=lambda who: who == baseline))
+    found = []
+    for who, other in (order, order[::-1]):
+        cases = number_of(counts[who], "case")
+        if baseline not in counts:
+            heading = sentence("Only ", called_in(shown, who), f" right: {cases}")
+        elif who != baseline:
+            start = f"Fixed: {cases} right in "
+            heading = sentence(start, called_in(shown, who), ", wrong in ", called_in(shown, other))
+        else:
+            start = f"Broken: {cases} wrong in "
+            heading = sentence(start, called_in(shown, other), ", right in ", called_in(shown, who))
+        found.append(OnlyRight(who, other, counts[who], heading))
+    return tuple(found)
+
+
+def top_1_cases(one: PairCases, baseline: str | None, shown: Shown) -> list[Sentence]:
+    """Which of two models is right in how many cases, in a sentence; none where the truth is a distribution."""
+    found = only_one_right(one, baseline, shown)
+    if not found:
+        return []
+    both = f"both right in {count(one.both_right)}, both wrong in {count(one.both_wrong)}, of "
+    both += f"{number_of(one.cases, 'case')}."
+    first, second = found
+    if baseline in (one.a, one.b):
+        who = ("Top-1 predictions of ", called_in(shown, first.model), " against ", called_in(shown, first.other))
+        return [sentence(*who, f": {count(first.cases)} fixed, {count(second.cases)} broken, {both}")]
+    only = [(called_in(shown, each.model), f" right in {count(each.cases)}, ") for each in found]
+    return [sentence("Top-1 predictions: only ", *only[0], "only ", *only[1], both)]
+
+
+def called_in(shown: Shown, model: str) -> Name:
+    """How a model is called, whether or not it is in the leaderboard."""
+    return shown[model] if model in shown else name(model)
 
 
 # The leader
@@ -562,17 +649,23 @@ def best(results: Comparison, shown: Shown) -> list[Sentence]:
     members = [shown[who] for who in chosen.members]
     ranked = sum(row.rank is not None for row in results.overall.rows)
     some = [f"all {count(ranked)} models"] if len(members) == ranked > 2 else series(members)
-    end = " alone" if len(members) == 1 else ""
-    said = sentence(
-        f"The {what} at {percent(chosen.level)}: ", *some, f"{end} (no other model is significantly better)."
-    )
+    end, why_in = " alone" if len(members) == 1 else "", "no other model is significantly better"
+    if len(members) == 1 < ranked:
+        beaten = {v.worse for v in verdicts(results, chosen.rule) if v.significant and v.better == chosen.members[0]}
+        everyone = chosen.level == results.level and len(beaten) == len(results.overall.rows) - 1
+        why_in = (
+            "all others are significantly worse"
+            if everyone
+            else "each other one is significantly worse than some model"
+        )
+    said = sentence(f"The {what} at {percent(chosen.level)}: ", *some, f"{end} ({why_in}).")
     return [said, *([sentence(f"{why[:1].upper()}{why[1:]}.")] if why else [])]
 
 
 # Pairs
 
 
-def different(tested: int, significant: int, pairs: int) -> str:
+def different(tested: int, many: int, pairs: int) -> str:
     """How many pairs differ significantly, of those that can be tested.
 
     >>> different(9, 1, 10), different(10, 4, 10)
@@ -581,10 +674,10 @@ def different(tested: int, significant: int, pairs: int) -> str:
     if not tested:
         return "No pair can be tested"
     if pairs == 1:
-        return "The difference is significant" if significant else "The difference is not significant"
+        return "The difference is significant" if many else "The difference is not significant"
     which = noun(tested, "pair") + ("" if tested == pairs else " that can be tested")
-    are = noun(significant, "is", "are")
-    return f"{count(significant)} of {count(tested)} {which} {are} significantly different"
+    are = noun(many, "is", "are")
+    return f"{count(many)} of {count(tested)} {which} {are} significantly different"
 
 
 def needed(more: int | None, results: Comparison) -> str:
@@ -592,7 +685,7 @@ def needed(more: int | None, results: Comparison) -> str:
 
     Nothing where that cannot be said.
     """
-    if not more:
+    if not more or results.compared < _FEWEST_PLANNED:
         return ""
     if results.units and more > _FAR * results.units:
         return f"more than {_FAR} times as many {results.unit}s needed (80% power)"

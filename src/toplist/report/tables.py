@@ -62,6 +62,7 @@ class Note:
     end: str = ""
     lines: int = 1  # at most, where there are items to leave out
     noun: str = "model"  # what the items are
+    nouns: str = ""  # its plural, where that is not made with an s
     between: str = ", "
 
     def text(self, most: int | None = None) -> str:
@@ -69,7 +70,7 @@ class Note:
         some = self.items[:most]
         left = len(self.items) - len(some)
         if left and not some:
-            return f"{self.start}{number_of(left, self.noun)}"
+            return f"{self.start}{number_of(left, self.noun, self.nouns)}"
         return f"{self.start}{self.between.join(some)}{f' and {count(left)} more' if left else ''}{self.end}"
 
 
@@ -294,6 +295,8 @@ def notes(results: Comparison, shown: Shown) -> list[Note]:
     if any(marked(results, [row.scores[first] for row in rows])):
         over = f", Holm-adjusted over all {number_of(len(tested), 'pair')}" if len(tested) > 1 else ""
         found.append(Note("*", f"significantly worse than the best ({percent(results.level)}{over})"))
+    if any(statements.in_steps(row.scores[first], results.level) for row in rows):
+        found.append(Note("", statements.STEPS))
     found += [*_pairs_alike(results, shown), *_infinite(results, shown), *_uncertain(results, shown)]
     found += [*_misranked(results, shown), *_near(results, shown), *_unranked(results, shown)]
     return [*found, *_data(results, shown)]
@@ -382,7 +385,11 @@ def _data(results: Comparison, shown: Shown) -> list[Note]:
         if row.invalid:
             found.setdefault(f"invalid lists with a penalty{pay}", []).append(f"{shown[row.name]} {count(row.invalid)}")
     told = tuple(f"{what}: {listed(who, 3)}" for what, who in found.items())
-    return [Note("!", "", told, lines=2, noun="remark about the data", between="; ")] if told else []
+    return (
+        [Note("!", "", told, lines=2, noun="remark about the data", nouns="remarks about the data", between="; ")]
+        if told
+        else []
+    )
 
 
 _FILLED = {

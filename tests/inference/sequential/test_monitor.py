@@ -204,7 +204,8 @@ def test_the_text_says_what_may_be_concluded() -> None:
     found = monitor({"old": np.full((400, 4), 0.25), "new": p, "same": np.full((400, 4), 0.25)}, y)
     text = " ".join(found.to_text().split())
     ever = (
-        f"new: after {found['new'].shown_better} cases there is significant evidence (e-process) that new had a lower"
+        f"new: after {found['new'].shown_better} cases there is significant evidence (the e-value crossed 40; "
+        f"{np.exp(found['new'].log_evidence_better[-1]):.3g} at the end) that new had a lower"
     )
     assert f"{ever} expected score than old in at least one case" in text
     average = "on average over the cases so far, by expected scores given what was known before each case"

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 
 from tests.report import page_results as made
 from tests.report.html.hostile import HOSTILE
+from tests.report.html.parse_page import Element
 from tests.report.html.undrawn import made as section_of
 from tests.report.html.undrawn import section, shown, styled, tree
+from toplist.report import statements
 from toplist.report.html import Page, cases
+from toplist.report.markup import as_markdown
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 
@@ -91,7 +94,7 @@ def test_the_leader_is_compared_with_each_other_model_in_a_sentence_and_cards_bo
     one = page()
     found = section(one, "cases")
     a, b, *_ = (row.name for row in one.results.overall.rows)
-    said = f"Both right in 700 of 1,000 cases, only {a} in 120, only {b} in 80, both wrong in 100."
+    said = f"Top-1 predictions: only {a} right in 120, only {b} right in 80, both right in 700, both wrong in 100, of"
     assert said in found.text
     assert "The difference disappears if the 26 most favourable cases are removed." in found.text
     assert found.text.count("Largest advantages of") == 2 * len(one.against)
@@ -105,25 +108,69 @@ def test_pairs_of_models_that_are_not_on_the_page_are_left_out() -> None:
     assert "stranger" not in found.text
 
 
-@pytest.mark.parametrize("baseline", [None, 0, 1])
-def test_a_page_of_two_models_has_fixed_and_broken_cases(baseline: int | None) -> None:
+def sides_of(found: Element) -> list[str]:
+    """The names of the cases on either side."""
+    return [" ".join(b.text for b in x.every("b")) for x in styled(found, "two")[0].inside if not isinstance(x, str)]
+
+
+@pytest.mark.parametrize("baseline", [0, 1])
+def test_a_page_of_a_candidate_and_a_baseline_has_fixed_and_broken_cases(baseline: int) -> None:
     one = page(("a", "b"))
     names = [row.name for row in one.results.overall.rows]
-    reference = names[1] if baseline is None else names[baseline]
-    (candidate,) = set(names) - {reference}
-    base = names[baseline] if baseline is not None else names[0]
-    (other,) = set(names) - {base}
-    against = made.pair(base, other)  # the baseline comes first, or else the leader
-    results = replace(one.results, baseline=None if baseline is None else reference)
-    found = section(replace(one, results=results, against=(against,)), "cases")
-    repaired, spoiled = (80, 120) if base == reference else (120, 80)
-    better, worse = (430, 560) if base == reference else (560, 430)
-    assert f"Fixed: {repaired} cases right in {candidate}, wrong in {reference}" in found.text
-    assert f"Broken: {spoiled} cases wrong in {candidate}, right in {reference}" in found.text
-    assert f"{candidate} has {better} wins, {worse} losses and 10 ties by Brier score" in found.text
-    sides = [" ".join(b.text for b in x.every("b")) for x in styled(found, "two")[0].inside if not isinstance(x, str)]
-    assert "case 8" in sides[base == reference]
-    assert "case 9" in sides[base != reference]
+    base, other = names[baseline], names[1 - baseline]
+    against = made.pair(base, other)  # the baseline comes first
+    found = section(replace(one, results=replace(one.results, baseline=base), against=(against,)), "cases")
+    assert f"Fixed: 80 cases right in {other}, wrong in {base}" in found.text
+    assert f"Broken: 120 cases wrong in {other}, right in {base}" in found.text
+    assert f"{other} has 430 wins, 560 losses and 10 ties by Brier score" in found.text
+    assert "case 9" in sides_of(found)[0]
+    assert "case 8" in sides_of(found)[1]
+
+
+def test_without_a_baseline_no_case_is_fixed_or_broken() -> None:
+    one = page(("a", "b"))
+    a, b = (row.name for row in one.results.overall.rows)
+    found = section(replace(one, against=(made.pair(a, b),)), "cases")
+    assert f"Only {a} right: 120 cases" in found.text
+    assert f"Only {b} right: 80 cases" in found.text
+    assert not re.search("fixed|broken|wins|losses", found.text, re.IGNORECASE)
+    assert "case 8" in sides_of(found)[0]
+    assert "case 9" in sides_of(found)[1]
+
+
+@pytest.mark.parametrize("baseline", [None, "a"])
+def test_the_summary_for_a_pull_request_counts_cases_as_the_page_does(baseline: str | None) -> None:
+    one = page(("a", "b"))
+    results = replace(one.results, baseline=baseline)
+    against = (made.pair("a", "b"),)
+    told = as_markdown(results, against=against)
+    text = section(replace(one, results=results, against=against), "cases").text
+    for each in statements.only_one_right(against[0], baseline, shown(one)):
+        assert str(each.heading) in text
+    want = "only a right in 120, only b right in 80" if baseline is None else "of b against a: 80 fixed, 120 broken"
+    assert want in told
+
+
+@pytest.mark.parametrize("baseline", [None, "a"])
+@pytest.mark.parametrize("names", [("a", "b"), FOUR])
+def test_of_a_truth_of_distributions_no_prediction_is_right_or_wrong(
+    names: tuple[str, ...], baseline: str | None
+) -> None:
+    one = page(names)
+    soft = replace(made.pair("a", "b"), both_right=0, only_a_right=0, only_b_right=0, both_wrong=0)
+    results = replace(one.results, baseline=baseline)
+    found = section(replace(one, results=results, against=(soft,)), "cases")
+    assert not re.search("both right|only . right|fixed|broken", found.text, re.IGNORECASE)
+    assert found.text.count("Largest advantages of") >= 2
+    assert "Top-1 predictions" not in as_markdown(results, against=(soft,))
+
+
+def test_labels_to_check_are_counted_over_all_worst_cases_of_the_best() -> None:
+    """So that the number is that of the suggested action."""
+    one = page()
+    wrong = [replace(made.case(made.prediction(lead(one)), called=f"case {i}"), right=0.0, models=4) for i in range(10)]
+    found = section(replace(one, exhibits=(replace(one.exhibits[0], worst=tuple(wrong)),), against=()), "cases")
+    assert "No model is right in 10 of the 10 cases with the largest scores: check the labels." in found.text
 
 
 def test_with_a_baseline_every_other_model_has_fixed_and_broken_cases() -> None:

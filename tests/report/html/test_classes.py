@@ -6,16 +6,20 @@ import math
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import toplist as tl
 from tests.report import page_results as made
 from tests.report.html.hostile import HOSTILE
 from tests.report.html.undrawn import made as section_of
 from tests.report.html.undrawn import section, styled, table, tree
+from toplist.evaluation import breakdown
 from toplist.inference.results import Breakdown
 from toplist.report.html import Page, cases, sections
+from toplist.report.text import names
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 
@@ -161,3 +165,25 @@ def test_hostile_classes_stay_text(kind: str) -> None:
     assert not list(found.every("img", "iframe", "object", "base", "form"))
     assert all(not key.startswith("on") for x in found.every() for key in x.attributes)
     assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", found.text)
+
+
+def test_where_not_all_classes_are_shown_it_says_which_as_the_breakdown_chose_them() -> None:
+    rng = np.random.default_rng(0)
+    y = np.sort(rng.integers(0, breakdown._CLASSES + 20, 3000))
+    p = rng.dirichlet(np.ones(breakdown._CLASSES + 20), 3000)
+    board = tl.compare({"a": p, "b": 0.5 * p + 0.5 / p.shape[1]}, y)
+    found, *_ = board.details().breakdowns(board.comparison, board._intervals)
+    (told,) = map(str, cases._classes_shown(found))
+    n, some, least = len(found.groups), breakdown._SOME, breakdown._SUPPORT
+    chosen = f"the {some} hardest with at least {least} cases and the {some} most frequent"
+    assert told == f"{n} of {n + found.left_out} classes: {chosen}."
+    hardest, *_ = map(str, cases._hardest(found, names(found.groups)))
+    assert hardest.startswith("Hardest of those: ")
+    assert cases._classes_shown(replace(found, left_out=0)) == []
+
+
+def test_confusions_of_one_case_are_left_out() -> None:
+    one = page()
+    once = tuple(replace(x, confusions=tuple(replace(c, cases=1) for c in x.confusions)) for x in one.exhibits)
+    found = section(replace(one, exhibits=once), "classes")
+    assert "confusions" not in found.text.lower()

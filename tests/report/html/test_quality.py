@@ -68,7 +68,7 @@ def test_a_check_that_fails_is_not_among_those_passed() -> None:
         assert text in every
         assert text not in passed(replace(sound, results=results))
     for kind, text in (
-        ("never happens", "No model predicts a class that is absent from the truth."),
+        ("never happens", "No model often predicts a class that is never true."),
         ("rounded", "Probabilities are not rounded."),
     ):
         assert text in every
@@ -88,7 +88,7 @@ def test_every_issue_is_counted_for_the_models_that_have_it_and_explained_in_wor
     words = "3 cases have a top-1 prediction that is never the true class: 'en'."
     one = page(Issue("never happens", 3, 1200, words, False, ""), Issue("odd", 5, 1200, "Odd.", False, ""))
     who = one.exhibits[0].name
-    assert issues(one) == {"Predicts classes absent from the truth": f"{who} 3.", "odd": f"{who} 5."}
+    assert issues(one) == {"Predicted often and never true": f"{who} 'en' (3 cases).", "odd": f"{who} 5."}
     assert words in section(one, "quality").text
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from toplist._text import NOTHING, fixed
@@ -26,17 +25,15 @@ from toplist.report.text import (
     Words,
     count,
     percent,
-    rate,
     sentence,
     series,
     share,
-    small,
+    spelled,
 )
 
 if TYPE_CHECKING:
     from toplist.calibration.decomposition import Decomposition
     from toplist.calibration.miscalibration import CalibrationVerdict
-    from toplist.calibration.pairs import Bin
     from toplist.report.html.page import Page
 
 _OPEN = 6  # models up to which the table is not folded, and panels that are drawn
@@ -52,15 +49,13 @@ def calibration(page: Page, shown: Shown) -> Section | None:
         return None
     adjusted, order = calibration_statements.adjusted(judged), _before_after(page)
     drawn = [
-        panel(plot.calibration_panel(name_of(shown, who).text, page.curves[who], _with_p(judged, who, adjusted)), i)
+        panel(plot.calibration_panel(name_of(shown, who).text, page.curves[who], judged.get(who), adjusted.get(who)), i)
         for i, who in enumerate(sorted(curves, key=lambda one: order.get(one, 0)), 1)
     ]
     found = calibration_statements.calibration_groups(judged, shown)
     few = all(direction.startswith("Too few") for direction, _ in found)
     lines = [sentence("Too few cases to judge calibration.")] if few else _directions(found, shown)
-    holm = "; p: Holm" if len(judged) > 1 else ""
-    note = f"Line: isotonic fit; grey: 90% band if calibrated; bars: number of cases{holm}." if drawn else ""
-    note = f"{note}{own_cases(page)}"
+    note = f"{_drawn(page, curves, judged)}{own_cases(page)}"
     if two(page) is not None:
         parts = ("text", "" if few else _of_two(page, judged, shown), "small")
         return section(
@@ -79,29 +74,42 @@ def calibration(page: Page, shown: Shown) -> Section | None:
         ("text", note, "reading"),
         ("panels", drawn),
         ("chart", table, f"Calibration of all {count(len(judged))} models" if len(judged) > _OPEN else ""),
-        ("lines", _notes(judged, shown), "small"),
+        ("lines", [*_notes(judged, shown), *_predicted(page, judged, shown)], "small"),
     )
 
 
-def _with_p(
-    judged: Mapping[str, CalibrationVerdict], who: str, adjusted: Mapping[str, float | None]
-) -> CalibrationVerdict | None:
-    """With the p value that the table has, and that decides."""
-    found, p = judged.get(who), adjusted.get(who)
-    if found is None or found.test is None or p is None:
-        return found
-    return replace(found, test=replace(found.test, p=p))
+def _drawn(page: Page, curves: Sequence[str], judged: Mapping[str, CalibrationVerdict]) -> str:
+    """How to read the panels, and whose they are where these are not all models."""
+    if not curves:
+        return ""
+    holm = "; p: Holm" if len(judged) > 1 else ""
+    bands = [page.curves[who].band for who in curves]
+    level = next((f"; grey: {percent(band.level)} band if calibrated" for band in bands if band is not None), "")
+    means = "orange diamond: mean confidence and accuracy"
+    said = f"Line: isotonic fit{level}; {means}; bars: number of cases{holm}."
+    every = [row.name for row in page.results.overall.rows]
+    chosen = page.results.confidence_set
+    best = [who for who in every if chosen is not None and who in chosen.members] or every[:1]
+    own, last = [who for who in curves if who in best], [who for who in curves if who not in best]
+    if len(curves) == len(every):
+        return said
+    which = "the best model"
+    if len(best) > 1:
+        some = "" if len(own) == len(best) else f"{count(len(own))} of the {count(len(best))} "
+        which = f"{some}models that no other one is significantly better than"
+    two = "the model" if len(last) == 1 else f"the {spelled(len(last))}"
+    return f"{said} Panels: {which}{f', and {two} ranked last' if last else ''}."
 
 
 def _of_two(page: Page, judged: Mapping[str, CalibrationVerdict], shown: Shown) -> Words:
-    """The calibration error and the miscalibration part of the score of two models, the reference first."""
-    order, details = _before_after(page), {one.name: one for one in page.exhibits}
+    """The miscalibration part of the score of two models, the reference first."""
+    order = _before_after(page)
     said: list[Words] = []
     for who in sorted(judged, key=lambda one: order.get(one, 0)):
-        error, parts = binned_error(details[who].top) if who in details else None, page.decompositions.get(who)
-        if error is not None and parts is not None and parts.miscalibration is not None:
-            said.append(sentence(name_of(shown, who), f" {rate(error)} and {fixed(parts.miscalibration, 4)}"))
-    return sentence(f"ECE and miscalibration part of the {rule_of(page)} score: ", *series(said), ".") if said else ""
+        parts = page.decompositions.get(who)
+        if parts is not None and parts.miscalibration is not None:
+            said.append(sentence(name_of(shown, who), f" {fixed(parts.miscalibration, 4)}"))
+    return sentence(f"Miscalibration part of the {rule_of(page)} score: ", *series(said), ".") if said else ""
 
 
 def _before_after(page: Page) -> dict[str, int]:
@@ -139,11 +147,23 @@ def _notes(judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[Sente
     ]
 
 
+def _predicted(page: Page, judged: Mapping[str, CalibrationVerdict], shown: Shown) -> list[Sentence]:
+    """Whose accuracy is of fewer cases than in the leaderboard: lists that name no class have no confidence."""
+    said: list[Words] = []
+    for row in page.results.overall.rows:
+        bias = None if row.name not in judged else judged[row.name].bias
+        accuracy = row.metrics.get("accuracy")
+        if bias is None or accuracy is None or bias.cases >= row.cases or share(bias.hit_rate) == share(accuracy.value):
+            continue
+        said.append(sentence(name_of(shown, row.name), f" ({count(bias.cases)} of {count(row.cases)})"))
+    few = "Mean confidence and accuracy are of the cases with a prediction that names a class: "
+    return [sentence(few, *series(said, _NAMED), ".")] if said else []
+
+
 def _calibration_table(
     page: Page, judged: Mapping[str, CalibrationVerdict], adjusted: Mapping[str, float | None], shown: Shown
 ) -> Chart | None:
     """All models; what is the same for all of them stands in the caption."""
-    details = {one.name: one for one in page.exhibits}
     biases = {who: one.bias for who, one in judged.items()}
     largest = max((d.score for d in page.decompositions.values() if math.isfinite(d.score)), default=0.0)
 
@@ -151,7 +171,8 @@ def _calibration_table(
         bias = biases[who]
         if bias is None:
             return Box(NOTHING)
-        between = "" if bias.low is None or bias.high is None else f"{_points(bias.low)} to {_points(bias.high)}"
+        low, high = calibration_statements.bias_ends(bias)
+        between = "" if low is None or high is None else f"{_points(low)} to {_points(high)}"
         return Box(_points(bias.difference), small=between, value=abs(bias.difference))
 
     def detectable(who: str) -> Box:
@@ -159,9 +180,8 @@ def _calibration_table(
         least = None if bias is None else bias.detectable
         return Box(NOTHING) if least is None else Box(fixed(100 * least, 1), value=least)
 
-    def error(who: str) -> Box:
-        found = None if who not in details else binned_error(details[who].top)
-        return Box(rate(found), value=found)
+    def p_value(who: str) -> Box:
+        return Box(calibration_statements.p_value(adjusted.get(who), judged[who].test), value=adjusted.get(who))
 
     def means(who: str, which: str) -> Box:
         bias = biases[who]
@@ -173,17 +193,12 @@ def _calibration_table(
         (Top("mean confidence", wide=True), [means(who, "mean_confidence") for who in judged]),
         (Top("accuracy", wide=True), [means(who, "hit_rate") for who in judged]),
         (Top("overconfidence", f"points, {level}"), [points(who) for who in judged]),
-        (Top("p", "Holm"), [Box(small(adjusted.get(who)), value=adjusted.get(who)) for who in judged]),
+        (Top("p", "Holm"), [p_value(who) for who in judged]),
         (
             Top("detectable", "points", wide=True, means="difference whose interval would exclude 0 with 80% power"),
             [detectable(who) for who in judged],
         ),
-        (
-            Top("ECE", wide=True, means="mean absolute difference of confidence and accuracy over 20 bins; above 0 by "
-                "chance even for a calibrated model"),
-            [error(who) for who in judged],
-        ),
-    ]  # fmt: skip
+    ]
     if page.decompositions and largest:
         own = [page.decompositions.get(who) for who in judged]
         head = Top(
@@ -213,15 +228,3 @@ def _parts(one: Decomposition | None, largest: float) -> Box:
     bar = (("rest", rest / largest), ("wrong", one.miscalibration / largest))
     hint = f"{fixed(one.score, 4)} = {base}{''.join(said)}"
     return Box(fixed(one.miscalibration, 4), hint=hint, bar=bar, value=one.miscalibration)
-
-
-def binned_error(bins: Iterable[Bin]) -> float | None:
-    """The expected calibration error: the mean absolute difference of mean confidence and hit rate over bins.
-
-    >>> from toplist.calibration.pairs import Bin
-    >>> binned_error([Bin(0.0, 0.5, 1, 0.25, 0.0), Bin(0.5, 1.0, 3, 0.75, 1.0)])
-    0.25
-    """
-    filled = [one for one in bins if one.count]
-    total = sum(one.count for one in filled)
-    return sum(one.count * abs(one.mean_confidence - one.hit_rate) for one in filled) / total if total else None

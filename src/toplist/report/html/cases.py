@@ -6,7 +6,7 @@ Of two models, the cases that the candidate fixes and breaks.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,7 @@ from toplist.report.html.grid import (
     section,
 )
 from toplist.report.html.sections import TRUE_CLASS, Two, compared, name_of, rule_of, tied, two
+from toplist.report.statements import OnlyRight, only_one_right, top_1_cases
 from toplist.report.text import (
     Name,
     Sentence,
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
 
 _ACROSS = 12  # groups up to which a heat map has them as columns
 _MOST = 20  # groups of a heat map
+_CHOSEN, _SUPPORT = 10, 5  # of many classes, as `Breakdown` has them: the hardest of so many cases, the most frequent
+_RARE = 1  # cases of a confusion that may be chance
 _DOUBLED = (2, 4, 8)  # times the smallest significant difference, from where a colour is one step stronger
 _FEWEST, _CONFUSED = 6, 10  # confusions of the best model
 _OTHERS = 12  # other models whose confusions and worst cases are folded
@@ -80,7 +83,7 @@ def by_class(page: Page, shown: Shown) -> Section | None:
     if found is None or not found.groups:
         return section("classes", "By class", ("beside", (None, confused, others), two(page) is not None))
     called = names(found.groups)
-    lines = [*_hardest(found, called), *_reversed(page, found, called, shown), *_not_given(found, "class", "classes")]
+    lines = [*_classes_shown(found), *_hardest(found, called), *_reversed(page, found, called, shown)]
     return section(
         "classes",
         "By class",
@@ -97,7 +100,7 @@ def groups(page: Page, shown: Shown) -> Section | None:
     if found is None or not found.groups:
         return None
     called, by = names(found.groups), name(found.by or "group")
-    lines = [*_reversed(page, found, called, shown), *_not_given(found, "group")]
+    lines = [*_groups_shown(found), *_reversed(page, found, called, shown)]
     if found.axis and len(found.groups) > 2:
         renamed = replace(found, models=tuple(name_of(shown, who).text for who in found.models), by=by.text)
         caption = sentence(f"Mean {rule_of(page)} score by ", by)
@@ -272,7 +275,8 @@ def _hardest(found: Breakdown, called: Shown) -> list[Sentence]:
     if len(known) < 3:
         return []
     first, second = known[:2]
-    return [sentence("Hardest: ", called[first], f" {fixed(means[first], 3)}, ", called[second],
+    those = " of those" if found.left_out else ""
+    return [sentence(f"Hardest{those}: ", called[first], f" {fixed(means[first], 3)}, ", called[second],
                      f" {fixed(means[second], 3)}.")]  # fmt: skip
 
 
@@ -298,9 +302,24 @@ def _semicolons(parts: Sequence[Sentence]) -> list[Words]:
     return [*shown, f"; and {count(more)} more"] if more > 0 else shown
 
 
-def _not_given(found: Breakdown, one: str, many: str = "") -> list[Sentence]:
-    n = found.left_out
-    return [sentence(f"{number_of(n, f'further {one}', f'further {many}' if many else '')} not shown.")] if n else []
+def _classes_shown(found: Breakdown) -> list[Sentence]:
+    """Which classes are shown, where these are not all."""
+    n, every = len(found.groups), len(found.groups) + found.left_out
+    if found.left_out:
+        which = f"the {_CHOSEN} hardest with at least {_SUPPORT} cases and the {_CHOSEN} most frequent"
+        return [sentence(f"{count(n)} of {count(every)} classes: {which}.")]
+    return [sentence(f"The {_MOST} hardest of {count(every)} classes; the table below has all.")] if n > _MOST else []
+
+
+def _groups_shown(found: Breakdown) -> list[Sentence]:
+    """Which groups are shown, where these are not all."""
+    n, every = len(found.groups), len(found.groups) + found.left_out
+    if found.left_out:
+        which = f"the {_CHOSEN} hardest and the {_CHOSEN} easiest"
+        return [sentence(f"{count(n)} of {count(every)} groups: {which}.")]
+    if n > _MOST and not found.axis:
+        return [sentence(f"The {_MOST} hardest of {count(every)} groups; the table below has all.")]
+    return []
 
 
 def _all_groups(page: Page, found: Breakdown, called: Shown, shown: Shown, key: str, one: str) -> Grid | None:
@@ -321,7 +340,8 @@ def _all_groups(page: Page, found: Breakdown, called: Shown, shown: Shown, key: 
 def _confusions(page: Page, shown: Shown) -> tuple[Chart | None, list[tuple[Name, Sentence]]]:
     """The most frequent confusions of the best model as a table, and those of others a line each."""
     order = {row.name: i for i, row in enumerate(page.results.overall.rows)}
-    known = sorted((one for one in page.exhibits if one.confusions), key=lambda one: order.get(one.name, len(order)))
+    repeated = [replace(one, confusions=tuple(c for c in one.confusions if c.cases > _RARE)) for one in page.exhibits]
+    known = sorted((one for one in repeated if one.confusions), key=lambda one: order.get(one.name, len(order)))
     if not known:
         return None, []
     best, *rest = known
@@ -407,8 +427,9 @@ def _worst(page: Page, shown: Shown, most: int) -> list[Block]:
     best, *rest = known
     cards = [card(page, one, shown) for one in best.worst[:most]]
     others = [(name_of(shown, one.name), [card(page, c, shown) for c in one.worst[:_SHOWN]]) for one in rest[:_OTHERS]]
-    doubtful = sum(one.doubtful for one in cards)
-    check = f" No model is right in {count(doubtful)} of them: check the label." if doubtful else ""
+    doubtful = sum(card(page, one, shown).doubtful for one in best.worst)
+    of = f"{count(doubtful)} of the {number_of(len(best.worst), 'case')} with the largest scores"
+    check = f" No model is right in {of}: check the labels." if doubtful else ""
     return [
         ("subheading", sentence("Worst predictions of ", name_of(shown, best.name))),
         ("text", f"The cases with the largest {rule_of(page)} scores.{check}", "small"),
@@ -473,28 +494,28 @@ def _against(page: Page, one: PairCases, shown: Shown) -> tuple[Words, list[Sent
         pair = compared(one, baseline)
         new, old = name_of(shown, pair.candidate), name_of(shown, pair.reference)
         said = [_wins(page, pair, shown), *_disappears(one)]
-        return sentence(new, " against the baseline ", old), said, _fixed_and_broken(page, pair, shown)
-    a, b = name_of(shown, one.a), name_of(shown, one.b)
-    sides: list[Side] = [
-        (sentence("Largest advantages of ", who), [card(page, c, shown) for c in found[:_SHOWN]])
-        for who, found in ((a, one.for_a), (b, one.for_b))
+        return sentence(new, " against the baseline ", old), said, _only_right(page, one, shown)
+    heading = sentence(name_of(shown, one.a), " against ", name_of(shown, one.b))
+    return heading, pair_sentences(one, shown), _advantages(page, one, shown)
+
+
+def _advantages(page: Page, one: PairCases, shown: Shown) -> list[Side]:
+    """The cases where either model has the most to gain over the other."""
+    return [
+        (sentence("Largest advantages of ", name_of(shown, who)), [card(page, c, shown) for c in found[:_SHOWN]])
+        for who, found in ((one.a, one.for_a), (one.b, one.for_b))
     ]
-    return sentence(a, " against ", b), pair_sentences(one, shown), sides
 
 
 def pair_sentences(one: PairCases, shown: Shown) -> list[Sentence]:
     """Who is right and who scores better in how many cases, and how few cases the difference hangs on."""
-    a, b = name_of(shown, one.a), name_of(shown, one.b)
-    right = sentence(
-        f"Both right in {count(one.both_right)} of {number_of(one.cases, 'case')}, only ", a,
-        f" in {count(one.only_a_right)}, only ", b, f" in {count(one.only_b_right)}, both wrong in "
-        f"{count(one.both_wrong)}.",
-    )  # fmt: skip
     better = sentence(
-        a, f" has the lower score in {number_of(one.a_better, 'case')}, ", b, f" in {count(one.b_better)}"
-        f"{f', equal in {count(one.equal)}' if one.equal else ''}.",
-    )  # fmt: skip
-    return [right, better, *_disappears(one)]
+        name_of(shown, one.a),
+        f" has the lower score in {number_of(one.a_better, 'case')}, ",
+        name_of(shown, one.b),
+        f" in {count(one.b_better)}{f', equal in {count(one.equal)}' if one.equal else ''}.",
+    )
+    return [*top_1_cases(one, None, shown), better, *_disappears(one)]
 
 
 def _disappears(one: PairCases) -> list[Sentence]:
@@ -504,40 +525,37 @@ def _disappears(one: PairCases) -> list[Sentence]:
 
 
 def _wins(page: Page, pair: Two, shown: Shown) -> Sentence:
+    """Wins, losses and ties against the baseline by score, and in how many cases the two are right or wrong alike."""
     both = pair.cases
     wins, losses = number_of(pair.better, "win"), number_of(pair.worse, "loss", "losses")
     scores = f" has {wins}, {losses} and {number_of(both.equal, 'tie')} by {rule_of(page)} score"
     right = f"; both right in {count(both.both_right)}, both wrong in {count(both.both_wrong)}."
-    return sentence(name_of(shown, pair.candidate), scores, right)
+    known = bool(only_one_right(both, pair.reference, shown))
+    return sentence(name_of(shown, pair.candidate), scores, right if known else ".")
 
 
-def _fixed_and_broken(page: Page, pair: Two, shown: Shown) -> list[Side]:
-    """Cases that only the candidate has right, and only the reference: how many, and those with the most to gain."""
-    new, old = name_of(shown, pair.candidate), name_of(shown, pair.reference)
+def _only_right(page: Page, one: PairCases, shown: Shown) -> list[Side]:
+    """Cases that only one of two models has right: how many, and those with the most to gain.
 
-    def flipped(found: Iterable[CaseView], right: str, wrong: str) -> list[Card]:
+    Where the truth is a distribution no prediction is right or wrong: the largest advantages of either.
+    """
+
+    def flipped(each: OnlyRight) -> list[Card]:
         some = []
-        for one in found:
-            by = {p.model: p.right for p in one.predictions}
-            if by.get(right, 0.0) > 0.5 > by.get(wrong, 1.0):
-                some.append(card(page, one, shown))
+        for view in one.for_a if each.model == one.a else one.for_b:
+            by = {p.model: p.right for p in view.predictions}
+            if by.get(each.model, 0.0) > 0.5 > by.get(each.other, 1.0):
+                some.append(card(page, view, shown))
         return some[:_SHOWN]
 
-    repaired, spoiled = number_of(pair.repaired, "case"), number_of(pair.spoiled, "case")
-    return [
-        (
-            sentence(f"Fixed: {repaired} right in ", new, ", wrong in ", old),
-            flipped(pair.fixed, pair.candidate, pair.reference),
-        ),
-        (
-            sentence(f"Broken: {spoiled} wrong in ", new, ", right in ", old),
-            flipped(pair.broken, pair.reference, pair.candidate),
-        ),
-    ]
+    found = only_one_right(one, page.results.baseline, shown)
+    return [(each.heading, flipped(each)) for each in found] or _advantages(page, one, shown)
 
 
 def _cases_of_two(page: Page, pair: Two, shown: Shown) -> list[Block]:
-    sides = _fixed_and_broken(page, pair, shown)
+    sides = _only_right(page, pair.cases, shown)
+    against = page.results.baseline is not None
+    said = [_wins(page, pair, shown), *_disappears(pair.cases)] if against else pair_sentences(pair.cases, shown)
     more: list[Side] = [(head, cards[_SIDE:]) for head, cards in sides if cards[_SIDE:]]
     more += [
         (
@@ -548,7 +566,7 @@ def _cases_of_two(page: Page, pair: Two, shown: Shown) -> list[Block]:
         if one.worst
     ]
     return [
-        ("paragraph", [_wins(page, pair, shown), *_disappears(pair.cases)], "reading"),
+        ("paragraph", said, "reading"),
         ("sides", [(head, cards[:_SIDE]) for head, cards in sides]),
         ("further", more),
     ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from toplist._text import NOTHING, fixed
 from toplist.inference.estimation import POWER, detectable
-from toplist.inference.ranking import PairwiseVerdict, significant, tie_groups, verdicts
+from toplist.inference.ranking import PairwiseVerdict, tie_groups, verdicts
 from toplist.inference.results import Comparison, Estimate, ModelRow, RuleScore
 from toplist.report.calibration_statements import adjusted, chip
 from toplist.report.html.grid import (
@@ -212,7 +212,7 @@ def _ranks(results: Comparison, rows: Sequence[ModelRow]) -> Column:
         ]
     means = (
         f"rank and rank interval; at {percent(results.level)} all true ranks are in their intervals at once"
-        if len(rows) > 1
+        if len(rows) > 1 and any(row.rank_interval for row in rows)
         else ""
     )
     return Head("rank", best="low", means=means, classes="rank"), cells
@@ -241,14 +241,6 @@ def _difference(results: Comparison) -> list[Column]:
     away = [score.difference for score in found]
     cells = estimated(away, digits=digits, signed=True, marked=marked(results, found))
     return [(Head("Δ vs best", means=means, best="low", classes="delta"), cells)]
-
-
-def in_steps(score: RuleScore, level: float) -> bool:
-    """Whether the difference to the best is significant though its simultaneous interval contains zero."""
-    d = score.difference
-    if d is None or d.low is None or d.high is None:
-        return False
-    return significant(d, score.adjusted_p, level) and d.low < 0 < d.high
 
 
 def bounded(estimate: Estimate, rule: str) -> Estimate:

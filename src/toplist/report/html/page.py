@@ -174,7 +174,8 @@ def render(page: Page) -> str:
     called = names([row.name for row in results.overall.rows])
     shown = {text: ModelName(one.text, one.hint, key(text)) for text, one in called.items()}
     page = replace(page, exhibits=tuple(one for one in page.exhibits if one.name in shown))
-    said = statements.verdict(results, shown, calibration_statements.calibration_clause(page.judged, shown))
+    best = results.overall.rows[0].name if results.overall.rows else ""
+    said = statements.verdict(results, shown, calibration_statements.calibration_clause(page.judged, shown, best))
     data = embedded(results)
     found: str = environment.get_template("template.html").render(
         title=plain(page.title, _TITLE) if page.title else title(results, shown),
@@ -392,7 +393,11 @@ def _sections(page: Page, shown: Shown) -> list[Section]:
 def _board(page: Page, shown: Shown) -> Iterator[Block]:
     results = page.results
     found = leaderboard.leaderboard(results, page.judged, shown)
-    yield "board", found, _reading(found, results) if len(results.overall.rows) > 2 else ""
+    read = [
+        *(_reading(found, results) if len(results.overall.rows) > 2 else []),
+        calibration_statements.chip_legend(page.judged),
+    ]
+    yield "board", found, " ".join(filter(None, read))
     notes: list[Words] = [
         *([found.constant] if found.constant else []),
         *statements.selected(results, shown),
@@ -403,23 +408,23 @@ def _board(page: Page, shown: Shown) -> Iterator[Block]:
     yield "paragraph", notes, "small"
 
 
-def _reading(found: leaderboard.Board, results: Comparison) -> str:
+def _reading(found: leaderboard.Board, results: Comparison) -> list[str]:
     """How to read the table."""
     heads = {head.classes for head in found.main.heads}
     said = [
         *(["Rows joined by a bar on the left are not significantly different."] if "ties" in heads else []),
         *([f"Bold Δ: significantly worse than the best (Holm, {percent(results.level)})."] if "delta" in heads else []),
         *(
-            ["Holm's method tests in steps: a difference may be significant whose simultaneous interval contains zero."]
-            if any(leaderboard.in_steps(row.scores[results.rules[0]], results.level) for row in results.overall.rows)
+            [f"{statements.STEPS}."]
+            if any(statements.in_steps(row.scores[results.rules[0]], results.level) for row in results.overall.rows)
             else []
         ),
-        *(["Blue: no other model is significantly better."] if len(results.overall.rows) > 1 else []),
+        *(["Blue: no other model is significantly better."] if found.main.leaders else []),
     ]
     reference = leaderboard.uniform(results)
     if reference is not None:
         said.append(f"The uniform prediction scores {fixed(reference, 3)}.")
-    return " ".join(said)
+    return said
 
 
 def _differences(page: Page, shown: Shown) -> Iterator[Block]:

@@ -7,14 +7,15 @@ the checks passed of `quality`. Calibration is in `calibration`; classes, groups
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from toplist._text import NOTHING, fixed, visible
 from toplist.inference.results import (
     KINDS,
-    CaseView,
     Comparison,
     FileRecord,
     ModelDetails,
@@ -52,6 +53,7 @@ from toplist.report.text import (
 )
 
 if TYPE_CHECKING:
+    from toplist.lists.checks import Issue
     from toplist.report.html.page import Page
 
 TRUE_CLASS = "true class"  # what a breakdown by class is by
@@ -59,6 +61,7 @@ _FOLDED = 12  # models from which on the table of lists is folded
 _NAMED = 5  # models with an issue
 _PATH = 60  # characters of a path
 _LONG = 400  # characters of a message
+_VISIBLE = 1e-3  # of the largest value of a curve: a rise that can be seen
 
 
 def own_cases(page: Page) -> str:
@@ -83,9 +86,7 @@ def rule_of(page: Page) -> str:
     return kind(page.results.rules[0], 30)
 
 
-def name_of(shown: Shown, model: str) -> Name:
-    """How a model is called, whether or not it is in the leaderboard."""
-    return shown[model] if model in shown else name(model)
+name_of = statements.called_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +96,6 @@ class Two:
     reference: str
     candidate: str
     cases: PairCases
-    fixed: tuple[CaseView, ...]  # the largest advantages of the candidate
-    broken: tuple[CaseView, ...]
-    repaired: int  # only the candidate is right
-    spoiled: int  # only the reference is right
     better: int  # cases with a lower score of the candidate
     worse: int
 
@@ -117,10 +114,8 @@ def two(page: Page) -> Two | None:
 def compared(found: PairCases, reference: str) -> Two:
     """The cases of a pair as seen from the other model than the reference."""
     if found.a == reference:
-        sides = found.for_b, found.for_a, found.only_b_right, found.only_a_right, found.b_better, found.a_better
-        return Two(found.a, found.b, found, *sides)
-    sides = found.for_a, found.for_b, found.only_a_right, found.only_b_right, found.a_better, found.b_better
-    return Two(found.b, found.a, found, *sides)
+        return Two(found.a, found.b, found, found.b_better, found.a_better)
+    return Two(found.b, found.a, found, found.a_better, found.b_better)
 
 
 # Lists of different lengths
@@ -142,10 +137,19 @@ def lists(page: Page, shown: Shown) -> Section | None:
     return section(
         "lists",
         "List length",
-        ("text", "Where a curve is flat, lists could be shorter; where it falls, longer lists help." if drawn else ""),
+        ("text", f"{_CURVES}{_RISING if any(map(_rises, curved)) else ''}" if drawn else ""),
         ("figure", drawn),
         ("chart", table, f"Lists of all {count(len(details))} models" if len(details) > _FOLDED else ""),
     )
+
+
+_CURVES = "Where a curve is flat, lists could be shorter; where it falls, longer lists help."
+_RISING = " Where it rises, shorter lists score better: the probabilities of further classes are miscalibrated."
+
+
+def _rises(one: ModelDetails) -> bool:
+    """Whether a longer list has a visibly larger mean score."""
+    return any(b - a > _VISIBLE * max(one.curve) for a, b in pairwise(one.curve) if math.isfinite(b))
 
 
 def alike(details: Sequence[ModelDetails]) -> bool:
@@ -216,7 +220,7 @@ def over_time(page: Page, shown: Shown) -> Section | None:
 # Data quality
 
 _ISSUES = {
-    "never happens": "Predicts classes absent from the truth",
+    "never happens": "Predicted often and never true",
     "never listed": "True class never listed",
     "listed zero": "Lists a class with probability 0",
     "empty list": "No class named",
@@ -227,6 +231,9 @@ _ISSUES = {
     "not in falling order": "Not sorted by probability",
     "cut at a threshold": "Cut at a threshold",
 }
+
+
+_OF_CLASSES = ("never happens", "never listed")  # issues whose messages end with classes
 
 
 def quality(page: Page, shown: Shown) -> Section:
@@ -248,6 +255,7 @@ def _issues(page: Page, shown: Shown) -> list[tuple[str, Words]]:
     sources = {one.name: one for one in results.sources}
     details = {one.name: one for one in page.exhibits}
     found: dict[str, dict[str, int]] = {}
+    which: dict[str, dict[str, str]] = {}  # the classes that an issue is about
     for row in results.overall.rows:
         source = sources.get(row.name)
         own = {
@@ -262,19 +270,37 @@ def _issues(page: Page, shown: Shown) -> list[tuple[str, Words]]:
         for issue in details[row.name].issues if row.name in details else ():
             if issue.kind != "invalid":
                 own[_ISSUES.get(issue.kind, plain(issue.kind, 40))] = issue.cases
+            if issue.kind in _OF_CLASSES:
+                which.setdefault(_ISSUES[issue.kind], {})[row.name] = _classes_of(issue)
         for what, n in own.items():
             if n:
                 found.setdefault(what, {})[row.name] = n
-    made = [(what, _cases_by_model(by, len(results.overall.rows), shown)) for what, by in found.items()]
+    every = len(results.overall.rows)
+    made = [(what, _cases_by_model(by, every, shown, which.get(what, {}))) for what, by in found.items()]
     done = statements.repairs(results.truth_repairs)
     return [*made, *([("Repaired in the truth", f"{done}.")] if done else [])]
 
 
-def _cases_by_model(by: Mapping[str, int], every: int, shown: Shown) -> Words:
-    if len(by) == every > 1 and len(set(by.values())) == 1:
-        return f"All {count(every)} models: {number_of(next(iter(by.values())), 'case')} each."
+def _classes_of(issue: Issue) -> str:
+    """The classes that an issue names at the end of its message."""
+    found = re.sub(r"\. (The first|It) is .*", "", issue.message.partition(": ")[2], flags=re.DOTALL)
+    return plain(stripped(found), 60)
+
+
+def _cases_by_model(by: Mapping[str, int], every: int, shown: Shown, which: Mapping[str, str]) -> Words:
+    """In how many cases of which models, with the classes that it is about."""
+    if len(by) == every > 1 and len(set(by.values())) == len({which.get(who) for who in by}) == 1:
+        of = next(iter(which.values()), "")
+        return (
+            f"All {count(every)} models: {number_of(next(iter(by.values())), 'case')} each{f' ({of})' if of else ''}."
+        )
     most = sorted(by, key=lambda who: -by[who])
-    return sentence(*series([sentence(name_of(shown, who), f" {count(by[who])}") for who in most], _NAMED), ".")
+    found = [
+        sentence(name_of(shown, who), f" {which[who]} ({number_of(by[who], 'case')})" if who in which
+                 else f" {count(by[who])}")
+        for who in most
+    ]  # fmt: skip
+    return sentence(*series(found, _NAMED), ".")
 
 
 def _in_words(page: Page, shown: Shown) -> list[Sentence]:
@@ -307,7 +333,7 @@ def checks(page: Page, shown: Shown) -> list[Words]:
     kinds = {issue.kind for one in details for issue in one.issues}
     if details and own >= {row.name for row in rows}:
         if "never happens" not in kinds:
-            found.append("No model predicts a class that is absent from the truth.")
+            found.append("No model often predicts a class that is never true.")
         if "never listed" not in kinds:
             found.append("Every true class is listed at least once.")
         if "rounded" not in kinds:
@@ -359,8 +385,7 @@ _DEFINITIONS = {
     "Coverage": "Share of cases whose true class is listed.",
     "Calibration": "Overconfidence is mean confidence minus accuracy of the top-1 prediction, in percentage points. A "
     "model is called over- or underconfident only if the test of calibration is significant after Holm's adjustment "
-    "over models. Detectable: the difference whose interval would exclude zero with 80% power. ECE: mean absolute "
-    "difference of confidence and accuracy over 20 bins, above zero by chance even for a calibrated model. "
+    "over models. Detectable: the difference whose interval would exclude zero with 80% power. "
     "Miscalibration: the part of the score that perfect recalibration could remove.",
 }
 
@@ -390,7 +415,7 @@ def _facts(results: Comparison, shown: Shown) -> list[tuple[str, Words]]:
     family = f" over {number_of(tested, 'pair')}" if tested > 1 else ""
     found: list[tuple[str, Words]] = [
         ("Scores", f"{_capital('; '.join(rules))}{order}. Lower is better."),
-        ("Intervals", f"{level}. {_capital(results.method)}."),
+        ("Intervals", f"{level}. {_capital(statements.method_text(results))}."),
         ("Significance", f"Paired differences, adjusted by Holm's method{family} at {level}."),
         ("Missing", statements.policy(results, shown)),
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from toplist._text import fixed
@@ -42,7 +42,7 @@ from toplist.report.plot.canvas import (
     scored,
     width,
 )
-from toplist.report.text import Shown, count, names, number_of, percent, share, small
+from toplist.report.text import Shown, count, names, number_of, percent, share
 
 if TYPE_CHECKING:
     from toplist.calibration import Decomposition, Reliability
@@ -74,7 +74,8 @@ class ReliabilityPanel:
     band: tuple[tuple[float, float, float], ...]  # confidence, lower end, upper end
     bars: tuple[Bin, ...]
     bias: tuple[float, float | None, float | None] | None = None  # mean confidence minus accuracy, and its interval
-    p: float | None = None  # of the test of calibration, of this model alone
+    p: float | None = None  # of the test of calibration, by Holm's method where several models are tested
+    p_text: str = ""  # the same as it is shown: of a test by draws, at most its upper limit
 
     @property
     def axes(self) -> tuple[str, str]:
@@ -101,7 +102,7 @@ class ReliabilityPanel:
             interval = f" ({fixed(ends[0], 1)} to {fixed(ends[1], 1)})" if None not in ends else ""
             lines.append(f"{fixed(value, 1, signed=True)} pts{interval}")
         if self.p is not None:
-            lines.append(f"p {small(self.p)}")
+            lines.append(f"p {self.p_text}")
         return lines
 
 
@@ -114,6 +115,7 @@ class ReliabilityData:
     level: float = math.nan
     clause: str = ""  # who is over- or underconfident, by the test
     more: int = 0  # curves that are not drawn
+    tested: int = 1  # models that p values are adjusted for
     single: str = ""
     shown: Shown = field(default_factory=dict, compare=False, repr=False)
 
@@ -140,8 +142,10 @@ class ReliabilityData:
             "consistency": f"; shaded: {level} consistency band",
             "confidence": f"; shaded: {level} confidence band",
         }
-        tested = "; points: mean confidence minus accuracy" * any(one.bias for one in self.panels)
-        tests = "; p: test of calibration, unadjusted" * any(one.p is not None for one in self.panels)
+        tested = "; diamond: mean confidence and accuracy" * any(one.count for one in self.panels)
+        tested += "; pts: their difference in points" * any(one.bias for one in self.panels)
+        holm = f", Holm over {number_of(self.tested, 'model')}" if self.tested > 1 else ""
+        tests = f"; p: test of calibration{holm}" * any(one.p is not None for one in self.panels)
         more = f"; and {count(self.more)} more" if self.more else ""
         return f"Isotonic regression{counts}{bands.get(self.band, '')}{tested}{tests}{more}"
 
@@ -185,16 +189,21 @@ def reliability(
     bands = [one.band for _, one in every if one.band is not None]
     kind, level = (bands[0].kind, bands[0].level) if bands else ("", math.nan)
     own = judged or {}
-    panels = tuple(_panel(name, one, own.get(name)) for name, one in drawn)
     models = own if isinstance(curves, Mapping) else {}
-    clause = calibration_statements.calibration_clause(models, {**names(models), **shown}) if models else None
-    title = "" if clause is None else str(clause).rstrip(".")
-    left_out = more + len(every) - len(drawn)
-    return Plot(ReliabilityData(panels, kind, level, title, left_out, shown=shown), draw_reliability)
+    p = calibration_statements.adjusted(models) if len(models) > 1 else {}
+    panels = tuple(_panel(name, one, own.get(name), p.get(name)) for name, one in drawn)
+    clause = calibration_statements.calibration_clause(models, {**names(models), **shown}) if models else []
+    title = str(clause[0]).rstrip(".") if clause else ""
+    left_out, tested = more + len(every) - len(drawn), sum(x is not None for x in p.values())
+    return Plot(ReliabilityData(panels, kind, level, title, left_out, max(tested, 1), shown=shown), draw_reliability)
 
 
 def calibration_panel(
-    name: str, curve: Reliability, verdict: CalibrationVerdict | None = None, shown: Shown = NAMES
+    name: str,
+    curve: Reliability,
+    verdict: CalibrationVerdict | None = None,
+    adjusted_p: float | None = None,
+    shown: Shown = NAMES,
 ) -> Plot[ReliabilityData]:
     """One panel of a reliability diagram, of about 230 by 270 pixels, for a row of them in a page.
 
@@ -206,6 +215,8 @@ def calibration_panel(
         As `toplist.calibration.reliability` finds it.
     verdict : CalibrationVerdict, optional
         The bias with its interval, and the test of calibration.
+    adjusted_p : float, optional
+        The p value of the test, adjusted for the number of tested models; that of the test alone if it is not given.
     shown : mapping of str to Name, optional
         The short names of models, where those among the ones that are drawn would be others.
 
@@ -213,8 +224,8 @@ def calibration_panel(
     -------
     Plot
     """
-    made = reliability({name: curve}, {} if verdict is None else {name: verdict}, shown=shown)
-    return Plot(made.data, made.draw, _PANEL)
+    data = reliability({name: curve}, {} if verdict is None else {name: verdict}, shown=shown).data
+    return Plot(replace(data, panels=(_panel(name, curve, verdict, adjusted_p),)), draw_reliability, _PANEL)
 
 
 def of_words(of: str | int) -> str:
@@ -226,13 +237,16 @@ def of_words(of: str | int) -> str:
     return _OF.get(of, of) if isinstance(of, str) else f"rank {of}"
 
 
-def _panel(name: str, one: Reliability, verdict: CalibrationVerdict | None) -> ReliabilityPanel:
+def _panel(
+    name: str, one: Reliability, verdict: CalibrationVerdict | None, adjusted_p: float | None
+) -> ReliabilityPanel:
     steps, band = one.steps, one.band
     ends = zip(steps.low.tolist(), steps.high.tolist(), steps.value.tolist(), strict=True)
     curve = [(x, value) for low, high, value in ends for x in ([low] if low == high else [low, high])]
     columns = () if band is None else (one.x.tolist(), band.low.tolist(), band.high.tolist())
     around = list(zip(*columns, strict=True))
-    bias = None if verdict is None else verdict.bias
+    bias, test = (None, None) if verdict is None else (verdict.bias, verdict.test)
+    p = None if test is None else test.p if adjusted_p is None else adjusted_p
     return ReliabilityPanel(
         name,
         one.of,
@@ -242,8 +256,9 @@ def _panel(name: str, one: Reliability, verdict: CalibrationVerdict | None) -> R
         tuple(curve[i] for i in thinned([x for x, _ in curve])),
         tuple(around[i] for i in thinned([x for x, _, _ in around])),
         tuple(b for b in one.histogram if b.count),
-        None if bias is None else (bias.difference, bias.low, bias.high),
-        None if verdict is None or verdict.test is None else verdict.test.p,
+        None if bias is None else (bias.difference, *calibration_statements.bias_ends(bias)),
+        p,
+        calibration_statements.p_value(p, test),
     )
 
 
@@ -316,7 +331,7 @@ def _curve(panel: Panel, one: ReliabilityPanel, band: str) -> None:
     if len(one.curve) == 1:  # a point has no length
         panel.add(Dot(xs[0], ys[0], "c0", hover=hover))
     if one.count and math.isfinite(one.confidence) and math.isfinite(one.hit_rate):
-        panel.add(Dot(one.confidence, one.hit_rate, "c1", "D", 6.5, hollow=True, hover=hover))
+        panel.add(Dot(one.confidence, one.hit_rate, "c1", "D", 6.5, hollow=True, hover=hover))  # both means
 
 
 def _found(panel: Panel, one: ReliabilityPanel) -> None:
