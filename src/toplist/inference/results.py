@@ -90,8 +90,9 @@ class ModelRow:
     rank_interval: Annotated[
         tuple[int, int] | None,
         "One plus the number of models that are significantly better under the first rule, and the number of ranked "
-        "models less those that are significantly worse. All true ranks lie in their intervals at once, at the level "
-        "of the intervals. Null where it has no rank.",
+        "models less those that are significantly worse; infinite scores, which no test weighs, make no difference. "
+        "All true ranks lie in their intervals at once, at the level of the intervals. Null where it has no rank, and "
+        "where ranked models are compared on different cases.",
     ] = None
 
 
@@ -154,8 +155,8 @@ class ConfidenceSet:
     members: Annotated[tuple[str, ...], "The models in it, best first."]
     p: Annotated[
         Mapping[str, float],
-        "Of each ranked model, the least adjusted p of a pair in which the other one is better: 1 where there is none, "
-        "0 where infinite scores decide. It is a member where p is above one minus the level.",
+        "Of each ranked model, the least adjusted p of a pair in which the other one is better: 1 where there is none. "
+        "It is a member where p is above one minus the level.",
     ]
     cases: Annotated[int, "Cases of the tested pair that has the fewest."]
     method: Annotated[str, "How it was made."]
