@@ -17,7 +17,7 @@ import numpy as np
 from toplist._typing import Floats
 from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.estimation import POWER, extra_units
-from toplist.inference.intervals import NO_CASES, Intervals, same_scores
+from toplist.inference.intervals import NO_CASES, SAME, Intervals, same_scores
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelRow, Pair, RuleScore
 from toplist.scoring.case_scores import Metric, metrics_for
 
@@ -71,6 +71,11 @@ class PairwiseVerdict:
         return self.kind in ("significant", "not significant")
 
     @property
+    def same(self) -> bool:
+        """Whether the two have the same scores, up to rounding, or the same mean, and are not tested."""
+        return not self.tested and (self.pair.difference.reason == SAME or self.pair.difference.value == 0)
+
+    @property
     def better(self) -> str | None:
         """Who has the lower mean score; None where neither has."""
         value = self.pair.difference.value
@@ -121,13 +126,13 @@ def tie_groups(comparison: Comparison, rule: str | None = None) -> tuple[tuple[s
     Returns
     -------
     tuple of tuple of str
-        Maximal runs of two or more models, from the top of the table. Every two models of a run were tested; two
-        models that are in no common run may still be without a significant difference.
+        Maximal runs of two or more models, from the top of the table. Every two models of a run were tested, or have
+        the same scores or mean; two models that are in no common run may still be without a significant difference.
 
     """
     names = [row.name for row in comparison.overall.rows]
     found = verdicts(comparison, comparison.rules[0] if rule is None else rule)
-    alike = {frozenset((v.pair.a, v.pair.b)) for v in found if v.kind == "not significant"}
+    alike = {frozenset((v.pair.a, v.pair.b)) for v in found if v.kind == "not significant" or v.same}
     runs: list[tuple[str, ...]] = []
     start = 0
     for end, name in enumerate(names):  # the longest run that ends here begins no earlier than the one before
@@ -143,7 +148,7 @@ def confidence_set(results: Comparison, rule: str | None = None, level: float | 
     """The ranked models that no other one is significantly better than, by Holm's method over all pairs.
 
     The best one is left out only where a pair is significant in the wrong direction. A pair without a test leaves
-    nobody out; a model with infinite scores is out where another one has none on the cases of both.
+    nobody out, also where infinite scores decide who stands higher: one such score may be chance.
     """
     chosen, own = results.rules[0] if rule is None else rule, results.level if level is None else level
     names = [row.name for row in results.overall.rows if row.rank is not None and row.cases]
@@ -151,16 +156,20 @@ def confidence_set(results: Comparison, rule: str | None = None, level: float | 
     found = [judge(v.pair, own) for v in found]
     tested = [v.pair for v in found if v.tested]
     infinite = dict.fromkeys(v.worse for v in found if v.kind == "infinite" and v.worse is not None)
-    if not tested and not infinite:
+    named = [f"infinite scores, which no test weighs, leave nobody out: {', '.join(map(str, infinite))}"]
+    named = named if infinite else []
+    if not tested:
         why = next((v.pair.difference.reason for v in found if v.pair.difference.reason), "there is no p value")
-        return ConfidenceSet(chosen, own, (), {}, 0, "", why if found else "there is one model only")
-    p = dict.fromkeys(names, 1.0) | {name: 0.0 for name in infinite if name is not None}
+        return ConfidenceSet(
+            chosen, own, (), {}, 0, "", "; ".join([why, *named]) if found else "there is one model only"
+        )
+    p = dict.fromkeys(names, 1.0)
     for v in found:
         if v.tested and v.worse is not None and v.pair.adjusted_p is not None:
             p[v.worse] = min(p[v.worse], v.pair.adjusted_p)
     apart = sum(not v.tested and v.pair.difference.value != 0 and v.worse not in infinite for v in found)
     reasons = [
-        *([f"out for infinite scores: {', '.join(map(str, infinite))}"] if infinite else []),
+        *named,
         *([f"pairs that cannot be tested, and leave nobody out: {apart:,} of {len(found):,}"] if apart else []),
     ]
     return ConfidenceSet(
@@ -328,8 +337,11 @@ def _group(
     rows = tuple(
         _model_row(tally, terms, intervals, a, rank, [ratios[a] for ratios in relative], to_leader) for a, rank in order
     )
-    behind = [judge(pair, intervals.level) for pair in pairs if pair.rule == terms.rules[0]]
-    return Group(group, tally.cases, with_rank_intervals(rows, behind), pairs)
+    counted, cases = [a for a, rank in order if rank is not None], tally.sums["cases"]
+    if not terms.pairwise or len({cases[a, b] for a in counted for b in counted}) < 2:
+        found = [judge(pair, intervals.level) for pair in pairs if pair.rule == terms.rules[0]]
+        rows = with_rank_intervals(rows, found)
+    return Group(group, tally.cases, rows, pairs)
 
 
 def metrics_of(results: Comparison) -> tuple[Metric, ...]:
@@ -341,11 +353,12 @@ def with_rank_intervals(rows: tuple[ModelRow, ...], verdicts: Sequence[PairwiseV
     """One plus the number that is significantly better, and how many there are less those that are worse.
 
     All true ranks lie in their intervals where no pair is significant in the wrong direction (Mogstad, Romano, Shaikh
-    and Wilhelm 2024). Models without a rank do not count.
+    and Wilhelm 2024), and all pairs are compared on the same cases: on different ones each of three models may be
+    better than the next. Models without a rank do not count, nor do pairs that infinite scores decide without a test.
     """
     names = {row.name for row in rows if row.rank is not None}
-    pairs = [(v.better, v.behind) for v in verdicts if v.behind in names and v.better in names]
-    better, worse = Counter(behind for _, behind in pairs), Counter(better for better, _ in pairs)
+    pairs = [(v.better, v.worse) for v in verdicts if v.significant and v.better in names and v.worse in names]
+    better, worse = Counter(loser for _, loser in pairs), Counter(winner for winner, _ in pairs)
     return tuple(
         replace(row, rank_interval=(1 + better[row.name], len(names) - worse[row.name])) if row.name in names else row
         for row in rows

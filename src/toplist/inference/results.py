@@ -92,8 +92,9 @@ class ModelRow:
     rank_interval: Annotated[
         tuple[int, int] | None,
         "One plus the number of models that are significantly better under the first rule, and the number of ranked "
-        "models less those that are significantly worse. All true ranks lie in their intervals at once, at the level "
-        "of the intervals. Null where it has no rank.",
+        "models less those that are significantly worse; infinite scores, which no test weighs, make no difference. "
+        "All true ranks lie in their intervals at once, at the level of the intervals. Null where it has no rank, and "
+        "where ranked models are compared on different cases.",
     ] = None
 
 
@@ -156,8 +157,8 @@ class ConfidenceSet:
     members: Annotated[tuple[str, ...], "The models in it, best first."]
     p: Annotated[
         Mapping[str, float],
-        "Of each ranked model, the least adjusted p of a pair in which the other one is better: 1 where there is none, "
-        "0 where infinite scores decide. It is a member where p is above one minus the level.",
+        "Of each ranked model, the least adjusted p of a pair in which the other one is better: 1 where there is none. "
+        "It is a member where p is above one minus the level.",
     ]
     cases: Annotated[int, "Cases of the tested pair that has the fewest."]
     method: Annotated[str, "How it was made."]
@@ -379,7 +380,8 @@ class Confusion:
 class Breakdown:
     """Mean scores under the first rule by model and by group of cases: true classes, or values of a column.
 
-    Differences are paired, over the cases of a group that all ranked models predict with finite scores.
+    Differences are paired, to the average of the ranked models without infinite scores in the group, over the cases
+    that these all predict.
     """
 
     by: str  # "true class", or the name of the column
@@ -388,12 +390,13 @@ class Breakdown:
     models: tuple[str, ...]  # in the order of the table
     means: tuple[tuple[float, ...], ...]  # by group and model; infinite where any score is, nan without cases
     accuracy: tuple[tuple[float, ...], ...]  # by group and model
-    differences: tuple[tuple[float, ...], ...]  # by group and model: mean difference to the average of ranked models
-    significant: tuple[tuple[bool, ...], ...]  # whether it is (Holm over all cells of ten units or more)
+    differences: tuple[tuple[float, ...], ...]  # by group and model: mean difference to the average; nan for none
+    significant: tuple[tuple[bool, ...], ...]  # whether it is (Holm over all cells; over groups, of two ranked models)
     axis: tuple[float, ...] = ()  # where the groups lie, if they are numbers or dates (days since 1970-01-01)
     dates: bool = False  # whether they are dates
     left_out: int = 0  # groups that are not given, because there are too many
     reversals: tuple[tuple[str, str], ...] = ()  # (group, model) where a model is significantly better than the leader
+    incomplete: tuple[str, ...] = ()  # groups with cases that a ranked model lacks: means are of different cases
 
 
 @dataclass(frozen=True, slots=True)

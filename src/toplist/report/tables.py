@@ -113,10 +113,11 @@ def made(title: str, section: Group, filled: list[Filled]) -> TextTable:
     )
 
 
-def leaders(section: Group) -> frozenset[int]:
-    """The rows of models that no other one is significantly better than."""
-    ranks = [row.rank_interval for row in section.rows]
-    return frozenset(i for i, found in enumerate(ranks) if found is not None and found[0] == 1)
+def leaders(results: Comparison) -> frozenset[int]:
+    """The rows of ranked models that no other one is significantly better than."""
+    ranked = {row.name: i for i, row in enumerate(results.overall.rows) if row.rank is not None}
+    found = [v for v in verdicts(results, results.rules[0]) if v.significant and {v.better, v.worse} <= {*ranked}]
+    return frozenset(ranked.values()) - {ranked[v.worse or ""] for v in found}
 
 
 def marked(results: Comparison, scores: Iterable[RuleScore]) -> list[bool]:

@@ -152,7 +152,7 @@ def leaderboard(results: Comparison, judged: Mapping[str, CalibrationVerdict], s
     caption = f"{'Models' if len(rows) > 1 else 'Model'} by {what} {kind(first, _RULE)} score, lower is better"
     main = grid(
         *("leaderboard", caption, columns),
-        leaders=leaders(results.overall),
+        leaders=leaders(results),
         classes="board",
         foot=[Cell(foot) if here else Cell("") for here in at] if foot is not None else (),
     )
@@ -272,7 +272,7 @@ def _whiskers(results: Comparison, shown: Shown) -> tuple[list[Column], Svg | No
         room = Axis(room.low, max(room.high, reference))
         at = room.at(reference)
         extra = f'<line class="uniform" x1="{at}%" x2="{at}%" y1="-{_HEIGHT}" y2="4"/>'
-    digits, level, top = decimals(means), percent(results.level), leaders(results.overall)
+    digits, level, top = decimals(means), percent(results.level), leaders(results)
     line = means[0].value if len(rows) > 1 and math.isfinite(means[0].value) else None
     cells = [
         Cell(whisker(room, mean, f"{shown[row.name]}: {_interval(mean, digits, level)}", line=line, blue=i in top))
