@@ -34,8 +34,8 @@ _UNKNOWN = {
 }
 _MEANINGS = {
     "none": "no evidence means that the test of calibration is not significant",
-    "open": "inconclusive means that the unadjusted test or the interval of the bias is evidence of miscalibration, but "
-    "the adjusted test (Holm) is not significant",
+    "open": "inconclusive means that the unadjusted test or the interval of the bias is evidence of miscalibration, "
+    "but the adjusted test (Holm) is not significant",
     "mixed": "miscalibrated means significant, but not in one direction",
 }
 _CHIPS = {
