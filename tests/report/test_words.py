@@ -83,7 +83,7 @@ def test_no_sentence_has_such_a_word(found: Comparison) -> None:
 def test_a_verdict_has_at_most_forty_words(found: Comparison) -> None:
     long = sentence(*["All of these models are overconfident. "] * 5)
     for shown in (Called(names(row.name for row in found.overall.rows)), called(found)):
-        for clause in (None, sentence("All are overconfident."), long):
+        for clause in ((), (sentence("All are overconfident."),), (long, sentence("All are overconfident."))):
             assert words(verdict(found, shown, clause)) <= MOST_WORDS
     assert str(verdict(found, called(found)))
 

@@ -5,13 +5,16 @@ import subprocess
 import sys
 import warnings
 
+import numpy as np
 import pytest
 
+import toplist as tl
 from tests.report import results as made
 from tests.report.plot.cases import PLOTS
 from tests.report.plot.parse_svg import parsed
 from toplist.errors import TopListError
 from toplist.report import plot
+from toplist.report.plot.canvas import CLASS
 
 BOARD = made.board(made.HOSTILE, members=3)
 
@@ -59,8 +62,10 @@ def run(code: str) -> str:
 def test_importing_plots_and_writing_svg_imports_neither_matplotlib_nor_plotly():
     code = """
 import sys
+import toplist as tl
 from tests.report import results as made
 from toplist.report import plot
+from toplist.report.plot.canvas import CLASS
 plot.intervals(made.board()).svg()
 print({"matplotlib", "plotly"} & set(sys.modules))
 """
@@ -71,8 +76,10 @@ print({"matplotlib", "plotly"} & set(sys.modules))
 def test_drawing_does_not_import_pyplot(tmp_path):
     code = f"""
 import sys
+import toplist as tl
 from tests.report import results as made
 from toplist.report import plot
+from toplist.report.plot.canvas import CLASS
 drawn = plot.intervals(made.board())
 drawn.svg(), drawn.figure()
 for suffix in ("svg", "pdf", "png"):
@@ -181,3 +188,17 @@ def test_figures_are_found_by_name():
 def test_a_width_that_nothing_can_be_drawn_for_is_refused(width):
     with pytest.raises(TopListError, match="a plot is drawn for a width from 160 to 2000 pixels"):
         plot.intervals(BOARD).svg(width=width)
+
+
+def test_a_figure_of_groups_without_groups_says_how_to_have_them():
+    board = tl.compare({"a": [0, 1], "b": [1, 1]}, [0, 1], space=3)
+    with pytest.raises(TopListError, match=r"there are no groups here: tl\.Truth\(y, group=\.\.\.\)"):
+        board.plot("groups")
+
+
+def test_a_figure_in_a_notebook_has_a_background_of_its_theme():
+    """A page may be light under a dark system, and say nothing of its theme."""
+    p = np.random.default_rng(0).dirichlet(np.ones(3), 60)
+    html = tl.diagnose(p, p.argmax(1))._repr_html_()
+    assert ".toplist-plot{background:var(--plot-paper)}" in html.replace(CLASS, "toplist-plot")
+    assert f".vscode-dark .{CLASS}" in html
