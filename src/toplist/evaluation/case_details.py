@@ -109,6 +109,7 @@ class CaseDetails:
     classes: Grouping | None  # the true class of each case, in the order of names; None where the truth is soft
     views: Views  # of the models that `against` names
     held: Callable[[str], CaseSample | None]  # the lists of a model by place; None where the truth is soft
+    compared: Callable[[str], CaseSample | None]  # those of compared cases, with rows of the panel
     files: tuple[FileRecord, ...] = ()
     seen: Callable[[str], NDArray[np.bool_]] | None = None  # the cases that a model predicts, where others are imputed
 
@@ -287,6 +288,7 @@ def from_memory(given: ArrayModels) -> CaseDetails:
         given.true_classes(),
         partial(given.views, sheets),
         partial(_held, given),
+        partial(_held, given),
     )
 
 
@@ -318,6 +320,7 @@ def from_files(plan: Plan, scoring: ScoringSpec, shown: Sequence[str], progress:
         seen.classes(),
         partial(seen.views, panel, right),
         seen.held,
+        seen.compared,
         tuple(r for one in (*plan.sources, plan.truth) for r in _records(one)),
         seen.seen if plan.missing in ("worst", "baseline") else None,
     )
@@ -619,6 +622,29 @@ class DetailsCollector(MatrixCollector):
         """The lists of a source by place: as many as the test of calibration looks at."""
         holding = self.looks[name].holding
         return None if holding is None or not holding.parts else holding.sample()
+
+    def compared(self, name: str) -> CaseSample | None:
+        """The same without cases that were not compared, each with its place in the matrix."""
+        holding, sample = self.looks[name].holding, self.held(name)
+        if holding is None or sample is None:
+            return None
+        own: dict[str, list[Codes]] = {}  # rows by source, which is the order of the sample
+        for part in holding.parts:
+            own.setdefault(part.source, []).append(part.rows)
+        places = np.concatenate([self._places_in(one, np.sort(np.concatenate(own[one]))) for one in sorted(own)])
+        some = np.flatnonzero(places >= 0)
+        return sample.at(some, places[some])
+
+    def _places_in(self, source: str, wanted: Codes) -> Codes:
+        """Where rows of a source stand in the matrix; -1 for those that were not compared."""
+        parts = [(start, rows) for start, (one, rows, _) in zip(self._starts, self.rows, strict=False) if one == source]
+        if not parts:
+            return np.full(len(wanted), -1, np.int64)
+        rows = np.concatenate([rows for _, rows in parts])
+        places = np.concatenate([start + np.arange(len(rows)) for start, rows in parts])
+        order = np.argsort(rows)
+        at = order[np.minimum(np.searchsorted(rows, wanted, sorter=order), len(rows) - 1)]
+        return np.where(rows[at] == wanted, places[at], -1)
 
     def views(self, panel: ScoreMatrix, right: NDArray[np.float64], name: str, places: Sequence[int]) -> list[CaseView]:
         """See `Views`."""

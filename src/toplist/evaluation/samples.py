@@ -71,6 +71,12 @@ class CaseSample:
     named: TopLists | None = None  # the sampled lists by class, where a code means the same class to all models
     codes: Codes | None = None  # their outcomes
 
+    def at(self, some: Places, rows: Codes) -> CaseSample:
+        """Some of the sampled cases, without sums over all, in rows that are counted in another way."""
+        units, codes = (None if each is None else each[some] for each in (self.units, self.codes))
+        named = None if self.named is None else self.named[some]
+        return CaseSample(self.lists[some], self.y[some], self.every, None, rows, units, named, codes)
+
     @property
     def any_listed(self) -> bool:
         """Whether any list has a class."""

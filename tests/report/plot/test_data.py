@@ -251,8 +251,11 @@ def test_words_say_what_is_infinite_and_missing():
 def test_words_of_a_path_say_when_something_was_shown():
     found = replace(made.path(), separated=120, shown_better=400)
     words = plot.path(found).data.words
-    assert "After 120 cases the confidence sequence excludes 0: new is significantly better than old on average" in words
-    assert "After 400 cases there is significant evidence (e-process) that new had a lower expected score than old in" in words
+    assert "After 120 cases the confidence sequence excludes 0: new is significantly better than old" in words
+    assert (
+        "After 400 cases there is significant evidence (e-process) that new had a lower expected score than old in"
+        in words
+    )
     assert "No significant difference to old in 1,000 cases." in plot.path(made.path(drift=0.0)).data.words
     one = replace(made.path(1), cases=1, at=(1,))
     assert plot.path(one).data.words.startswith("After 1 case, the mean Brier score of new minus that of old is ")
