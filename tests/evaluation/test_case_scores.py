@@ -102,7 +102,7 @@ def test_a_new_metric_is_one_entry_and_appears_everywhere(monkeypatch: pytest.Mo
     assert "how empty" in board.to_text(400)
     assert "emptiness" in board.to_csv().split("\n")[0].split(",")
     jsonschema.Draft202012Validator(schema()).validate(board.to_dict())
-    assert "how empty" in board.to_html()
+    assert "how empty" in board.to_html(detail=True)
     model, truth = files(tmp_path, [2, 0])
     joined = tl.compare({"part": str(model)}, str(truth), space=4, missing="uniform")
     assert joined["part"].metrics["emptiness"].value == pytest.approx(1 / 3)

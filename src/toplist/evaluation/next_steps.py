@@ -738,13 +738,13 @@ def _floored(
 
 def _floor_cost(board: Leaderboard, details: CaseDetails, name: str, rule: str) -> str:
     """The finite mean score under a rule that a floor leads to, and what it costs under the rule that ranks."""
-    from toplist.postprocess.recalibration import RestFloor  # noqa: PLC0415
-    from toplist.postprocess.recalibration.automatic import cross_validated  # noqa: PLC0415
-
     ranking, sample = board.comparison.rules[0], _fitted_to(board.comparison, details, name)
     rules = list(dict.fromkeys([rule, ranking]))
     if sample is None or not set(rules) <= set(RULES):
         return ""
+    from toplist.postprocess.recalibration import RestFloor  # noqa: PLC0415  optimisers are not cheap to import
+    from toplist.postprocess.recalibration.automatic import cross_validated  # noqa: PLC0415
+
     how: Any = {"clusters": sample.clusters, "sample_weight": sample.weights}
     try:
         (_, finite), *others = cross_validated(RestFloor(rule="log"), sample.lists, sample.y, rules, **how)

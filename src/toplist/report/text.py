@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
 from itertools import islice, takewhile
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from toplist._text import NOTHING, fixed, shown, visible
-from toplist.inference.results import Estimate
+
+if TYPE_CHECKING:
+    from toplist.inference.results import Estimate
 
 T = TypeVar("T")
 FEWEST_DECIMALS, MOST_DECIMALS, _USUAL_DECIMALS = 3, 6, 4
@@ -205,6 +207,7 @@ def infinite(cases: int) -> str:
 def decimals(estimates: Iterable[Estimate | None]) -> int:
     """How many decimals show two digits of the narrowest half width, within reason.
 
+    >>> from toplist.inference.results import Estimate
     >>> decimals([Estimate(0.3142, 0.3121, 0.3163)]), decimals([Estimate(12.0, 11.0, 13.0)])
     (4, 3)
     """
@@ -220,6 +223,7 @@ def decimals(estimates: Iterable[Estimate | None]) -> int:
 def in_digits_of(estimate: Estimate, x: float | None, *, signed: bool = False) -> str:
     """A number with as many decimals as an estimate supports.
 
+    >>> from toplist.inference.results import Estimate
     >>> in_digits_of(Estimate(-0.3142, -0.3163, -0.3121), 0.3142)
     '0.3142'
     """
@@ -234,6 +238,7 @@ def value_of(estimate: Estimate | None) -> float | None:
 def spans(estimates: Sequence[Estimate | None], *, signed: bool = False, marked: Sequence[bool] = ()) -> list[str]:
     """A column of values with their intervals, and a star behind those that are marked.
 
+    >>> from toplist.inference.results import Estimate
     >>> spans([Estimate(0.3142, 0.3121, 0.3163), Estimate(float("inf"))])
     ['0.3142 [0.3121, 0.3163]', '     ∞']
     >>> spans([None, Estimate(0.012, 0.01, 0.014)], signed=True, marked=[False, True])
