@@ -44,7 +44,7 @@ def mixed_predictions() -> None:
         scores = [tl.score(t, y, rule=rule) for rule in ("brier", "log") for y in outcomes]
         note = "" if t.is_valid() else f"   'dog' is below the proxy {t.proxy:.4g}: scored without it, plus a penalty"
         print(f"{name:<14}" + "".join(f"{s:14.4f}" for s in scores) + note)
-    print("\nA zero on what happened is an infinite log score: nothing is clipped.")
+    print("\nProbability 0 for the true class is an infinite log score: nothing is clipped.")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from tests.cli.run_cli import toplist_here as toplist
 from toplist.cli import demo
 from toplist.cli.app import app
 from toplist.postprocess.combination import linear_pool, pool_weights
-from toplist.postprocess.recalibration import Recalibrator, Temperature
+from toplist.postprocess.recalibration import Isotonic, Recalibrator, Temperature, select_recalibrator
 from toplist.postprocess.truncation import choose_k
 
 DATA = demo.folder()
@@ -68,6 +68,44 @@ def test_fitting_prints_the_table_and_automatic_choice_is_among_it(tmp_path: Pat
     assert "VectorScaling()" in done.stdout
     (kept,) = (line for line in done.stdout.splitlines() if line.startswith("> "))
     assert type(Recalibrator.load(model)).__name__ in kept
+
+
+def test_infinite_scores_are_infinite_and_compared_by_their_number(tmp_path: Path) -> None:
+    words = ("recalibrate", "fit", TWO[0], *TRUTH, *CLASSES, "-o", tmp_path / "m.json", "--kind", "rest-floor")
+    found = said(*words, "--rule", "log")["table"]
+    assert (found[0]["infinite"], found[1]["infinite"]) == (44, 0)
+    told = CliRunner().invoke(app, [*map(str, words), "--rule", "log"]).stdout.splitlines()
+    (before,) = (line for line in told if "Identity()" in line)
+    (after,) = (line for line in told if line.startswith("> RestFloor"))
+    assert f"∞ (44 cases; others {found[0]['score']:.6f}" in before
+    assert before.endswith("\u2013")
+    assert f"{found[1]['score']:.6f}" in after
+    assert after.endswith("∞ in 44 fewer cases")
+    usual = CliRunner().invoke(app, [*map(str, words)]).stdout
+    assert "∞" not in usual
+    assert f"{said(*words)['table'][1]['difference']:+.6f}".replace("-", "\u2212") in usual
+
+
+def test_fitting_counts_weights_and_keeps_clusters_together(tmp_path: Path) -> None:
+    head, *rows = (DATA / "truth.csv").read_text().splitlines()
+    lines = [f"{head},w", *(f"{row},{i % 3}" for i, row in enumerate(rows))]
+    (tmp_path / "y.csv").write_text("\n".join(lines) + "\n")
+    words = ("recalibrate", "fit", TWO[0], "-t", tmp_path / "y.csv", "--outcome", "language", *CLASSES)
+    words += ("-o", tmp_path / "m.json", "--kind", "isotonic", "--weight", "w", "--cluster", "script")
+    found = said(*words)["table"]
+    scripts = [row.split(",")[2] for row in rows]
+    want = select_recalibrator(
+        lists(TWO[0]), outcomes(), candidates=[Isotonic()], clusters=scripts, sample_weight=np.arange(500) % 3
+    )
+    assert found[0]["score"] == pytest.approx(want.table[0].score)
+    assert found[1]["difference_error"] == pytest.approx(want.table[1].difference_error, rel=0.5)
+    assert "weighted by w, clusters by script" in CliRunner().invoke(app, [*map(str, words)]).stdout
+
+
+def test_a_hint_to_the_report_ends_what_is_printed_without_one(tmp_path: Path) -> None:
+    words = ["compare", *map(str, TWO), *map(str, TRUTH), *map(str, CLASSES)]
+    assert CliRunner().invoke(app, words).stdout.rstrip().splitlines()[-1].startswith(" Add --report ")
+    assert "--report" not in CliRunner().invoke(app, [*words, "--report", str(tmp_path / "x.html")]).stdout
 
 
 def test_weights_are_fitted_saved_and_used_again(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ import pytest
 
 import toplist as tl
 from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
-from toplist.evaluation import case_sample
-from toplist.evaluation.case_sample import CaseSampler, by_place
+from toplist.evaluation import samples
 from toplist.evaluation.diagnose import diagnose
 from toplist.evaluation.diagnosis import Diagnosis, rank_rows
+from toplist.evaluation.samples import CaseSampler, by_place
 from toplist.lists import from_logs
 
 M = 6
@@ -446,7 +446,7 @@ def test_cases_that_are_not_held_are_in_the_curves(monkeypatch):
 
 
 def test_the_limit_is_a_number_of_listed_classes():
-    assert case_sample.EXACT == 2_000_000
+    assert samples.EXACT == 2_000_000
 
 
 @pytest.mark.parametrize("limit", [1, 20, 60])

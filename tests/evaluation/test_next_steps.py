@@ -124,18 +124,31 @@ def test_the_gain_of_recalibration_is_that_of_the_command(
     board, found = suggested
     action = found["recalibrate"]
     (name,) = action.models
-    assert action.command == f"toplist recalibrate fit {name}.csv -t truth.csv -c classes.txt -o {name}.json"
+    fit, _, rest = action.command.partition(" --kind ")
+    assert fit == f"toplist recalibrate fit {name}.csv -t truth.csv -c classes.txt"
+    assert rest.endswith(f" -o {name}.json")
     assert name == max(board, key=lambda row: row.metrics["accuracy"].value).name
     assert action.reason.startswith("underconfident by ")
-    assert "5-fold cross-validation" in action.reason
+    assert "95% CI, 5-fold cross-validation" in action.reason
     told = json.loads(run(action.command, place, "--json"))
     kept = told["table"][told["kept"]]
     assert action.gain is not None
-    assert action.gain.low is not None
-    assert action.gain.high is not None
     assert kept["high"] < 0
-    assert action.gain.low <= kept["difference"] <= action.gain.high
+    assert (action.gain.value, action.gain.low, action.gain.high) == pytest.approx(
+        (kept["difference"], kept["low"], kept["high"]), rel=1e-9
+    )
     assert (place / f"{name}.json").is_file()
+
+
+def test_a_recalibrator_is_for_new_cases(suggested: tuple[Leaderboard, dict[str, Action]], place: Path) -> None:
+    action = suggested[1]["recalibrate"]
+    (name,) = action.models
+    run(action.command, place)
+    _, told, command = action.reason.partition("it is fitted to these cases, so use it for new ones: ")
+    assert told
+    (place / "NEW.csv").write_bytes((place / f"{name}.csv").read_bytes())
+    run(command, place)
+    assert (place / "better.parquet").is_file()
 
 
 def test_the_gain_of_a_pool_is_that_of_comparing_it(
@@ -166,7 +179,7 @@ def test_a_model_that_is_calibrated_is_not_to_be_recalibrated() -> None:
 
 def test_truncated_lists_score_what_was_said(tmp_path: Path, predictions: tuple[dict[str, Any], Any]) -> None:
     models, y = predictions
-    written(tmp_path, ({"one": sharpened(models["one"], 2.0), "bad": models["bad"]}, y))
+    written(tmp_path, ({"one": sharpened(models["one"], 4.0), "bad": models["bad"]}, y))
     board, invocation = of_command(tmp_path, "one.csv", "bad.csv")
     found = by_kind(actions(board, board.details(), invocation))
     action = found["truncate"]
@@ -176,7 +189,34 @@ def test_truncated_lists_score_what_was_said(tmp_path: Path, predictions: tuple[
     again = tl.compare({"short": short, "one": tmp_path / "one.csv"}, tmp_path / "truth.csv", space=CLASSES)
     lost = again["short"].scores["brier"].mean.value - again["one"].scores["brier"].mean.value
     assert lost <= FLAT * (1 - 1 / 8)
-    assert lost <= float(action.reason.partition("within ")[2].split()[0])
+    assert told_change(action.reason) == pytest.approx(lost, abs=6e-5)
+
+
+def told_change(reason: str) -> float:
+    """The signed change of the mean score that a reason prints."""
+    return float(reason.partition(" by ")[2].split()[0].replace("\u2212", "-"))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cut_lists_of_the_demo_score_what_was_said(tmp_path: Path, weighted: bool) -> None:
+    for name in ("py3langid.csv.gz", "classes.txt"):
+        (tmp_path / name).write_bytes((DATA / name).read_bytes())
+    head, *rows = (DATA / "truth.csv").read_text().splitlines()
+    lines = [f"{head},w", *(f"{row},{1 + i % 3}" for i, row in enumerate(rows))]
+    (tmp_path / "truth.csv").write_text("\n".join(lines) + "\n")
+    space = read_labels(DATA / "classes.txt")
+    truth = tl.Truth(tmp_path / "truth.csv", outcome="language", weight="w" if weighted else None)
+    board = tl.compare({"py3langid": tmp_path / "py3langid.csv.gz"}, truth, space=space)
+    invocation = Invocation({"py3langid": "py3langid.csv.gz"}, "-c classes.txt", "truth.csv")
+    action = by_kind(actions(board, board.details(), invocation))["truncate"]
+    run(action.command, tmp_path)
+    (short,) = tmp_path.glob("*-top*.parquet")
+    again = tl.compare({"short": short, "py3langid": tmp_path / "py3langid.csv.gz"}, truth, space=space)
+    change = again.difference("short", "py3langid")
+    assert told_change(action.reason) == pytest.approx(change.value, abs=6e-5)
+    assert change.high is not None
+    assert change.high <= FLAT * (1 - 1 / 246)
+    assert ("improves" in action.reason) == (change.high < 0) == (action.gain is not None)
 
 
 def test_after_a_floor_no_log_score_is_infinite(tmp_path: Path) -> None:
@@ -191,7 +231,9 @@ def test_after_a_floor_no_log_score_is_infinite(tmp_path: Path) -> None:
             assert action.kind == "floor"
             assert board[0].scores["log"].infinite
             assert f" in {board[0].scores['log'].infinite} of 500 cases" in action.reason
-            run(action.command, tmp_path)
+            table = json.loads(run(action.command, tmp_path, "--json"))["table"]
+            if "; a floor" in action.reason:
+                assert f"finite, {table[-1]['score']:.4f}, and changes the mean Brier score" in action.reason
         (model,) = tmp_path.glob("*.json")
         run(f"toplist recalibrate apply {files[0]} {model.name} -c classes.txt -o after.parquet", tmp_path)
         after = tl.compare(
@@ -199,6 +241,16 @@ def test_after_a_floor_no_log_score_is_infinite(tmp_path: Path) -> None:
         )
         assert math.isfinite(after["after"].scores["log"].mean.value)
         model.unlink()
+
+
+def test_a_floor_tells_what_it_costs_under_the_rule_that_ranks(tmp_path: Path) -> None:
+    space, y = read_labels(DATA / "classes.txt"), DATA / "truth.csv"
+    board = tl.compare({"m": DATA / "py3langid.csv.gz"}, y, space=space)
+    action = by_kind(actions(board, board.details()))["floor"]
+    words = ("recalibrate", "fit", DATA / "py3langid.csv.gz", "-t", y, "-c", DATA / "classes.txt", "--json")
+    assert "from 0.2383 to 0.2438, by +0.0055 (" in action.reason
+    done = toplist_here(*map(str, words), "--kind", "rest-floor", "--rule", "log", "-o", "m.json", cwd=tmp_path)
+    assert f"finite, {json.loads(done.stdout)['table'][-1]['score']:.4f}" in action.reason
 
 
 def test_a_tie_is_planned_with_the_observed_difference(tmp_path: Path) -> None:
@@ -263,7 +315,8 @@ def test_commands_read_files_as_the_comparison_did(kind: str, tmp_path: Path) ->
     typed = Invocation.of(request, "3")
     assert typed is not None
     for command in (
-        typed.recalibrate("new", "brier"), typed.recalibrate("new", "log", floor=True), typed.pool(["new", "b"]),
+        typed.recalibrate("new", "brier", "auto"), typed.recalibrate("new", "log", "rest-floor"),
+        typed.recalibrate("new", "brier", "isotonic"), typed.pool(["new", "b"]),
         typed.truncate("new", 1), typed.diagnose("new"),
     ):  # fmt: skip
         run(command, tmp_path)
@@ -272,7 +325,7 @@ def test_commands_read_files_as_the_comparison_did(kind: str, tmp_path: Path) ->
 def test_no_output_replaces_an_input() -> None:
     typed = Invocation({"pool": "pool.parquet", "b": "b.json"}, "-c labels.txt", "pool-new.parquet")
     assert typed.pool(["pool", "b"]).endswith("-o pool-new-new.parquet")
-    assert typed.recalibrate("b", "brier").endswith("-o b-new.json")
+    assert typed.recalibrate("b", "brier", "auto").endswith("-o b-new.json")
 
 
 def test_there_are_no_commands_for_what_is_not_in_files(predictions: tuple[dict[str, Any], Any]) -> None:
@@ -292,6 +345,52 @@ def test_models_in_files_have_commands_from_python_too(place: Path, monkeypatch:
         assert not one.code
 
 
+def executed(code: str, **known: Any) -> dict[str, Any]:
+    """What code leaves behind that knows nothing but what was compared."""
+    exec(code, known)  # noqa: S102
+    return known
+
+
+TRUTHS: dict[str, Any] = {
+    "outcomes": lambda y: y,
+    "a truth": tl.Truth,
+    "weights": lambda y: tl.Truth(y, weight=1.0 + np.arange(len(y)) % 3),
+    "clusters and groups": lambda y: tl.Truth(y, cluster=np.arange(len(y)) // 2, group=np.arange(len(y)) % 2),
+}
+
+
+@pytest.mark.parametrize("kind", TRUTHS)
+@pytest.mark.parametrize("given", [False, True])
+def test_calls_run_with_the_names_of_the_comparison_alone(
+    predictions: tuple[dict[str, Any], Any], kind: str, given: bool
+) -> None:
+    models, y = predictions
+    truth = TRUTHS[kind](y)
+    space = {"space": 8} if given else {}
+    board = tl.compare(models, truth, inference=0.9, **space)
+    found = by_kind(actions(board, board.details()))
+    assert {"pool", "recalibrate"} <= set(found)
+    for one in found.values():
+        if one.code:
+            left = executed(one.code, models=models, truth=truth, **space)
+            assert "better" in left or "found" in left
+    (name,) = found["recalibrate"].models
+    better = executed(found["recalibrate"].code, models=models, truth=truth, **space)["better"]
+    again = tl.compare({"better": better, name: models[name]}, truth, **space)
+    assert again.difference("better", name).value < 0
+
+
+def test_a_plan_runs_with_the_names_of_the_comparison_alone() -> None:
+    rng = np.random.default_rng(4)
+    p = rng.dirichlet(np.full(8, 0.3), N)
+    truth = (p.cumsum(axis=1) < rng.random((N, 1))).sum(axis=1).clip(0, 7)
+    models = {"a": p, "b": sharpened(p * np.exp(0.1 * rng.standard_normal(p.shape)), 1.0)}
+    board = tl.compare(models, truth, inference=0.99)
+    action = by_kind(actions(board, board.details()))["plan"]
+    left = executed(action.code, models=models, truth=truth)
+    assert left["board"].comparison == board.comparison
+
+
 @pytest.mark.parametrize("labels", [False, True])
 def test_calls_run_where_predictions_are_in_memory(predictions: tuple[dict[str, Any], Any], labels: bool) -> None:
     models, y = predictions
@@ -301,7 +400,7 @@ def test_calls_run_where_predictions_are_in_memory(predictions: tuple[dict[str, 
     assert {"pool", "recalibrate"} <= {one.kind for one in found}
     for one in found:
         assert not one.command
-        exec(one.code, {"tl": tl, "models": models, "y": y, "space": space, "board": board})  # noqa: S102
+        assert not one.code or executed(one.code, models=models, truth=y, space=space)
 
 
 def test_calls_run_where_predictions_are_frames(predictions: tuple[dict[str, Any], Any], tmp_path: Path) -> None:
@@ -312,7 +411,7 @@ def test_calls_run_where_predictions_are_frames(predictions: tuple[dict[str, Any
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path)
         for one in actions(board, board.details()):
-            exec(one.code, {"tl": tl, "models": models, "y": y, "space": CLASSES, "board": board})  # noqa: S102
+            assert not one.code or executed(one.code, models=models, truth=y, space=CLASSES)
 
 
 def test_a_soft_truth_suggests_nothing_that_needs_outcomes(predictions: tuple[dict[str, Any], Any]) -> None:
@@ -340,12 +439,20 @@ def test_cases_that_no_model_has_right_are_to_be_checked() -> None:
     p = np.eye(4)[rng.integers(0, 4, 200)] * 0.9 + 0.025
     y = p.argmax(axis=1)
     y[:2] = (y[:2] + 1) % 4
-    board = tl.compare({name: sharpened(p, power) for name, power in (("a", 1.0), ("b", 1.1), ("c", 1.2))}, y)
-    action = by_kind(actions(board, board.details()))["label"]
+    models = {name: sharpened(p, power) for name, power in (("a", 1.0), ("b", 1.1), ("c", 1.2), ("d", 1.3))}
+    board = tl.compare(models, y)
+    details = board.details()
+    action = by_kind(actions(board, details))["label"]
     assert action.title == "Check the labels of 2 cases"
-    assert "cases 0 and 1 " in action.reason
+    told = "among the 10 worst predictions of {0}, 2 have no model with the true class first: cases 0 and 1"
+    assert action.reason == told
+    (shown,) = (one for one in details.exhibits if (one.name,) == action.models)
+    assert sum(one.right == 0 for one in shown.worst) == 2
     assert not action.command
     assert not action.code
+    del models["d"]
+    fewer = tl.compare(models, y)
+    assert "label" not in by_kind(actions(fewer, fewer.details()))
 
 
 def test_names_stand_in_places_not_in_the_words(predictions: tuple[dict[str, Any], Any]) -> None:
@@ -367,6 +474,58 @@ def test_what_would_take_ten_times_the_cases_is_not_planned() -> None:
         far = one.extra_units is None or one.extra_units > 600
         if one.rule == "brier":
             assert far != ("plan" in {action.kind for action in quick(board.comparison)})
+
+
+def test_a_plan_leaves_the_smallest_difference_to_the_reader() -> None:
+    rng = np.random.default_rng(4)
+    p = rng.dirichlet(np.full(8, 0.3), N)
+    y = (p.cumsum(axis=1) < rng.random((N, 1))).sum(axis=1).clip(0, 7)
+    models = {"a": p, "b": sharpened(p * np.exp(0.1 * rng.standard_normal(p.shape)), 1.0)}
+    (action,) = (one for one in quick(tl.compare(models, y).comparison) if one.kind == "plan")
+    assert action.reason.startswith(
+        "choose the smallest difference that matters as --smallest; with the observed one, "
+    )
+    few = {name: one[:29] for name, one in models.items()}
+    assert "plan" not in {one.kind for one in quick(tl.compare(few, y[:29]).comparison)}
+
+
+def test_commands_keep_weights_and_clusters_and_gain_the_same(
+    tmp_path: Path, predictions: tuple[dict[str, Any], Any]
+) -> None:
+    models, y = predictions
+    written(tmp_path, predictions)
+    lines = [f"{i},{CLASSES[c]},{1 + i % 4},{i // 2},{i // 100}" for i, c in enumerate(y)]
+    (tmp_path / "truth.csv").write_text("case,outcome,w,who,day\n" + "\n".join(lines) + "\n")
+    files = {name: tmp_path / f"{name}.csv" for name in models}
+    for columns in ({"weight": "w"}, {"weight": "w", "cluster": "who"}, {"time": "day"}):
+        truth = tl.Truth(tmp_path / "truth.csv", outcome="outcome", **columns)
+        board = tl.compare(files, truth)
+        action = by_kind(actions(board, board.details()))["recalibrate"]
+        for what, column in columns.items():
+            assert f" --{'cluster' if what == 'time' else what} {column}" in action.command
+        told = json.loads(run(action.command, tmp_path, "--json"))
+        kept = told["table"][told["kept"]]
+        assert action.gain is not None
+        assert (action.gain.value, action.gain.low) == pytest.approx((kept["difference"], kept["low"]), rel=1e-9)
+
+
+def test_gains_are_of_the_compared_cases(tmp_path: Path, predictions: tuple[dict[str, Any], Any]) -> None:
+    models, y = predictions
+    names = ["one", "two"]
+    written(tmp_path, ({name: models[name] for name in names}, y))
+    lines = (tmp_path / "two.csv").read_text().splitlines()
+    (tmp_path / "two.csv").write_text("\n".join([lines[0], *lines[301:]]) + "\n")
+    board = tl.compare({name: tmp_path / f"{name}.csv" for name in names}, tmp_path / "truth.csv", missing="common")
+    same = tl.compare({name: models[name][300:] for name in names}, y[300:])
+    first, second = (by_kind(actions(one, one.details())) for one in (board, same))
+    assert board.comparison.compared == N - 300
+    for kind in ("recalibrate", "pool"):
+        a, b = first[kind].gain, second[kind].gain
+        assert a is not None
+        assert b is not None
+        assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high), rel=1e-9)
+    assert "on the 1,200 compared cases" in first["recalibrate"].reason
+    assert "--missing common" in first["recalibrate"].command
 
 
 def test_few_cases_suggest_nothing_that_they_cannot_show() -> None:

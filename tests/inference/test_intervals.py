@@ -13,6 +13,7 @@ from scipy import stats
 
 from tests.core.integers import law
 from tests.inference.case_score_factories import sheet_of
+from tests.inference.factories import World
 from tests.inference.reference import _of_clusters, agrees, exact_interval, interval
 from toplist.core.degrees_of_freedom import bell_mccaffrey
 from toplist.errors import TopListError
@@ -296,6 +297,17 @@ def test_differences_are_antisymmetric_to_the_last_bit(seed: int, n: int, weight
     if forth.low is not None and forth.high is not None:
         assert (forth.low, forth.high) == (-back.high, -back.low)  # type: ignore[operator]
         assert (forth.error, forth.p) == (back.error, back.p)
+
+
+def test_models_that_share_one_cluster_have_no_interval_and_count_like_no_units() -> None:
+    """Of three clusters, in which each model has some cases."""
+    scores = np.random.default_rng(1).random((2, 9))
+    scores[0, 6:], scores[1, :4] = math.nan, math.nan
+    world = World(scores, clusters=np.array([0, 0, 0, 0, 1, 1, 2, 2, 2]))
+    found = world.cases("t")
+    assert found.effective_units(0, 0, 1) is None
+    assert found.difference(0, 0, 1).reason == "one cluster has no spread"
+    assert found.effective_units(0, 0) == pytest.approx(1.0 + found.mean(0, 0).freedom)
 
 
 def test_an_infinite_score_makes_the_mean_infinite_and_takes_the_interval() -> None:

@@ -209,8 +209,8 @@ def test_groups_are_one_family() -> None:
                 assert (pair.simultaneous.low, pair.simultaneous.high) == pytest.approx((wide.low, wide.high))
         assert {row.rank_interval for row in group.rows} == {
             (
-                1 + sum(v.behind == row.name for v in own),
-                3 - sum(v.better == row.name and v.behind is not None for v in own),
+                1 + sum(v.significant and v.worse == row.name for v in own),
+                3 - sum(v.significant and v.better == row.name for v in own),
             )
             for own in [[judge(pair, 0.95) for pair in group.pairs]]
             for row in group.rows

@@ -156,6 +156,20 @@ def test_models_without_a_rank_have_no_rank_interval_and_count_in_none() -> None
     assert {name: row.rank for name, row in rows.items()} == {"a": 1, "b": None, "c": 2, "d": 3}
 
 
+def test_models_compared_on_different_cases_have_no_rank_intervals() -> None:
+    """Each of three models may be significantly better than the next one on the cases of both."""
+    rng, present = np.random.default_rng(3), np.repeat(~np.eye(3, dtype=bool), 40, axis=1)
+    better = {0: (None, 1, 0), 1: (0, None, 1), 2: (1, 0, None)}  # of the third of the cases that it does not lack
+    scores = np.array([[1.0 if one is None else one for one in better[a] for _ in range(40)] for a in range(3)])
+    scores = scores + rng.random((3, 120))
+    found = section_of(scores, present, pairwise=True)
+    beaten = {v.worse for v in (ranking.judge(pair, 0.95) for pair in found.pairs) if v.significant}
+    assert beaten == {"a", "b", "c"}
+    assert [row.rank_interval for row in found.rows] == [None] * 3
+    same = section_of(scores, pairwise=True)
+    assert all(row.rank_interval is not None for row in same.rows)
+
+
 def test_a_model_without_cases_comes_last() -> None:
     found = section_of([[math.nan] * 2, [5.0, math.inf], [1.0, 2.0]], [[False] * 2, [True] * 2, [True] * 2])
     assert [row.name for row in found.rows] == ["c", "b", "a"]

@@ -159,8 +159,8 @@ def test_diagnose_refuses_what_it_does_not_use(what: str, value: Any) -> None:
         tl.diagnose([0, 1], [0, 1], space=3, inference="hac")  # type: ignore[arg-type]
 
 
-def test_files_are_changed_without_weights(place: Path) -> None:
-    from toplist.evaluation.transform import fit_recalibrator
+def test_lengths_are_chosen_without_weights(place: Path) -> None:
+    from toplist.evaluation.transform import fit_truncation
 
     with pytest.raises(tl.TopListError, match="weight has no effect here: every case counts alike"):
-        fit_recalibrator(place / "b.csv", tl.Truth(place / "y.csv", weight="day"), space=3)
+        fit_truncation(place / "b.csv", tl.Truth(place / "y.csv", weight="day"), space=3)

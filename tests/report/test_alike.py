@@ -21,9 +21,9 @@ def test_constant_columns_are_said_once_below_the_table() -> None:
     text = drawn().to_text(200)
     head = next(line for line in text.splitlines() if "model" in line)
     assert "accuracy" in head
-    for name in ("top-5 error", "coverage", "mean k", "mean mass", "invalid"):
+    for name in ("top-5 error", "coverage", "list length", "listed probability", "invalid"):
         assert name not in head
-    assert "The same for all: coverage 100.0%, mean k 4.00 and mean mass 100.0%" in text
+    assert "The same for all: coverage 100.0%, list length 4.00 and listed probability 100.0%" in text
     assert "coverage" in drawn().to_text(300, detail=True)
 
 

@@ -216,7 +216,7 @@ def test_narrow_terminals_have_the_score_the_difference_the_second_rule_and_accu
     filled = columns(example(), called(example()))
     assert [c.header for c, _ in filled if not c.least] == ["#", "model", "Brier", "Δ best", "log", "accuracy"]
     assert {"95% CI", "ranks"} <= {c.header for c, _ in filled if c.least == 100}
-    assert {"top-5 error", "coverage", "mean k"} <= {c.header for c, _ in filled if c.least == 140}
+    assert {"top-5 error", "coverage", "list length"} <= {c.header for c, _ in filled if c.least == 140}
 
 
 def test_an_infinite_mean_is_shown_as_such_and_counted() -> None:

@@ -468,7 +468,7 @@ def _clustered(made: CalibrationPairs, units: NDArray[np.intp], seed: int) -> Ca
         raise TopListError(f"a test over clusters needs {FEWEST} or more of them, and {there}.")
     residuals, covariance = _residuals(made)
     chance = np.diag(covariance) > _NO_CHANCE * len(units)
-    if (np.abs(residuals[~chance]) > 0.5).any():  # what no list gives any probability has happened
+    if (np.abs(residuals[~chance]) > 0.5).any():  # an outcome has probability 0
         return CalibrationTest(math.inf, 0.0, 0.0, 0, seed, 0.0, (0, number))
     scale = np.sqrt(np.diag(covariance)[chance])
     values, vectors = np.linalg.eigh(covariance[np.ix_(chance, chance)] / np.outer(scale, scale))

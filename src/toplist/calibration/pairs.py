@@ -18,7 +18,7 @@ from toplist._typing import Bools, Codes, Floats
 from toplist.core.kernel import UNIT, exact_sums, sums_by
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
-from toplist.lists.converters import as_happened
+from toplist.lists.converters import as_single_outcomes
 from toplist.lists.toplists import ranks_in
 from toplist.lists.validation import row_sums
 
@@ -167,7 +167,7 @@ def calibration_pairs(predictions: Any, y: Any, space: Any = None) -> Calibratio
     (array([0.7, 0.2, 0.9]), array([False,  True, False]), array([False,  True]))
     """
     lists = as_lists(predictions, space)
-    codes = as_happened(y, lists, "calibration is about")
+    codes = as_single_outcomes(y, lists, "calibration needs")
     ordered = lists.strictly_valid().ordered()
     sizes = ordered.sizes
     rank = ranks_in(ordered)

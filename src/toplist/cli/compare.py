@@ -135,6 +135,8 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
             asked: Any = {"command": typed, "gates": checked, "invocation": invocation}
             board.report(options.report, title=options.title, progress=update, **asked)
     print_board(board, json=options.json, detail=options.detail, invocation=invocation)
+    if options.report is None and not options.json:
+        typer.echo("\n Add --report report.html for calibration, classes, cases and what they suggest to do next.")
     for path in options.output:
         board.write(path, gates=checked)
     print_gates(checked, ascii_only=not writes_unicode(sys.stderr))

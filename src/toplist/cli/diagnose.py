@@ -107,7 +107,7 @@ def diagnose(inputs: Inputs, options: DiagnoseOptions, inference: Annotated[Infe
     figures = [] if options.plot is None else _drawn(found, options.plot)
     told = [f"\nFigures: {', '.join(visible(str(path)) for path in figures)}"] if figures else []
     typed = inputs.invocation(options.missing, inference) if inputs.truth_file is not None else None
-    command = "" if typed is None else typed.recalibrate(inputs.name, "brier")
+    command = "" if typed is None else typed.recalibrate(inputs.name, "brier", "auto")
     width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
     _print(found, options, found.to_text(width, command=command), *told)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def progress_bar(quiet: bool, files: int = 1) -> Iterator[Callable[[str, int, int | None], None]]:
-    """One line on a terminal that says which file is read and how far, and is gone at the end; nothing elsewhere."""
+    """One line on a terminal that says which file is read and how far, and is erased at the end; nothing elsewhere."""
     if quiet or not sys.stderr.isatty():
         yield lambda what, done, total: require_unstopped()
         return

@@ -84,7 +84,7 @@ class FitOptions(FittingOptions):
 
 
 @command(
-    Reads(truth=True),
+    Reads(truth=True, columns=("outcome", "weight", "cluster")),
     examples=(
         "toplist recalibrate fit valid.parquet --truth y.csv --classes 1000 -o model.json",
         "toplist recalibrate fit valid.parquet -t y.csv -c 1000 --kind temperature -o model.json",
@@ -122,7 +122,9 @@ def fit(inputs: Inputs, options: FitOptions, inference: Annotated[Inference, "se
         return
     print_changes(found.repairs, found.left_out)
     print_text(_describe(choice, model, options.kind))
-    typer.echo(f"{model!r}, fitted to {found.cases:,} cases, in {visible(str(options.output))}")
+    counted = "" if found.weight is None else f", weighted by {visible(found.weight)}"
+    apart = "" if found.cluster is None else f", clusters by {visible(found.cluster)}"
+    typer.echo(f"{model!r}, fitted to {found.cases:,} cases{counted}{apart}, in {visible(str(options.output))}")
 
 
 def _line(choice: Selection, kind: str) -> int:

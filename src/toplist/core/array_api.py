@@ -279,9 +279,9 @@ class CaseStatistics:
     """Per case, of the largest valid sublist. Arrays of any one shape, of the library `xp`."""
 
     xp: Any
-    outcome: Array  # confidence of what happened: listed, or the proxy
+    outcome: Array  # confidence of the outcome: listed, or the proxy
     miss: Array  # 1 - outcome, without cancellation
-    hit: Array  # is what happened listed?
+    hit: Array  # is the outcome listed?
     total: Array  # the sum over the listed classes, but the outcome
     ties: Array  # where the largest confidence is asked for: how many share it
     rest: Array  # mass not listed

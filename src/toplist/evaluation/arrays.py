@@ -217,7 +217,7 @@ def _space_of(predictions: Mapping[str, Any], space: Any) -> ClassSpace:
 
 def _as_lists(what: Any, space: ClassSpace, name: str, repairs: Repairs) -> TopLists:
     """Whatever was predicted, as lists."""
-    if isinstance(what, TopLists | TopList):  # over which classes is looked at later, for all together
+    if isinstance(what, TopLists | TopList):  # over which classes is checked later, for all together
         return what.batch if isinstance(what, TopList) else what
     try:
         return as_lists(what, space, repairs=repairs)

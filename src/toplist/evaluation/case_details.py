@@ -21,18 +21,6 @@ from toplist.calibration.miscalibration import CalibrationVerdict
 from toplist.errors import FileError, TopListError
 from toplist.evaluation.arrays import ArrayModels
 from toplist.evaluation.breakdown import BreakdownMaker
-from toplist.evaluation.case_sample import (
-    EXACT,
-    TESTED,
-    CaseSample,
-    CaseSampler,
-    attempt,
-    by_place,
-    calibration_verdict,
-    in_order,
-    sample_cases,
-    thinned_sample,
-)
 from toplist.evaluation.model_details import (
     LISTED,
     BatchNames,
@@ -46,9 +34,22 @@ from toplist.evaluation.model_details import (
     top_entries,
     worst,
 )
+from toplist.evaluation.samples import (
+    EXACT,
+    TESTED,
+    CaseSample,
+    CaseSampler,
+    attempt,
+    by_place,
+    calibration_verdict,
+    in_order,
+    sample_cases,
+    thinned_sample,
+)
 from toplist.evaluation.stream import MatrixCollector, ScoredBatch, ScoringSpec, coder_of, run
 from toplist.inference.aggregates import ScoreMatrix
 from toplist.inference.intervals import Intervals
+from toplist.inference.ranking import differences, turning
 from toplist.inference.results import (
     Breakdown,
     CaseView,
@@ -58,7 +59,6 @@ from toplist.inference.results import (
     PairCases,
     PredictionView,
 )
-from toplist.inference.score_difference import differences, turning
 from toplist.io.batches import Batch
 from toplist.io.columns import Column, as_arrow, as_numpy, is_list, plain
 from toplist.io.encoding import label_sets
@@ -109,11 +109,12 @@ class CaseDetails:
     classes: Grouping | None  # the true class of each case, in the order of names; None where the truth is soft
     views: Views  # of the models that `against` names
     held: Callable[[str], CaseSample | None]  # the lists of a model by place; None where the truth is soft
+    compared: Callable[[str], CaseSample | None]  # those of compared cases, with rows of the panel
     files: tuple[FileRecord, ...] = ()
     seen: Callable[[str], NDArray[np.bool_]] | None = None  # the cases that a model predicts, where others are imputed
 
     def calibration(self, results: Comparison, *, seed: int) -> ModelCalibration:
-        """The calibration of every model whose truth is one class per case, each model's lists looked at once.
+        """The calibration of every model whose truth is one class per case, each model's lists read once.
 
         Curves are of the first models that are tied for best and of the last two. Cases count alike.
         """
@@ -287,6 +288,7 @@ def from_memory(given: ArrayModels) -> CaseDetails:
         given.true_classes(),
         partial(given.views, sheets),
         partial(_held, given),
+        partial(_held, given),
     )
 
 
@@ -318,6 +320,7 @@ def from_files(plan: Plan, scoring: ScoringSpec, shown: Sequence[str], progress:
         seen.classes(),
         partial(seen.views, panel, right),
         seen.held,
+        seen.compared,
         tuple(r for one in (*plan.sources, plan.truth) for r in _records(one)),
         seen.seen if plan.missing in ("worst", "baseline") else None,
     )
@@ -619,6 +622,29 @@ class DetailsCollector(MatrixCollector):
         """The lists of a source by place: as many as the test of calibration looks at."""
         holding = self.looks[name].holding
         return None if holding is None or not holding.parts else holding.sample()
+
+    def compared(self, name: str) -> CaseSample | None:
+        """The same without cases that were not compared, each with its place in the matrix."""
+        holding, sample = self.looks[name].holding, self.held(name)
+        if holding is None or sample is None:
+            return None
+        own: dict[str, list[Codes]] = {}  # rows by source, which is the order of the sample
+        for part in holding.parts:
+            own.setdefault(part.source, []).append(part.rows)
+        places = np.concatenate([self._places_in(one, np.sort(np.concatenate(own[one]))) for one in sorted(own)])
+        some = np.flatnonzero(places >= 0)
+        return sample.at(some, places[some])
+
+    def _places_in(self, source: str, wanted: Codes) -> Codes:
+        """Where rows of a source stand in the matrix; -1 for those that were not compared."""
+        parts = [(start, rows) for start, (one, rows, _) in zip(self._starts, self.rows, strict=False) if one == source]
+        if not parts:
+            return np.full(len(wanted), -1, np.int64)
+        rows = np.concatenate([rows for _, rows in parts])
+        places = np.concatenate([start + np.arange(len(rows)) for start, rows in parts])
+        order = np.argsort(rows)
+        at = order[np.minimum(np.searchsorted(rows, wanted, sorter=order), len(rows) - 1)]
+        return np.where(rows[at] == wanted, places[at], -1)
 
     def views(self, panel: ScoreMatrix, right: NDArray[np.float64], name: str, places: Sequence[int]) -> list[CaseView]:
         """See `Views`."""

@@ -18,8 +18,8 @@ from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.case_details import CaseReader, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.evaluation.next_steps import Invocation
-from toplist.evaluation.score_sample import ArrayLosses, FileLosses, SampleCollector, of_arrays
+from toplist.evaluation.next_steps import Call, Invocation
+from toplist.evaluation.samples import ArrayLosses, FileLosses, SampleCollector, of_arrays
 from toplist.evaluation.stream import (
     MatrixCollector,
     ReadSummary,
@@ -128,15 +128,24 @@ def compare(
     ['a', 'b']
     """
     question = _question(names_of(models), rules, k, baseline, missing, min_cases, penalty, as_inference(inference))
-    request = with_indicators(ReadRequest.of(models, truth, read), space)
+    given_as = ReadRequest.of(models, truth, read)
+    request = with_indicators(given_as, space)
     tables = as_tables(request, space)
     if tables is None:
         scored = _score_arrays(request, space, question)
     else:
         scored = _score_files(tables, space, question, progress or (lambda what, done, total: None))
-    data = (*request.models.values(), request.truth.data)
-    inputs = tuple(os.path.abspath(one) for one in data if isinstance(one, str | os.PathLike))
-    return replace(_rank(question, scored, inputs), _invocation=_typed(request, space, question))
+    inputs = tuple(os.path.abspath(one) for one in _data(request) if isinstance(one, str | os.PathLike))
+    asked: Any = {"missing": missing, "baseline": baseline, "penalty": penalty, "inference": question.inference}
+    called = None
+    if all(one is other for one, other in zip(_data(request), _data(given_as), strict=True)):
+        called = Call.of(models, truth, space, read, tables=tables is not None, size=scored.size, **asked)
+    return replace(_rank(question, scored, inputs), _invocation=_typed(request, space, question), _call=called)
+
+
+def _data(request: ReadRequest) -> tuple[Any, ...]:
+    """Predictions and outcomes as they are read."""
+    return (*request.models.values(), request.truth.data)
 
 
 def _typed(request: ReadRequest, space: Any, question: _Question) -> Invocation | None:

@@ -18,8 +18,8 @@ from toplist._typing import Progress
 from toplist.core.kernel import Rows
 from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.arrays import given
-from toplist.evaluation.case_sample import EXACT, CaseSample, CaseSampler, by_place, sample_cases
 from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, TableSummary, measure
+from toplist.evaluation.samples import EXACT, CaseSample, CaseSampler, by_place, sample_cases
 from toplist.evaluation.stream import Collector, ScoredBatch, ScoringSpec, run
 from toplist.inference.settings import Inference, as_inference
 from toplist.io.batches import Batch
@@ -70,7 +70,7 @@ def read_files(request: ReadRequest, space: Any, *, missing: str, limit: int, pr
     plan = plan_of(request, space, missing=missing, find=("cluster",))
     if plan.truth.layout.kind != "labels":
         raise OutcomeError(
-            "calibration is about what happened, one outcome per case, not a distribution.",
+            "calibration needs one outcome per case, not a distribution.",
             "Draw an outcome per case from it.",
         )
     with empty_set_explained(separator):
@@ -155,7 +155,7 @@ def diagnose(
 ) -> Diagnosis:
     """Diagnose one model: data quality and, with outcomes, calibration and what its score is made of.
 
-    Predictions that cannot be scored are looked at all the same.
+    Predictions that cannot be scored are checked all the same.
 
     Parameters
     ----------

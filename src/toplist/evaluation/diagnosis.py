@@ -27,7 +27,7 @@ from toplist.calibration import (
 from toplist.calibration.decomposition import REST
 from toplist.calibration.miscalibration import SIGNIFICANT, CalibrationVerdict, excludes_zero
 from toplist.errors import TopListError
-from toplist.evaluation.case_sample import CaseSample, attempt, calibration_verdict
+from toplist.evaluation.samples import CaseSample, attempt, calibration_verdict
 from toplist.lists.checks import Issue, ListSummary
 from toplist.report import plot
 from toplist.report.calibration_statements import bias_ends, equals, p_value

@@ -39,7 +39,7 @@ from toplist.report.terminal import as_renderable, as_text
 from toplist.scoring.case_scores import CaseScores
 
 if TYPE_CHECKING:
-    from toplist.evaluation.next_steps import Invocation
+    from toplist.evaluation.next_steps import Call, Invocation
     from toplist.report.plot import Plot
 
 
@@ -72,6 +72,7 @@ class Leaderboard:
     _seed: int = 0  # of what is drawn
     _inputs: tuple[Any, ...] = field(default=(), compare=False)  # files that were read: nothing is written over them
     _invocation: Invocation | None = field(default=None, compare=False)  # how these are written in a shell
+    _call: Call | None = field(default=None, compare=False)  # how predictions in memory are named in Python
 
     # What is in it
 

@@ -137,7 +137,7 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class AlignedModel:
-    """The lists of one model, what happened, and where in the truth each case stands."""
+    """The lists of one model, the outcomes, and where in the truth each case stands."""
 
     lists: TopLists
     y: Any
@@ -156,7 +156,7 @@ class AlignedModels:
     unit: str  # what a step is
 
     def pair(self, a: str, b: str) -> tuple[TopLists, TopLists, Any, Places | None]:
-        """The lists of two models for the cases that both have, what happened, and the step of each case."""
+        """The lists of two models for the cases that both have, the outcomes, and the step of each case."""
         one, other = self.predicted[a], self.predicted[b]
         common, mine, theirs = np.intersect1d(one.places, other.places, assume_unique=True, return_indices=True)
         if not len(common):

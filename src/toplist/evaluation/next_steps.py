@@ -8,33 +8,35 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from toplist._text import fixed
-from toplist._typing import Codes
-from toplist.calibration import CalibrationBias, calibration_bias
+from toplist._typing import Codes, Floats
+from toplist.calibration import calibration_bias
 from toplist.calibration.miscalibration import excludes_zero
 from toplist.errors import TopListError
-from toplist.inference.aggregates import ScoreMatrix, overall, tally
+from toplist.inference.aggregates import overall, tally
 from toplist.inference.ranking import judge
 from toplist.inference.results import Action, Comparison, Estimate, ModelDetails, ModelRow, Pair
 from toplist.inference.settings import Inference
-from toplist.io.options import ReadRequest
+from toplist.io.lists import by_appearance
+from toplist.io.options import ReadOptions, ReadRequest, Source, Truth, as_truth
 from toplist.io.sources import stem_of
-from toplist.lists.labelsets import LabelSets
-from toplist.lists.space import ClassSpace, show_size
+from toplist.lists import TopList, TopLists
+from toplist.lists.space import INFINITELY_MANY
 from toplist.report.text import count, decimals, kind, listed, noun, number_of, percent
 from toplist.scoring.case_scores import CaseScores, Grouping, one_if_alike, side_by_side
 from toplist.scoring.rules import RULES, as_rule
 
 if TYPE_CHECKING:
     from toplist.evaluation.case_details import CaseDetails
-    from toplist.evaluation.case_sample import CaseSample
     from toplist.evaluation.leaderboard import Leaderboard
-    from toplist.postprocess.recalibration import Recalibrator
+    from toplist.evaluation.samples import CaseSample
+    from toplist.postprocess.recalibration import Recalibrator, Selection
 
 MOST: Final = 4
 """Actions that are returned."""
@@ -48,6 +50,8 @@ _MANY = 200  # cases for a choice of length
 _ENTRIES = 20_000  # listed classes up to which several recalibrators are tried
 _FAR = 10  # times the units there are: nobody collects so many more to tell two models apart
 _NAMED = 3  # cases that are named
+_OTHERS = 3  # models beside the best that have a case wrong before its label is doubted
+_PILOT = 30  # units from which a number of further ones is named
 _FOLDS = 5
 _IN_COMMANDS = ("error", "common")  # ways to treat missing cases that every command knows
 
@@ -80,8 +84,10 @@ class Invocation:
     Examples
     --------
     >>> typed = Invocation({"a": "run 1/a.csv"}, "-c 10", "y.csv")
-    >>> typed.recalibrate("a", "brier")
-    "toplist recalibrate fit 'run 1/a.csv' -t y.csv -c 10 -o a.json"
+    >>> typed.recalibrate("a", "brier", "isotonic")
+    "toplist recalibrate fit 'run 1/a.csv' -t y.csv -c 10 --kind isotonic -o a.json"
+    >>> typed.apply("a")
+    'toplist recalibrate apply NEW.csv a.json -c 10 -o better.parquet'
     """
 
     files: Mapping[str, str]
@@ -119,12 +125,24 @@ class Invocation:
             per_case is None,
         )
 
-    def recalibrate(self, name: str, rule: str, *, floor: bool = False) -> str:
-        """Fit a recalibrator: the one that cross-validation selects, or a floor under probabilities."""
+    def recalibrate(self, name: str, rule: str, kind: str, cluster: str | None = None) -> str:
+        """Fit a recalibrator of one kind, or the one that is selected ("auto").
+
+        `cluster` is the column whose cases stay in one fold, in place of the one that was named.
+        """
         if not self.one_space or rule not in RULES:
             return ""
-        how = [*(["--kind", "rest-floor"] if floor else []), *([] if rule == "brier" else ["--rule", rule])]
-        return self._command("recalibrate fit", [name], *how, *self._output(name, ".json"), columns=("outcome",))
+        columns = ("outcome", "weight", *(() if cluster else ("cluster",)))
+        how = ["--cluster", cluster] if cluster else []
+        how += [*([] if kind == "auto" else ["--kind", kind]), *([] if rule == "brier" else ["--rule", rule])]
+        return self._command("recalibrate fit", [name], *how, *self._output(name, ".json"), columns=columns)
+
+    def apply(self, name: str) -> str:
+        """Use the recalibrator for new cases, in a file like that of the model."""
+        if not self.one_space:
+            return ""
+        _, written = self._output(name, ".json")
+        return self._command("recalibrate apply", [name], "-o", "better.parquet", missing=False, new=written)
 
     def pool(self, names: Sequence[str]) -> str:
         """Pool files with equal weights."""
@@ -163,12 +181,14 @@ class Invocation:
         columns: Sequence[str] = (),
         missing: bool = True,
         known: bool = False,
+        new: str = "",
     ) -> str:
         """A command on the files of some models and, with columns, the truth.
 
-        `known` says that the command knows all ways to treat missing cases.
+        `known` says that the command knows all ways to treat missing cases; `new` is a fitted model for a new file.
         """
-        words = ["toplist", *verb.split(), *(self._file(name, alone=len(names) == 1) for name in names)]
+        files = [self._file(name, alone=len(names) == 1) for name in names]
+        words = ["toplist", *verb.split(), *([f"NEW{PurePath(files[0]).suffix}", new] if new else files)]
         if columns and self.truth is not None:
             words += ["-t", self.truth]
             for column in columns:
@@ -203,7 +223,7 @@ class Invocation:
 
     def _output(self, name: str, suffix: str) -> list[str]:
         """An output that is none of the inputs."""
-        stem = re.sub(r"[^\w.+-]+", "-", name).strip("-.")[:80] or "model"
+        stem = _file_name(name, "")
         read = {PurePath(path).name for path in (*self.files.values(), self.truth or "", *shlex.split(self.options))}
         while stem + suffix in read:
             stem += "-new"
@@ -229,50 +249,192 @@ def _typed(option: str, value: Any, name: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Session:
-    """How the same is called in Python, where `models` and `y` are what was compared, and `board` what was found."""
+class Call:
+    """How the inputs of a comparison are written in Python: as `models`, `truth`, and `space` and `read` where given.
 
-    space: str
-    tables: bool = False  # models are files or frames
+    Attributes
+    ----------
+    outcomes : str
+        What recalibrators are fitted to.
+    weights : str
+        The weights of cases as an argument of `fit`, or nothing.
+    space : mapping of str to str
+        By model, the argument that says how many classes there are, or nothing; models without it have no calls.
+    tables : bool
+        Whether models are files or frames.
+    more : str
+        Other arguments of functions that read files and frames.
+    missing : str
+        How missing cases are treated.
+    compare : str
+        Arguments of `compare` beside `models`, `truth` and the rules.
+    """
 
-    def recalibrate(self, name: str, rule: str, *, floor: bool = False) -> str:
+    outcomes: str
+    weights: str
+    space: Mapping[str, str]
+    tables: bool
+    more: str
+    missing: str
+    compare: str
+
+    @classmethod
+    def of(
+        cls,
+        models: Mapping[str, Any],
+        truth: Any,
+        space: Any,
+        read: ReadOptions,
+        *,
+        tables: bool,
+        size: Any,
+        missing: str,
+        baseline: str | None,
+        penalty: float | None,
+        inference: Inference,
+    ) -> Call | None:
+        """From the arguments of `compare`; None where each case has its own number of classes."""
+        about = as_truth(truth)
+        if size is None or about.n_classes is not None:
+            return None
+        given = "" if space is None else ", space=space"
+        spaces = {
+            str(name): given if given or tables or _says_classes(one) else f", space={_number(size)}"
+            for name, one in models.items()
+            if tables or not isinstance(one, Source)
+        }
+        plain = {"missing": "error", "baseline": None, "penalty": None, "inference": Inference()}
+        asked = {"missing": missing, "baseline": baseline, "penalty": penalty, "inference": inference}
+        words = [f", {name}={_spelled(value)}" for name, value in asked.items() if value != plain[name]]
+        more = "" if read == ReadOptions() else ", read=read"
+        weights = ", sample_weight=truth.weight" if about.weight is not None and not tables else ""
+        return cls(
+            _outcomes(truth, tables=tables),
+            weights,
+            spaces,
+            tables,
+            more,
+            missing,
+            "".join([given, *words, more]),
+        )
+
+    def recalibrate(self, name: str, rule: str, kind: str, cluster: str | None = None) -> str:
         """See `Invocation`."""
+        if name not in self.space or rule not in RULES:
+            return ""
+        data, space = f"models[{name!r}]", self.space[name]
         if self.tables:
-            how = "".join([', kind="rest-floor"' if floor else "", "" if rule == "brier" else f", rule={rule!r}"])
-            return self._transform("fit_recalibrator", f"models[{name!r}], y{how}{self.space}") + ".model"
-        made = "RestFloor()" if floor else f"AutoRecalibrator({'' if rule == 'brier' else f'rule={rule!r}'})"
-        return f"tl.postprocess.{made}.fit(models[{name!r}], y{self.space})"
+            how = "" if rule == "brier" else f", rule={rule!r}"
+            missing = f", missing={self._missing!r}" if self._missing != "error" else ""
+            fit = f"{data}, {self.outcomes}, kind={kind!r}{how}{space}{missing}{self.more}"
+            out = _file_name(f"{name}-recalibrated", ".parquet")
+            return _program(
+                f"recalibrator = fit_recalibrator({fit}).model",
+                f"recalibrate_file({data}, recalibrator, {out!r}{space}{self.more})  {_NEW}",
+                transform="fit_recalibrator, recalibrate_file",
+            )
+        made = f"tl.postprocess.{RECALIBRATOR_CLASSES[kind]}({_rule_of(kind, rule)})"
+        return _program(
+            f"recalibrator = {made}.fit({data}, {self.outcomes}{self.weights}{space})",
+            f"better = recalibrator.transform({data}{space})  {_NEW}",
+        )
 
     def pool(self, names: Sequence[str]) -> str:
         """See `Invocation`."""
+        if not set(names) <= set(self.space):
+            return ""
         chosen = f"{{name: models[name] for name in {list(names)!r}}}"
-        if self.tables:
-            return self._transform("pool_files", f'{chosen}, "pool.parquet"{self.space}')
-        return f"tl.postprocess.linear_pool({chosen}{self.space})"
+        space = max((self.space[name] for name in names), key=len)
+        if not self.tables:
+            return _program(f"better = tl.postprocess.linear_pool({chosen}{space})")
+        missing = f", missing={self._missing!r}" if self._missing != "error" else ""
+        out = f'"pool.parquet"{space}{missing}{self.more}'
+        return _program(f"pool_files({chosen}, {out})", transform="pool_files")
 
     def truncate(self, name: str, k: int) -> str:
         """See `Invocation`."""
-        if self.tables:
-            return self._transform("truncate_file", f'models[{name!r}], "short.parquet", k={k}{self.space}')
-        return f"tl.as_lists(models[{name!r}]{self.space}).truncate({k})"
+        if name not in self.space:
+            return ""
+        data, space = f"models[{name!r}]", self.space[name]
+        if not self.tables:
+            return _program(f"better = tl.as_lists({data}{space}).truncate({k})")
+        out = _file_name(f"{name}-top{k}", ".parquet")
+        return _program(f"truncate_file({data}, {out!r}, k={k}{space}{self.more})", transform="truncate_file")
 
     def plan(self, a: str, b: str, smallest: float, results: Comparison) -> str:
         """See `Invocation`; a board has all pairs."""
-        return f"tl.plan(board, {smallest:g})"
+        if results.rules[0] not in RULES:
+            return ""
+        rules = "" if results.rules[0] == "brier" else f", rules={results.rules[0]!r}"
+        return _program(
+            f"board = tl.compare(models, truth{rules}{self.compare})", f"found = tl.plan(board, {smallest:g})"
+        )
 
-    def diagnose(self, name: str) -> str:
-        """See `Invocation`."""
-        return f"tl.diagnose(models[{name!r}], y{self.space})"
-
-    @staticmethod
-    def _transform(function: str, arguments: str) -> str:
-        return f"from toplist.evaluation.transform import {function}\n{function}({arguments})"
-
-
-How = Invocation | _Session | None
+    @property
+    def _missing(self) -> str:
+        return self.missing if self.missing in _IN_COMMANDS else "common"
 
 
-def _with_call(action: Action, how: How, write: Callable[[Invocation | _Session], str]) -> Action:
+_NEW = "# fitted to these cases: use it for new ones"
+
+
+def _program(*lines: str, transform: str = "") -> str:
+    """Lines of Python with what they import."""
+    imports = ["import toplist as tl"] if any("tl." in line for line in lines) else []
+    imports += [f"from toplist.evaluation.transform import {transform}"] if transform else []
+    return "\n".join([*imports, *lines])
+
+
+def _outcomes(truth: Any, *, tables: bool) -> str:
+    """What recalibrators are fitted to: outcomes alone in memory, and of a table the columns that count."""
+    if not isinstance(truth, Truth):
+        return "truth"
+    if not tables:
+        return "truth.data"
+    if truth.group is None and truth.time is None:
+        return "truth"
+    cluster = "truth.time" if truth.time else "truth.cluster"
+    columns = f"outcome=truth.outcome, weight=truth.weight, cluster={cluster}, **truth.options"
+    return f"tl.Truth(truth.data, {columns})"
+
+
+def _says_classes(model: Any) -> bool:
+    """Whether predictions in memory say how many classes there are."""
+    return isinstance(model, TopLists | TopList) or getattr(model, "ndim", 1) == 2
+
+
+def _number(size: Any) -> str:
+    return 'float("inf")' if math.isinf(size) else str(size)
+
+
+def _spelled(value: Any) -> str:
+    return f"tl.{value!r}" if isinstance(value, Inference) else repr(value)
+
+
+def _file_name(name: str, suffix: str) -> str:
+    """A name of a file that needs no quotes."""
+    return (re.sub(r"[^\w.+-]+", "-", name).strip("-.")[:80] or "model") + suffix
+
+
+def _rule_of(kind: str, rule: str) -> str:
+    """The rule that a recalibrator is fitted by, as `fit_recalibrator` has it, where it is not its default."""
+    if kind == "isotonic":
+        return ""
+    own, usual = "log" if rule == "log" else "brier", "log" if kind == "rest-floor" else "brier"
+    return "" if own == usual else f"rule={own!r}"
+
+
+RECALIBRATOR_CLASSES: Final = {
+    "bucket-temperature": "BucketTemperature",
+    "rest-floor": "RestFloor",
+    "isotonic": "Isotonic",
+}
+"""Recalibrators that are tried, by kind."""
+
+How = Invocation | Call | None
+
+
+def _with_call(action: Action, how: How, write: Callable[[Invocation | Call], str]) -> Action:
     """The action with its command or its code."""
     if how is None:
         return action
@@ -298,21 +460,28 @@ def actions(board: Leaderboard, details: CaseDetails, invocation: Invocation | N
         At most four: recalibrate, pool, floor, plan, label, truncate. What would gain nothing is not among them.
     """
     results, exhibits = board.comparison, {one.name: one for one in details.exhibits}
-    how = invocation or board._invocation or _session(board, details)
+    how = invocation or board._invocation or board._call
     lead, best = results.overall.rows[0], _tied(results)
+    cut = list(_shortened(board, details, exhibits[lead.name], how))
     gains = [*_recalibrated(board, details, best, how), *_pooled(board, details, best, how)]
-    gains.sort(key=lambda one: math.inf if one.gain is None else one.gain.value)
-    floors = [] if details.held(lead.name) is None else list(_floored(results, how))
+    gains = sorted([*gains, *(one for one in cut if one.gain is not None)], key=lambda one: _value(one.gain))
+    floors = (
+        [] if details.held(lead.name) is None else list(_floored(results, how, partial(_floor_cost, board, details)))
+    )
     first = [one for one in floors if _infinite(results, results.rules[0])]
     found = [
         *first,
         *gains,
         *(one for one in floors if one not in first),
         *_planned(results, how),
-        *_doubtful(exhibits[lead.name], results),
-        *_shortened(exhibits[lead.name], how),
+        *_doubtful(exhibits[lead.name]),
+        *(one for one in cut if one.gain is None),
     ]
     return tuple(found[:MOST])
+
+
+def _value(gain: Estimate | None) -> float:
+    return math.inf if gain is None else gain.value
 
 
 def quick(comparison: Comparison, invocation: Invocation | None = None) -> tuple[Action, ...]:
@@ -335,27 +504,8 @@ def quick(comparison: Comparison, invocation: Invocation | None = None) -> tuple
     return (
         *_floored(comparison, invocation),
         *_planned(comparison, invocation),
-        _with_call(shown, invocation, lambda how: how.diagnose(lead.name)),
+        shown if invocation is None else replace(shown, command=invocation.diagnose(lead.name)),
     )
-
-
-def _session(board: Leaderboard, details: CaseDetails) -> _Session | None:
-    """Of predictions in memory; None where outcomes are distributions, which nothing is fitted to."""
-    held = details.held(board.comparison.overall.rows[0].name)
-    if held is None:
-        return None
-    space = held.lists.space if held.named is None else held.named.space
-    tables = any(one.source != "memory" or one.layout != "lists" for one in board.comparison.sources)
-    return _Session(f", space={_spelled(space)}", tables)
-
-
-def _spelled(space: ClassSpace) -> str:
-    """The classes as Python writes them: their number, or what was passed as `space` where they have labels."""
-    if space.per_case or isinstance(space, LabelSets):
-        return "space"
-    if space.labels is None or not space.complete:
-        return 'float("inf")' if math.isinf(space.size) else str(space.size)
-    return "space"
 
 
 def _tied(results: Comparison) -> list[str]:
@@ -365,11 +515,15 @@ def _tied(results: Comparison) -> list[str]:
     return list(found.members) if found is not None and found.members else [lead]
 
 
-def _change(gain: Estimate, rule: str) -> str:
-    """How a mean score changes, without the end of the bracket."""
+def _change(gain: Estimate, rule: str, scores: tuple[float | None, float | None] | None = None) -> str:
+    """How a mean score changes, from which to which where these are given, without the end of the bracket."""
     digits = decimals([gain])
     low, high = (fixed(end, digits, signed=True) for end in (gain.low, gain.high))
-    return f"mean {kind(rule)} score by {fixed(gain.value, digits, signed=True)} ({low} to {high}, "
+    ends = "" if scores is None else f" from {fixed(scores[0], digits)} to {fixed(scores[1], digits)},"
+    return f"mean {kind(rule)} score{ends} by {fixed(gain.value, digits, signed=True)} ({low} to {high}, "
+
+
+_CROSS_VALIDATED = f"95% CI, {_FOLDS}-fold cross-validation"  # the level of `select_recalibrator`
 
 
 # Recalibration
@@ -381,53 +535,81 @@ def _recalibrated(board: Leaderboard, details: CaseDetails, best: Sequence[str],
     rule, rows = results.rules[0], {row.name: row for row in results.overall.rows}
     right = max(rows.values(), key=lambda row: row.metrics["accuracy"].value)
     chosen = list(dict.fromkeys([*best[: _RECALIBRATED - 1], right.name, *best]))[:_RECALIBRATED]
-    found: list[tuple[float, Action]] = []
+    found: list[tuple[float, str, Action]] = []
     for name in chosen:
-        if rows[name].scores[rule].infinite:
+        sample = None if rows[name].scores[rule].infinite else _fitted_to(results, details, name)
+        choice = None if sample is None else _selected(sample, rule, _candidates(rule, len(sample.lists.confidences)))
+        row = None if choice is None else choice.table[choice.chosen]
+        if sample is None or choice is None or row is None or row.high is None or row.high >= 0:
             continue
-        held = details.held(name)
-        gain = None if held is None else _recalibration(results, details, held)
-        if held is None or gain is None or gain.high is None or gain.high >= 0:
-            continue
-        bias = _bias(held, 1 - (1 - results.level) / len(rows))
-        alike = ", all cases counted once" if results.weighted else ""
-        reason = f"{bias}recalibrating changes its {_change(gain, rule)}{_FOLDS}-fold cross-validation{alike})"
+        gain = Estimate(row.difference or 0.0, row.low, row.high, error=row.difference_error)
+        kind_of = next(word for word, kind in RECALIBRATOR_CLASSES.items() if kind == type(choice.best).__name__)
+        bias = _bias(sample, 1 - (1 - results.level) / len(rows))
+        told = f"{bias}{kind_of.replace('-', ' ')} recalibration changes its {_change(gain, rule)}{_CROSS_VALIDATED}"
+        reason = f"{told}{sample.on}); {_use(how, name)}"
         made = Action("recalibrate", (name,), "Recalibrate {0}", reason, gain)
-        found.append((rows[name].scores[rule].mean.value + gain.value, made))
+        found.append((rows[name].scores[rule].mean.value + gain.value, kind_of, made))
     if found:
-        chosen_one = min(found, key=lambda one: one[0])[1]
-        yield _with_call(chosen_one, how, lambda how: how.recalibrate(chosen_one.models[0], rule))
+        _, kind_of, one = min(found, key=lambda one: one[0])
+        yield _with_call(one, how, lambda how: how.recalibrate(one.models[0], rule, kind_of, results.time))
 
 
-def _recalibration(results: Comparison, details: CaseDetails, held: CaseSample) -> Estimate | None:
-    """The change of the mean score by recalibration, cross-validated; None where it cannot be said."""
+def _use(how: How, name: str) -> str:
+    """What a fitted recalibrator is for, with the command that uses it."""
+    words = how.apply(name) if isinstance(how, Invocation) else ""
+    told = f": {words}" if words and not set("{}") & set(words) else ""
+    return f"it is fitted to these cases, so use it for new ones{told}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """Lists and outcomes that recalibrators are fitted to, as `toplist recalibrate fit` does it."""
+
+    lists: TopLists
+    y: Codes
+    clusters: Codes | None
+    weights: Floats | None
+    on: str  # of which cases this is, where it is not all
+
+
+def _fitted_to(results: Comparison, details: CaseDetails, name: str) -> _Sample | None:
+    """The compared cases of a model; None where the truth is a distribution, or there are too few."""
+    sample, panel = details.compared(name), details.panel
+    if sample is None or len(sample.lists) < _FEWEST:
+        return None
+    at = sample.rows
+    units = None if panel.units is None else by_appearance(panel.units[at])
+    weights = None if panel.weights is None else panel.weights[at]
+    return _Sample(sample.lists, sample.y, units, weights, _on(sample, results))
+
+
+def _on(sample: CaseSample, results: Comparison) -> str:
+    """Of which cases a number is, where it is not all of the truth."""
+    n = number_of(len(sample.lists), "case")
+    if sample.every > 1:
+        return f", one case in {count(sample.every)}: {n}"
+    if len(sample.lists) == results.cases:
+        return ""
+    return f", on the {count(len(sample.lists))} compared cases" if results.missing == "common" else f", on its {n}"
+
+
+def _selected(sample: _Sample, rule: str, candidates: Sequence[Recalibrator]) -> Selection | None:
+    """Candidates beside no recalibration in the folds of `toplist recalibrate fit`; None where nothing can be said."""
     from toplist.postprocess.recalibration import select_recalibrator  # noqa: PLC0415  optimisers are not cheap to import
 
-    lists, units = held.lists, held.units
-    if results.time is not None:
-        units = details.panel.units if len(lists) == len(details.panel) else None
-        if units is None:
-            return None
-    if len(lists) < _FEWEST:
-        return None
-    rule = as_rule(results.rules[0]) if results.rules[0] in RULES else None
-    if rule is None:
+    if rule not in RULES:
         return None
     try:
-        found = select_recalibrator(
-            lists,
-            held.y,
+        return select_recalibrator(
+            sample.lists,
+            sample.y,
             rule=rule,
-            candidates=_candidates(rule.name, len(lists.confidences)),
-            folds=_FOLDS,
-            clusters=units,
+            candidates=candidates,
+            clusters=sample.clusters,
+            sample_weight=sample.weights,
         )
     except TopListError:
         return None
-    row = found.table[found.chosen]
-    if row.difference is None or row.low is None:
-        return None
-    return Estimate(row.difference, row.low, row.high, error=row.difference_error)
 
 
 def _candidates(rule: str, entries: int) -> list[Recalibrator]:
@@ -441,14 +623,12 @@ def _candidates(rule: str, entries: int) -> list[Recalibrator]:
     return [BucketTemperature(), RestFloor(rule="brier"), Isotonic()]
 
 
-def _bias(held: CaseSample, level: float) -> str:
+def _bias(sample: _Sample, level: float) -> str:
     """Over- or underconfidence, where its interval excludes zero; else nothing."""
+    if sample.weights is not None:
+        return ""
     try:
-        found: CalibrationBias = (
-            held.binned.calibration_bias("top", level=level)
-            if held.binned is not None and held.units is None
-            else calibration_bias(held.lists, held.y, of="top", level=level, clusters=held.units)
-        )
+        found = calibration_bias(sample.lists, sample.y, of="top", level=level, clusters=sample.clusters)
     except TopListError:
         return ""
     if not excludes_zero(found):
@@ -485,51 +665,48 @@ def _pooled(board: Leaderboard, details: CaseDetails, best: Sequence[str], how: 
 def _pool_gain(board: Leaderboard, details: CaseDetails, names: Sequence[str]) -> Estimate | None:
     """The mean score of the pool minus that of the first, on the cases of all, with the interval of the board's method.
 
-    None where the lists of different models cannot be brought together.
+    None where the lists of different models cannot be brought together, or another member is not significantly worse
+    than the pool.
     """
     from toplist.postprocess.combination import linear_pool  # noqa: PLC0415
 
-    results, panel, how = board.comparison, details.panel, board._intervals
-    held = [details.held(name) for name in names]
-    lists = [one.named for one in held if one is not None and one.named is not None]
-    first = held[0]
-    if first is None or first.codes is None or len(lists) < len(names) or results.rules[0] not in RULES:
+    rule = board.comparison.rules[0]
+    held = [details.compared(name) for name in names]
+    known = [one for one in held if one is not None and one.named is not None]
+    if len(known) < len(names) or known[0].codes is None or rule not in RULES:
         return None
-    rows = [one.rows for one in held if one is not None]
-    common: Codes = rows[0]
-    for one in rows[1:]:
-        common = np.intersect1d(common, one)
-    whole = all(len(one) == len(panel) for one in rows)
-    if len(common) < 2 or any(len(np.unique(one)) < len(one) for one in rows):
-        return None
-    if not whole and (panel.weights is not None or panel.ordered):
-        return None
-    if len(common) > _CASES and not panel.ordered:
+    common: Codes = known[0].rows
+    for one in known[1:]:
+        common = np.intersect1d(common, one.rows)
+    if len(common) > _CASES and not details.panel.ordered:
         common = common[:: -(-len(common) // _CASES)]
-    places = [np.searchsorted(one, common) for one in rows]
-    rule = as_rule(results.rules[0])
+    places = [np.argsort(one.rows)[np.searchsorted(np.sort(one.rows), common)] for one in known]
     try:
-        some = [own[at] for own, at in zip(lists, places, strict=True)]
-        y = first.codes[places[0]]
-        sheets = [
-            CaseScores.from_lists(one, y, [rule], ks=(), penalty=results.penalty)
-            for one in (linear_pool(some), some[0])
-        ]
+        some = [own.named[at] for own, at in zip(known, places, strict=True) if own.named is not None]
+        pool, y = linear_pool(some), known[0].codes[places[0]]
+        first, *others = (_paired(board, details, (pool, one), y, common) for one in some)
+        return first if all(one is not None and one.high is not None and one.high < 0 for one in others) else None
     except TopListError:
         return None
-    at = places[0]
-    units = None if first.units is None else first.units[at]
-    weights = None if panel.weights is None else panel.weights[at]
-    grouped = None if units is None or panel.ordered else Grouping.of(units)
-    sums = overall(tally(sheets, weights=weights, clusters=grouped))
-    matrix = None
+
+
+def _paired(
+    board: Leaderboard, details: CaseDetails, lists: tuple[TopLists, TopLists], y: Codes, places: Codes
+) -> Estimate | None:
+    """The mean score of the first minus that of the second, on cases in these places, by the board's method.
+
+    None where there are too few cases, or these are not all of those that follow each other in time.
+    """
+    panel, how, results = details.panel, board._intervals, board.comparison
+    if len(places) < 2 or (panel.ordered and len(places) < len(panel)):
+        return None
+    rule = as_rule(results.rules[0])
+    sheets = [CaseScores.from_lists(one, y, [rule], ks=(), penalty=results.penalty) for one in lists]
+    about = replace(panel, scores=panel.scores[:, :1, :1]).some(places)
+    clusters = None if about.units is None or panel.ordered else Grouping.of(about.units)
+    sums, matrix = overall(tally(sheets, weights=about.weights, clusters=clusters)), None
     if how.matrix is not None:
-        side, empty = side_by_side(sheets), one_if_alike([sheets[0].empty.T])
-        if whole:
-            some_cases = panel.some(at)
-            matrix = replace(some_cases, scores=side, empty=empty)
-        else:
-            matrix = ScoreMatrix(side, empty, weights, None if units is None else units.astype(np.int64))
+        matrix = replace(about, scores=side_by_side(sheets), empty=one_if_alike([sheets[0].empty.T]))
     return replace(how, tally=sums, matrix=matrix).difference(0, 0, 1)
 
 
@@ -540,18 +717,48 @@ def _infinite(results: Comparison, rule: str) -> list[ModelRow]:
     return [row for row in results.overall.rows if row.scores[rule].infinite]
 
 
-def _floored(results: Comparison, how: How) -> Iterator[Action]:
-    """A floor under the probabilities of the best model that gave zero to a true class."""
+def _floored(
+    results: Comparison, how: How, cost: Callable[[str, str], str] = lambda name, rule: ""
+) -> Iterator[Action]:
+    """A floor under the probabilities of the best model that gave zero to a true class.
+
+    `cost` says what it does to the scores of a model, of which those under a rule are infinite.
+    """
     rule = next((rule for rule in results.rules if _infinite(results, rule)), None)
     soft = results.truth_reading.startswith("distributions")
-    if rule is None or soft or results.classes == show_size(math.inf):
+    if rule is None or soft or results.classes == INFINITELY_MANY:
         return
     row, *others = _infinite(results, rule)
     n, them = row.scores[rule].infinite, len(others)
     more = f", {them} other {noun(them, 'model')} in some too" if them else ""
-    reason = f"probability 0 for the true class in {count(n)} of {number_of(row.cases, 'case')}{more}"
-    made = Action("floor", (row.name,), "Give no class probability 0 in {0}", reason)
-    yield _with_call(made, how, lambda how: how.recalibrate(row.name, "log", floor=True))
+    zero = f"probability 0 for the true class in {count(n)} of {number_of(row.cases, 'case')}{more}"
+    made = Action("floor", (row.name,), "Give no class probability 0 in {0}", zero + cost(row.name, rule))
+    yield _with_call(made, how, lambda how: how.recalibrate(row.name, "log", "rest-floor", results.time))
+
+
+def _floor_cost(board: Leaderboard, details: CaseDetails, name: str, rule: str) -> str:
+    """The finite mean score under a rule that a floor leads to, and what it costs under the rule that ranks."""
+    from toplist.postprocess.recalibration import RestFloor  # noqa: PLC0415
+    from toplist.postprocess.recalibration.automatic import cross_validated  # noqa: PLC0415
+
+    ranking, sample = board.comparison.rules[0], _fitted_to(board.comparison, details, name)
+    rules = list(dict.fromkeys([rule, ranking]))
+    if sample is None or not set(rules) <= set(RULES):
+        return ""
+    how: Any = {"clusters": sample.clusters, "sample_weight": sample.weights}
+    try:
+        (_, finite), *others = cross_validated(RestFloor(rule="log"), sample.lists, sample.y, rules, **how)
+    except TopListError:
+        return ""
+    if finite.score is None or finite.infinite:
+        return ""
+    told = f"; a floor makes the mean {kind(rule)} score finite, {fixed(finite.score, 4)}"
+    for before, after in others:
+        if after.difference is not None and after.low is not None:
+            change = Estimate(after.difference, after.low, after.high)
+            told += f", and changes the {_change(change, ranking, (before.score, after.score))}"
+            return f"{told}{_CROSS_VALIDATED}{sample.on})"
+    return f"{told} ({_FOLDS}-fold cross-validation{sample.on})"
 
 
 def _planned(results: Comparison, how: How) -> Iterator[Action]:
@@ -567,10 +774,13 @@ def _planned(results: Comparison, how: How) -> Iterator[Action]:
     tested = sum(one.rule == rule and one.adjusted_p is not None for one in results.pairs)
     family = "" if tested < 2 else f", adjusted for {count(tested)} pairs"
     reason = (
-        f"about {number_of(about, f'more {results.unit}')} needed to find their difference of "
-        f"{fixed(apart, decimals([pair.difference]))} significant (80% power{family})"
+        f"choose the smallest difference that matters as --smallest; with the observed one, "
+        f"{fixed(apart, decimals([pair.difference]))}, about {number_of(about, f'more {results.unit}')} "
+        f"(80% power{family})"
     )
     smallest = float(f"{apart:.2g}")
+    if isinstance(how, Call):
+        reason = reason.replace(" as --smallest", "")
     made = Action("plan", (top[0], top[1]), "Plan more cases for {0} and {1}", reason)
     yield _with_call(made, how, lambda how: how.plan(top[0], top[1], smallest, results))
 
@@ -582,42 +792,51 @@ def _is_open(pair: Pair, results: Comparison) -> bool:
         found.tested
         and not found.significant
         and pair.difference.value != 0
+        and results.units >= _PILOT
         and bool(pair.extra_units)
         and (pair.extra_units or 0) <= _FAR * results.units
     )
 
 
-def _doubtful(lead: ModelDetails, results: Comparison) -> Iterator[Action]:
-    """The worst cases of the best that no model has right: their labels may be wrong."""
-    found = [one for one in lead.worst if one.models >= 3 and one.right == 0]
-    cases = [one.case for one in found]
+def _doubtful(lead: ModelDetails) -> Iterator[Action]:
+    """The worst predictions of the best in cases that no model has right: their labels may be wrong."""
+    cases = [one.case for one in lead.worst if one.models > _OTHERS and one.right == 0]
     named = [case for case in cases if not set("{}") & set(case)][:_NAMED]
     if not cases or not named:
         return
     more = f" and {len(cases) - len(named)} more" if len(cases) > len(named) else ""
-    which = f"{', '.join(named)}{more}" if more else listed(named)
-    many = len(results.overall.rows)
-    nobody = f"none of {many} models" if all(one.models == many for one in found) else "no model"
-    reason = f"{nobody} has the true class of {noun(len(cases), 'case')} {which} as its top-1 prediction"
+    which = (
+        f"{noun(len(cases), 'case')} {', '.join(named)}{more}"
+        if more
+        else f"{noun(len(cases), 'case')} {listed(named)}"
+    )
+    among = f"among the {len(lead.worst)} worst predictions of {{0}}, {len(cases)}"
+    reason = f"{among} {'has' if len(cases) == 1 else 'have'} no model with the true class first: {which}"
     yield Action("label", (lead.name,), f"Check the labels of {number_of(len(cases), 'case')}", reason)
 
 
-def _shortened(lead: ModelDetails, how: How) -> Iterator[Action]:
-    """The shortest lists of the best whose mean score is within a thousandth of the uniform score of that of all."""
-    if not lead.curve or lead.cases < _MANY or lead.longest <= 3 or lead.rule == "zero-one":
+def _shortened(board: Leaderboard, details: CaseDetails, lead: ModelDetails, how: How) -> Iterator[Action]:
+    """The shortest lists of the best whose mean score is not worse by a thousandth of the uniform score."""
+    results, rule = board.comparison, board.comparison.rules[0]
+    if not lead.curve or lead.cases < _MANY or lead.longest <= 3 or rule == "zero-one" or rule not in RULES:
         return
-    if not all(map(math.isfinite, lead.curve)):
+    sample = details.compared(lead.name)
+    if sample is None or results.overall.rows[0].scores[rule].infinite or not math.isfinite(lead.curve[0]):
         return
-    uniform, whole = lead.curve[0], lead.curve[-1]  # of no classes, which is the uniform prediction, and of all
-    k = next(k for k, score in zip(lead.ks, lead.curve, strict=True) if score - whole <= FLAT * uniform)
-    sizes = sum(n for _, n in lead.sizes)
-    mean = sum(size * n for size, n in lead.sizes) / sizes
-    if not 1 <= k <= mean / 2:
+    mean = sum(size * n for size, n in lead.sizes) / sum(n for _, n in lead.sizes)
+    margin = FLAT * lead.curve[0]  # of no classes, which is the uniform prediction
+    for k in (k for k in lead.ks if 1 <= k <= mean / 2):
+        found = _paired(board, details, (sample.lists.truncate(k), sample.lists), sample.y, sample.rows)
+        if found is not None and found.high is not None and found.high < margin:
+            break
+    else:
         return
-    lost = max(0.0, lead.curve[lead.ks.index(k)] - whole)
-    at_most = max(0.0001, math.ceil(1e4 * lost) / 1e4)
+    better = found.high < 0
+    short = "the most probable class alone" if k == 1 else f"the {k} most probable classes"
     length = f"lists of {lead.longest}" if lead.longest == lead.shortest else f"lists of {mean:.1f} on average"
-    short = "the most probable class alone scores" if k == 1 else f"the {k} most probable classes score"
-    reason = f"{short} within {at_most:.4f} of {length} (at most {percent(FLAT)} of the uniform score)"
-    made = Action("truncate", (lead.name,), f"Cut the lists of {{0}} to {number_of(k, 'class', 'classes')}", reason)
+    changed = f"{'improves' if better else 'changes'} the {_change(found, rule)}{percent(results.level)} CI"
+    small = "" if better else f"; at most {percent(FLAT)} of the uniform score"
+    reason = f"cutting {length} to {short} {changed}{small}{_on(sample, results)})"
+    title = f"Cut the lists of {{0}} to {number_of(k, 'class', 'classes')}"
+    made = Action("truncate", (lead.name,), title, reason, found if better else None)
     yield _with_call(made, how, lambda how: how.truncate(lead.name, k))

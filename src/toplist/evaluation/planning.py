@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from toplist._arguments import as_probability, as_whole
-from toplist._text import NOTHING, fixed
+from toplist._text import NOTHING
 from toplist.errors import TopListError
 from toplist.evaluation.leaderboard import Leaderboard, require_known
 from toplist.inference.diagnostics import FEW
@@ -25,7 +25,18 @@ from toplist.inference.intervals import SAME
 from toplist.inference.results import Estimate, Pair
 from toplist.report.export import to_plain
 from toplist.report.terminal import PAGE, page
-from toplist.report.text import Column, TextTable, count, decimals, kind, listed, number_of, percent, plain, small
+from toplist.report.text import (
+    Column,
+    TextTable,
+    count,
+    in_digits_of,
+    kind,
+    listed,
+    number_of,
+    percent,
+    plain,
+    small,
+)
 
 SCHEMA = "toplist.plan/1"
 _TWO_WAY = "more clusters and more time points are different things: plan for one of them"
@@ -159,7 +170,7 @@ class Equivalence:
     level : float
         The level of confidence of the verdicts.
     tested : int
-        Pairs that were looked at; the p values are multiplied by it.
+        Pairs that were tested; the p values are multiplied by it.
     p : float or None
         Of the hypothesis that the difference is not within the margin; None where there is no test.
     noninferior_p : float or None
@@ -196,9 +207,7 @@ class Equivalence:
         what = f"the mean {kind(self.rule)} scores of {self.a} and {self.b}"
         if self.p is None:
             return f"Whether {what} are equal within {self.margin:g} cannot be tested: {self.difference.reason}."
-        shown = (
-            f"difference {fixed(self.difference.value, decimals([self.difference]), signed=True)}, p = {small(self.p)}"
-        )
+        shown = f"difference {in_digits_of(self.difference, self.difference.value, signed=True)}, p = {small(self.p)}"
         if self.equivalent:
             return f"{what[0].upper()}{what[1:]} are equal within {self.margin:g} at {percent(self.level)} ({shown})."
         return f"That {what} are equal within {self.margin:g} is not shown at {percent(self.level)} ({shown})."
@@ -316,7 +325,7 @@ def equivalent(
     rule : str, optional
         The scoring rule; by default the one that ranks.
     pairs : int, optional
-        How many pairs are looked at: p values are multiplied by it (Bonferroni). By default all pairs of the board; 1
+        How many pairs are tested: p values are multiplied by it (Bonferroni). By default all pairs of the board; 1
         for a pair that was named beforehand.
 
     Returns

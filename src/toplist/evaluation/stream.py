@@ -210,7 +210,7 @@ class BatchScorer:
         )
 
     def _read(self, batch: Batch, truth: Batch) -> tuple[TopLists, Any, Codes, Codes]:
-        """The lists of a batch, what happened as codes or, where the truth is soft, as lists, and the codes of both."""
+        """The lists of a batch, the outcomes as codes or, where the truth is soft, as lists, and the codes of both."""
         space = self._space(truth)
         hard = self.truth.layout.kind == "labels"
         if hard:

@@ -186,6 +186,8 @@ class FitResult:
     classes: Any  # how many there are
     repairs: Mapping[str, Mapping[str, int]]
     left_out: Mapping[str, int]
+    weight: str | None = None  # columns of the truth that counted
+    cluster: str | None = None
 
 
 def fit_recalibrator(
@@ -209,7 +211,8 @@ def fit_recalibrator(
     model : path, table or Source
         The predictions.
     truth : path, table or Truth
-        One outcome per case.
+        One outcome per case. A column of weights counts, and one of clusters, whose cases stay in one fold: it is
+        named, or called cluster.
     kind : str, default "auto"
         One of `RECALIBRATORS`, or "auto" for the one that cross-validation selects.
     rule : str, default "brier"
@@ -232,7 +235,8 @@ def fit_recalibrator(
     """
     if kind not in ("auto", *RECALIBRATORS):
         raise TopListError(f"a kind is auto or one of {', '.join(RECALIBRATORS)}, not {kind!r}.")
-    files = open_aligned(ReadRequest.of({name: model}, truth, read), space, missing=missing)
+    request = ReadRequest.of({name: model}, truth, read)
+    files = open_aligned(request, space, missing=missing, columns=("weight", "cluster"))
     lists, y = files.gather(progress)
     own, candidates = lists[name], None
     if kind != "auto":
@@ -240,9 +244,20 @@ def fit_recalibrator(
         if "rule" in chosen.get_params():
             chosen.set_params(rule="log" if rule == "log" else "brier")
         candidates = [chosen]
-    choice = select_recalibrator(own, y, rule=rule, candidates=candidates, folds=folds, seed=seed)
-    best = choice.best if candidates is None else candidates[0].clone().fit(own, y)
-    return FitResult(best, choice, len(own), files.space.size, files.repairs_made, files.cases.left_out)
+    choice = select_recalibrator(
+        own,
+        y,
+        rule=rule,
+        candidates=candidates,
+        folds=folds,
+        seed=seed,
+        clusters=files.clusters,
+        sample_weight=files.weights,
+    )
+    best = choice.best if candidates is None else candidates[0].clone().fit(own, y, sample_weight=files.weights)
+    return FitResult(
+        best, choice, len(own), files.space.size, files.repairs_made, files.cases.left_out, files.weight, files.cluster
+    )
 
 
 def fit_weights(

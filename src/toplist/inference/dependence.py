@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from toplist._text import argument, quote
+from toplist._text import argument, fixed, quote
 from toplist._typing import Bools, Codes, Floats
 from toplist.inference.results import BoardWarning, Comparison, Diagnostic, Pair
 
@@ -223,15 +223,15 @@ def dependence_in_time(results: Comparison, parts: Mapping[str, Floats], method:
         like = max(1.0, n * (1 - rho) / (1 + rho))
         remedy = "" if method == "ewc" else f" Use {argument('method', 'ewc')}."
         sentence = (
-            f"their differences at neighbouring time points have the correlation {first:.2f}: {n:,} time points count "
-            f"like {like:.0f}, and such intervals miss more often than their level says.{remedy}"
+            f"their differences at neighbouring time points have the correlation {fixed(first, 2)}: {n:,} time points "
+            f"count like {like:.0f}, and such intervals miss more often than their level says.{remedy}"
         )
         out.warnings.append(BoardWarning("strong autocorrelation", sentence, (leader, rival)))
     if seasonal:
         lag, rival = seasonal[0]
         r = float(autocorrelations(parts[rival], lag)[-1])
         sentence = (
-            f"their differences have the correlation {r:.2f} at a distance of {lag} time points, as in seasons: "
+            f"their differences have the correlation {fixed(r, 2)} at a distance of {lag} time points, as in seasons: "
             "intervals that take dependence to fade with time may then be much too short, unless the season is the "
             "same in all years and the cases cover whole years. Make one time point of each "
             f"season with {argument('time')}, or more seasons."

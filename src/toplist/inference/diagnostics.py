@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from toplist._files import need
-from toplist._text import are_codes, argument, quote, spelling_difference
+from toplist._text import are_codes, argument, quote, significant, spelling_difference
 from toplist._typing import Floats
 from toplist.core.kernel import UNIT
 from toplist.inference.aggregates import Aggregates
@@ -34,12 +34,12 @@ from toplist.lists.checks.detect import text
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace
 
-SAMPLED = 100_000  # cases that are looked at one by one; of more, as many at random
+SAMPLED = 100_000  # cases that are examined one by one; of more, as many at random
 MOST_VALUES = 10_000  # of a column by which cases may depend on each other
 FEW = 30  # units
 UNSEEN = 3.7  # losses: the 97.5 % bound on the mean of a Poisson variable that was zero
-_SETTLED = 10.0  # losses: a lead that is at least that large is not looked at more closely
-_ALL_PAIRS = 10  # models up to which all pairs are looked at, not only those of the leader
+_SETTLED = 10.0  # losses: a lead that is at least that large is not examined more closely
+_ALL_PAIRS = 10  # models up to which all pairs are examined, not only those of the leader
 _RIVALS = 10  # of the leader, the first in the table
 _SKEWED = 1 / 5  # skewness of a mean
 _BY_CHANCE = 0.05  # how often the skewness of normal differences is larger, on either side
@@ -53,7 +53,7 @@ Spelled = Callable[[str], tuple[Sequence[str], Sequence[str]]]  # of a model: na
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreSample:
-    """Scores under the first rule: of all cases, or of as many as can be looked at, drawn at random."""
+    """Scores under the first rule: of all cases, or of as many as can be examined, drawn at random."""
 
     scores: Floats  # (cases, models); not finite where a model lacks the case
     weights: Floats | None
@@ -271,8 +271,9 @@ def skewed_differences(results: Comparison, parts: Mapping[str, Floats], share: 
         remedy = "More time points help." if results.time is not None else f"Use {drawn}, or more {results.unit}s."
         more = f" (and those to {len(doubtful) - 1} more)" if len(doubtful) > 1 else ""
         sentence = (
-            f"their differences{more} are skewed, with skewness {skew:.2g} over {_many(results)}: t intervals "
-            f"then miss more often than their level says, nearly always on the side of the long tail. {remedy}"
+            f"their differences{more} are skewed, with skewness {significant(skew, 2)} over {_many(results)}: t "
+            "intervals then miss more often than their level says, nearly always on the side of the long tail. "
+            f"{remedy}"
         )
         out.warnings.append(BoardWarning("skewed differences", sentence, (leader, rival)))
     return out
@@ -467,7 +468,7 @@ def perfect(results: Comparison, tally: Aggregates, names: Sequence[str]) -> lis
 
 
 def worse_than_uniform(results: Comparison) -> list[BoardWarning]:
-    """All models are significantly worse than the empty list, under the first rule with finite means."""
+    """All models are significantly worse than the uniform prediction, under the first rule with finite means."""
     rows = results.overall.rows
     for rule in results.rules:
         skills = [row.scores[rule].skill for row in rows]
@@ -475,8 +476,8 @@ def worse_than_uniform(results: Comparison) -> list[BoardWarning]:
             continue
         if all(skill is not None and skill.high is not None and skill.high < 0 for skill in skills):
             sentence = (
-                f"the mean {rule} score is significantly worse than that of the empty list: is the truth that of "
-                "these cases, in the same order and with the same classes?"
+                f"the mean {rule} score is significantly worse than that of the uniform prediction: is the truth that "
+                "of these cases, in the same order and with the same classes?"
             )
             return [BoardWarning("worse than uniform", sentence, tuple(row.name for row in rows))]
         return []
@@ -486,7 +487,7 @@ def worse_than_uniform(results: Comparison) -> list[BoardWarning]:
 def below_chance(
     results: Comparison, tally: Aggregates, names: Sequence[str], size: Any, others: Sequence[str]
 ) -> list[BoardWarning]:
-    """Models whose first guess is right more rarely than a random class would be, by the binomial test.
+    """Models whose top-1 prediction is right more rarely than a random class would be, by the binomial test.
 
     Cases count as so many as their weights make of them, or as their clusters or time points where these are fewer.
     """

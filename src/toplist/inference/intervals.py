@@ -135,6 +135,8 @@ class Intervals:
 
     def _difference(self, rule: int, a: int, b: int) -> Estimate:
         above, below = (self.tally.sums["infinite"][rule, p, q] for p, q in ((a, b), (b, a)))
+        if above and below and a != b and self.bounds is not None and same_scores(self.tally, rule, a, b):
+            return Estimate(math.nan, reason=SAME)
         if above or below:
             return Estimate(math.inf if not below else -math.inf if not above else math.nan, reason=INFINITE)
         found = self._ratio(rule, Difference(a, b), by_sums=self._by_sums)
@@ -228,7 +230,10 @@ class Intervals:
                 found = other._clustered(rule, estimand) or other._plain(rule, estimand)
             else:
                 units = other.unit_sums(rule)
-                found = other._spread(rule, estimand, estimand.contributions(units), estimand.weights(units) > 0)
+                weighty = estimand.weights(units) > 0
+                if np.count_nonzero(weighty) < 2:
+                    return None
+                found = other._spread(rule, estimand, estimand.contributions(units), weighty)
         return found[1] + 1
 
     # Which source answers

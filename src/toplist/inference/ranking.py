@@ -12,11 +12,14 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
+import numpy as np
+
+from toplist._typing import Floats
 from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.estimation import POWER, extra_units
-from toplist.inference.intervals import NO_CASES, Intervals, same_scores
+from toplist.inference.intervals import NO_CASES, SAME, Intervals, same_scores
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelRow, Pair, RuleScore
-from toplist.scoring.case_scores import metrics_for
+from toplist.scoring.case_scores import Metric, metrics_for
 
 _RESAMPLED = ("bootstrap", "wild")  # methods whose intervals end at a draw
 
@@ -66,6 +69,11 @@ class PairwiseVerdict:
     def tested(self) -> bool:
         """Whether there is a p value."""
         return self.kind in ("significant", "not significant")
+
+    @property
+    def same(self) -> bool:
+        """Whether the two have the same scores, up to rounding, or the same mean, and are not tested."""
+        return not self.tested and (self.pair.difference.reason == SAME or self.pair.difference.value == 0)
 
     @property
     def better(self) -> str | None:
@@ -118,13 +126,13 @@ def tie_groups(comparison: Comparison, rule: str | None = None) -> tuple[tuple[s
     Returns
     -------
     tuple of tuple of str
-        Maximal runs of two or more models, from the top of the table. Every two models of a run were tested; two
-        models that are in no common run may still be without a significant difference.
+        Maximal runs of two or more models, from the top of the table. Every two models of a run were tested, or have
+        the same scores or mean; two models that are in no common run may still be without a significant difference.
 
     """
     names = [row.name for row in comparison.overall.rows]
     found = verdicts(comparison, comparison.rules[0] if rule is None else rule)
-    alike = {frozenset((v.pair.a, v.pair.b)) for v in found if v.kind == "not significant"}
+    alike = {frozenset((v.pair.a, v.pair.b)) for v in found if v.kind == "not significant" or v.same}
     runs: list[tuple[str, ...]] = []
     start = 0
     for end, name in enumerate(names):  # the longest run that ends here begins no earlier than the one before
@@ -140,7 +148,7 @@ def confidence_set(results: Comparison, rule: str | None = None, level: float | 
     """The ranked models that no other one is significantly better than, by Holm's method over all pairs.
 
     The best one is left out only where a pair is significant in the wrong direction. A pair without a test leaves
-    nobody out; a model with infinite scores is out where another one has none on the cases of both.
+    nobody out, also where infinite scores decide who stands higher: one such score may be chance.
     """
     chosen, own = results.rules[0] if rule is None else rule, results.level if level is None else level
     names = [row.name for row in results.overall.rows if row.rank is not None and row.cases]
@@ -148,16 +156,20 @@ def confidence_set(results: Comparison, rule: str | None = None, level: float | 
     found = [judge(v.pair, own) for v in found]
     tested = [v.pair for v in found if v.tested]
     infinite = dict.fromkeys(v.worse for v in found if v.kind == "infinite" and v.worse is not None)
-    if not tested and not infinite:
+    named = [f"infinite scores, which no test weighs, leave nobody out: {', '.join(map(str, infinite))}"]
+    named = named if infinite else []
+    if not tested:
         why = next((v.pair.difference.reason for v in found if v.pair.difference.reason), "there is no p value")
-        return ConfidenceSet(chosen, own, (), {}, 0, "", why if found else "there is one model only")
-    p = dict.fromkeys(names, 1.0) | {name: 0.0 for name in infinite if name is not None}
+        return ConfidenceSet(
+            chosen, own, (), {}, 0, "", "; ".join([why, *named]) if found else "there is one model only"
+        )
+    p = dict.fromkeys(names, 1.0)
     for v in found:
         if v.tested and v.worse is not None and v.pair.adjusted_p is not None:
             p[v.worse] = min(p[v.worse], v.pair.adjusted_p)
     apart = sum(not v.tested and v.pair.difference.value != 0 and v.worse not in infinite for v in found)
     reasons = [
-        *([f"out for infinite scores: {', '.join(map(str, infinite))}"] if infinite else []),
+        *named,
         *([f"pairs that cannot be tested, and leave nobody out: {apart:,} of {len(found):,}"] if apart else []),
     ]
     return ConfidenceSet(
@@ -325,19 +337,28 @@ def _group(
     rows = tuple(
         _model_row(tally, terms, intervals, a, rank, [ratios[a] for ratios in relative], to_leader) for a, rank in order
     )
-    behind = [judge(pair, intervals.level) for pair in pairs if pair.rule == terms.rules[0]]
-    return Group(group, tally.cases, with_rank_intervals(rows, behind), pairs)
+    counted, cases = [a for a, rank in order if rank is not None], tally.sums["cases"]
+    if not terms.pairwise or len({cases[a, b] for a in counted for b in counted}) < 2:
+        found = [judge(pair, intervals.level) for pair in pairs if pair.rule == terms.rules[0]]
+        rows = with_rank_intervals(rows, found)
+    return Group(group, tally.cases, rows, pairs)
+
+
+def metrics_of(results: Comparison) -> tuple[Metric, ...]:
+    """The metrics that the rows of a comparison have."""
+    return metrics_for(results.k)
 
 
 def with_rank_intervals(rows: tuple[ModelRow, ...], verdicts: Sequence[PairwiseVerdict]) -> tuple[ModelRow, ...]:
     """One plus the number that is significantly better, and how many there are less those that are worse.
 
     All true ranks lie in their intervals where no pair is significant in the wrong direction (Mogstad, Romano, Shaikh
-    and Wilhelm 2024). Models without a rank do not count.
+    and Wilhelm 2024), and all pairs are compared on the same cases: on different ones each of three models may be
+    better than the next. Models without a rank do not count, nor do pairs that infinite scores decide without a test.
     """
     names = {row.name for row in rows if row.rank is not None}
-    pairs = [(v.better, v.behind) for v in verdicts if v.behind in names and v.better in names]
-    better, worse = Counter(behind for _, behind in pairs), Counter(better for better, _ in pairs)
+    pairs = [(v.better, v.worse) for v in verdicts if v.significant and v.better in names and v.worse in names]
+    better, worse = Counter(loser for _, loser in pairs), Counter(winner for winner, _ in pairs)
     return tuple(
         replace(row, rank_interval=(1 + better[row.name], len(names) - worse[row.name])) if row.name in names else row
         for row in rows
@@ -425,3 +446,48 @@ def _relative(tally: Aggregates, r: int, a: int, inference: Intervals, unranked:
         return None  # no other model has a case of it
     value = math.exp(math.fsum(math.log(x[a, b] / x[b, a]) for b in others) / len(others))
     return inference.relative(r, a, value, others)
+
+
+# The difference of two models, case by case
+
+
+def differences(a: Floats, b: Floats, w: Floats) -> Floats:
+    """a minus b times the weight; zero where both are infinite, or the weight is zero."""
+    same = (a == b) | (w == 0)
+    out = np.zeros(len(a))
+    np.subtract(a, b, out=out, where=~same)
+    return np.where(same, 0.0, out * w)
+
+
+def turning(d: Floats) -> int:
+    """The smallest number of cases without which the sum of differences is zero or turned; 0 where it is zero.
+
+    Taking away the cases that favour the better one, the strongest first, is best possible; more infinite scores
+    outweigh any finite sum. The sign of a sum by `fsum` is exact; where rounding cannot change it, a plain sum does.
+
+    >>> turning(np.array([0.5, -0.2, 0.1, -0.1])), turning(np.array([math.inf, -9.0])), turning(np.zeros(2))
+    (1, 1, 0)
+    """
+    extra = int(np.count_nonzero(d == np.inf)) - int(np.count_nonzero(d == -np.inf))
+    sign = np.sign(extra or math.fsum(d[np.isfinite(d)]))
+    if sign == 0:
+        return 0
+    left = np.sort(d * sign)[::-1]  # what favours the worse one is last, below zero
+    infinite = int(np.count_nonzero(left == np.inf))
+    against = int(np.count_nonzero(left == -np.inf))
+    finite = left[infinite : len(left) - against]
+    sums = np.append(np.cumsum(finite[::-1])[::-1], 0.0)  # without the first, the first two, ...
+    doubt = 4 * len(finite) * np.finfo(np.float64).eps * float(np.abs(finite).sum())
+
+    def turned(taken: int) -> bool:
+        more = max(infinite - taken, 0) - against
+        rest = max(taken - infinite, 0)
+        if more:
+            return more < 0
+        return bool(sums[rest] < 0 if abs(sums[rest]) > doubt else math.fsum(finite[rest:]) <= 0)
+
+    low, high = 0, infinite + int(np.count_nonzero(finite > 0))  # it holds at `high`, and not at `low`
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if turned(middle) else (middle, high)
+    return high

@@ -45,7 +45,9 @@ class RuleScore:
     unpenalised: Annotated[float, "The mean score without the penalty for invalid lists."]
     infinite: Annotated[int, "Cases with an infinite score."]
     finite: Annotated[float, "The mean over the other cases, a diagnostic; null where there are none."]
-    skill: Annotated[Estimate | None, "One minus the mean score over that of the empty list, on the same cases."]
+    skill: Annotated[
+        Estimate | None, "One minus the mean score over that of the uniform prediction, on the same cases."
+    ]
     baseline_skill: Annotated[
         Estimate | None, "One minus the mean score over that of the baseline, on the cases that both predict."
     ]
@@ -90,8 +92,9 @@ class ModelRow:
     rank_interval: Annotated[
         tuple[int, int] | None,
         "One plus the number of models that are significantly better under the first rule, and the number of ranked "
-        "models less those that are significantly worse. All true ranks lie in their intervals at once, at the level "
-        "of the intervals. Null where it has no rank.",
+        "models less those that are significantly worse; infinite scores, which no test weighs, make no difference. "
+        "All true ranks lie in their intervals at once, at the level of the intervals. Null where it has no rank, and "
+        "where ranked models are compared on different cases.",
     ] = None
 
 
@@ -154,8 +157,8 @@ class ConfidenceSet:
     members: Annotated[tuple[str, ...], "The models in it, best first."]
     p: Annotated[
         Mapping[str, float],
-        "Of each ranked model, the least adjusted p of a pair in which the other one is better: 1 where there is none, "
-        "0 where infinite scores decide. It is a member where p is above one minus the level.",
+        "Of each ranked model, the least adjusted p of a pair in which the other one is better: 1 where there is none. "
+        "It is a member where p is above one minus the level.",
     ]
     cases: Annotated[int, "Cases of the tested pair that has the fewest."]
     method: Annotated[str, "How it was made."]
@@ -164,14 +167,14 @@ class ConfidenceSet:
 
 @dataclass(frozen=True, slots=True)
 class SequentialPath:
-    """Two models looked at after every step: what may be said at any time, however often one looks.
+    """Two models compared after every step: what may be said at any time, however often one looks.
 
     A step is a case, a time point or a cluster. The columns have one entry for each number of steps in `at`, which ends
     with all of them and skips some where there are many.
     """
 
     rule: Annotated[str, "The scoring rule."]
-    candidate: Annotated[str, "The model that is looked at."]
+    candidate: Annotated[str, "The model that is compared with the baseline."]
     baseline: Annotated[str, "The one that it is compared with."]
     level: Annotated[float, "The level of confidence, at all times at once, and of all candidates together."]
     cases: Annotated[int, "All cases."]
@@ -377,7 +380,8 @@ class Confusion:
 class Breakdown:
     """Mean scores under the first rule by model and by group of cases: true classes, or values of a column.
 
-    Differences are paired, over the cases of a group that all ranked models predict with finite scores.
+    Differences are paired, to the average of the ranked models without infinite scores in the group, over the cases
+    that these all predict.
     """
 
     by: str  # "true class", or the name of the column
@@ -386,12 +390,13 @@ class Breakdown:
     models: tuple[str, ...]  # in the order of the table
     means: tuple[tuple[float, ...], ...]  # by group and model; infinite where any score is, nan without cases
     accuracy: tuple[tuple[float, ...], ...]  # by group and model
-    differences: tuple[tuple[float, ...], ...]  # by group and model: mean difference to the average of ranked models
-    significant: tuple[tuple[bool, ...], ...]  # whether it is (Holm over all cells of ten units or more)
+    differences: tuple[tuple[float, ...], ...]  # by group and model: mean difference to the average; nan for none
+    significant: tuple[tuple[bool, ...], ...]  # whether it is (Holm over all cells; over groups, of two ranked models)
     axis: tuple[float, ...] = ()  # where the groups lie, if they are numbers or dates (days since 1970-01-01)
     dates: bool = False  # whether they are dates
     left_out: int = 0  # groups that are not given, because there are too many
     reversals: tuple[tuple[str, str], ...] = ()  # (group, model) where a model is significantly better than the leader
+    incomplete: tuple[str, ...] = ()  # groups with cases that a ranked model lacks: means are of different cases
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,7 +456,7 @@ class ModelDetails:
     curve: tuple[float, ...]  # mean score of the lists cut to k classes, without penalty; empty for a soft truth
     listed: tuple[Bin, ...]  # all listed confidences
     top: tuple[Bin, ...]  # the most confident class alone
-    mass: tuple[Bin, ...]  # the listed mass, against how often what happened is listed
+    mass: tuple[Bin, ...]  # the listed mass, against how often the true class is listed
     sizes: tuple[tuple[int, int], ...]  # list lengths and how often they occur, the 40 most frequent ones
     shortest: int  # of all lengths
     longest: int

@@ -14,8 +14,9 @@ from toplist._files import to_json_number
 from toplist._text import significant
 from toplist._typing import Floats
 from toplist.errors import ShapeError, SpaceError
+from toplist.inference.ranking import differences, turning
 from toplist.lists import as_lists
-from toplist.lists.converters import as_happened
+from toplist.lists.converters import as_single_outcomes
 from toplist.scoring.case_scores import outcome_ranks
 from toplist.scoring.rules import as_rule, name_of
 from toplist.scoring.scores import score
@@ -180,7 +181,7 @@ def explain_difference(
         raise SpaceError(f"one model is over {a.space!r}, the other over {b.space!r}: both need the same classes.")
     if a.ids is not None and b.ids is not None and not np.array_equal(a.ids, b.ids):
         raise ShapeError("the case ids of the two models differ.", "Bring both into one order.")
-    as_happened(y, a, "top-1 predictions are compared with")
+    as_single_outcomes(y, a, "top-1 predictions are compared with")
     chosen = as_rule(rule)
     ids = a.ids if a.ids is not None else b.ids
     scores = [np.asarray(score(one, y, rule=chosen), np.float64) for one in (a, b)]
@@ -239,51 +240,9 @@ def split(
     )
 
 
-def differences(a: Floats, b: Floats, w: Floats) -> Floats:
-    """a minus b times the weight; zero where both are infinite, or the weight is zero."""
-    same = (a == b) | (w == 0)
-    out = np.zeros(len(a))
-    np.subtract(a, b, out=out, where=~same)
-    return np.where(same, 0.0, out * w)
-
-
 def _codes(right_a: Floats, right_b: Floats) -> NDArray[np.int64]:
     whole = np.isin(right_a, (0.0, 1.0)) & np.isin(right_b, (0.0, 1.0))
     return np.where(whole, 3 - 2 * (right_a > 0) - (right_b > 0), 4).astype(np.int64)
-
-
-def turning(d: Floats) -> int:
-    """The smallest number of cases without which the sum of differences is zero or turned; 0 where it is zero.
-
-    Taking away the cases that favour the better one, the strongest first, is best possible; more infinite scores
-    outweigh any finite sum. The sign of a sum by `fsum` is exact; where rounding cannot change it, a plain sum does.
-
-    >>> turning(np.array([0.5, -0.2, 0.1, -0.1])), turning(np.array([math.inf, -9.0])), turning(np.zeros(2))
-    (1, 1, 0)
-    """
-    extra = int(np.count_nonzero(d == np.inf)) - int(np.count_nonzero(d == -np.inf))
-    sign = np.sign(extra or math.fsum(d[np.isfinite(d)]))
-    if sign == 0:
-        return 0
-    left = np.sort(d * sign)[::-1]  # what favours the worse one is last, below zero
-    infinite = int(np.count_nonzero(left == np.inf))
-    against = int(np.count_nonzero(left == -np.inf))
-    finite = left[infinite : len(left) - against]
-    sums = np.append(np.cumsum(finite[::-1])[::-1], 0.0)  # without the first, the first two, ...
-    doubt = 4 * len(finite) * np.finfo(np.float64).eps * float(np.abs(finite).sum())
-
-    def turned(taken: int) -> bool:
-        more = max(infinite - taken, 0) - against
-        rest = max(taken - infinite, 0)
-        if more:
-            return more < 0
-        return bool(sums[rest] < 0 if abs(sums[rest]) > doubt else math.fsum(finite[rest:]) <= 0)
-
-    low, high = 0, infinite + int(np.count_nonzero(finite > 0))  # it holds at `high`, and not at `low`
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if turned(middle) else (middle, high)
-    return high
 
 
 def _mean(values: Floats, w: Floats) -> float:

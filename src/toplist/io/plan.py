@@ -20,7 +20,16 @@ from toplist.errors import FileError, SpaceError, TopListError
 from toplist.io.align import AlignedCases, OutOfStepError, silent
 from toplist.io.batches import Batch
 from toplist.io.encoding import ClassNames, CommonEncoder, Gathering, as_sets, has_integers
-from toplist.io.lists import lists_of, repairs_made, require_all_columns, require_outcomes
+from toplist.io.lists import (
+    by_appearance,
+    clusters_in_order,
+    filled,
+    lists_of,
+    repairs_made,
+    require_all_columns,
+    require_outcomes,
+    weights_of,
+)
 from toplist.io.options import MISSING, ReadRequest, Truth
 from toplist.io.readers import MemoryReader
 from toplist.io.sources import OpenTable, open_sources, tell
@@ -260,24 +269,36 @@ def space_of_columns(sources: Sequence[OpenTable]) -> ClassSpace:
 
 
 def open_aligned(
-    request: ReadRequest, space: Any = None, *, missing: str = "error", counted: bool = True
+    request: ReadRequest,
+    space: Any = None,
+    *,
+    missing: str = "error",
+    counted: bool = True,
+    columns: Sequence[str] = (),
 ) -> AlignedFiles:
     """The files whose cases belong together; `counted` says that the number of classes is needed.
+
+    `columns` may hold "weight" and "cluster": what of the truth is read beside the outcomes. A column that is called
+    cluster is found, as `plan_of` does.
 
     `space` is a `ClassSpace` or the number of classes; wide tables that name all classes do without.
     """
     if missing not in MISSING[:2]:
         raise TopListError(f'missing is "error" or "common" here, not {missing!r}.')
-    separator, truth = request.set_separator, request.truth.data is not None
-    vain = next((what for what, value in request.truth.columns.items() if value is not None), None)
+    about, separator, truth = request.truth, request.set_separator, request.truth.data is not None
+    about.require_columns()
+    named = {what: value for what, value in about.columns.items() if value is not None}
+    vain = next((what for what in named if what not in columns), None)
     if vain is not None:
         raise TopListError(f"{vain} has no effect here: every case counts alike.")
     known = None if space is None else as_sets(space, separator)
     if known is not None and known.per_case:
         raise SpaceError("files are changed with one number of classes for all cases, not one per case.")
-    sources = open_request(request, known)
+    sources = open_request(request, known, _distinct(*named.values()))
+    cluster = None
     if truth:
         _require_labels(sources[0])
+        sources[0], cluster, _ = _dependence(sources[0], about, ("cluster",) if "cluster" in columns else ())
     tell(sources)
     if known is None:
         unnamed = not counted and not any(source.names for source in sources)
@@ -286,7 +307,8 @@ def open_aligned(
         require_all_columns(source, known)
     whole = separator is None and all(map(has_integers, sources))
     encoder = CommonEncoder(known, whole, separator)
-    return AlignedFiles(AlignedCases(sources, missing), encoder, list(request.repairs.values()), truth)
+    repairs = list(request.repairs.values())
+    return AlignedFiles(AlignedCases(sources, missing), encoder, repairs, truth, about.weight, cluster)
 
 
 @dataclass(slots=True)
@@ -297,6 +319,10 @@ class AlignedFiles:
     coder: CommonEncoder
     repairs: Sequence[Repairs]
     truth: bool
+    weight: str | None = None  # columns of the truth
+    cluster: str | None = None
+    weights: NDArray[np.float64] | None = None  # of all cases, by `gather`
+    clusters: Codes | None = None  # the number of the cluster of each case, by `gather`
     repairs_made: dict[str, Counter[str]] = field(default_factory=dict)  # by `gather`, in how many cases
 
     @property
@@ -314,7 +340,7 @@ class AlignedFiles:
         return self.cases.attempts()
 
     def lists(self, batches: Sequence[Batch]) -> tuple[list[TopLists], Codes | None, ClassNames]:
-        """The lists of each file, what happened if the truth is among them, and what codes are called."""
+        """The lists of each file, the outcomes if the truth is among them, and what codes are called."""
         columns = [source.names for source in self.cases.sources]
         if self.truth:
             require_outcomes(batches[0], self.coder.sets)
@@ -329,12 +355,18 @@ class AlignedFiles:
         return made, codes[0] if self.truth else None, names
 
     def gather(self, progress: Progress = silent) -> tuple[dict[str, TopLists], NDArray[np.int64]]:
-        """All lists of each file, and what happened, in memory and with codes that are the same throughout."""
+        """All lists of each file, and the outcomes, in memory and with codes that are the same throughout."""
         for way in self.attempts():
             everything = Gathering(self.space, len(self.names))
             self.repairs_made = {name: Counter() for name in self.names}
+            weights: list[NDArray[np.float64]] = []
+            clusters: list[Any] = []
             try:
                 for batches in way:
+                    if self.weight is not None:
+                        weights.append(weights_of(batches[0], self.weight))
+                    if self.cluster is not None:
+                        clusters.append(filled(batches[0], self.cluster, "cluster"))
                     lists, outcomes, known = self.lists(batches)
                     everything.add(lists, outcomes, known)
                     for name, one, batch in zip(self.names, lists, batches[int(self.truth) :], strict=True):
@@ -347,6 +379,10 @@ class AlignedFiles:
         if not everything.cases:
             raise FileError(self.cases.sources[0].path, "there are no cases.")
         whole, y = everything.all()
+        self.weights = np.concatenate(weights) if weights else None
+        if clusters:
+            column = need("pyarrow").chunked_array(clusters).combine_chunks()
+            self.clusters = by_appearance(clusters_in_order(column))
         return dict(zip(self.names, whole, strict=True)), y
 
 

@@ -453,22 +453,20 @@ def require_one_order(y: Any, lists: TopLists) -> None:
         )
 
 
-def as_happened(y: Any, lists: TopLists, verb: str) -> NDArray[np.int64]:
+def as_single_outcomes(y: Any, lists: TopLists, verb: str) -> NDArray[np.int64]:
     """The same where a distribution per case will not do; `verb` says who asks.
 
-    >>> as_happened([[0.5, 0.5]], TopLists.from_labels([0], 2), "calibration is about")
+    >>> as_single_outcomes([[0.5, 0.5]], TopLists.from_labels([0], 2), "calibration needs")
     Traceback (most recent call last):
-    toplist.errors.OutcomeError: calibration is about what happened, one outcome per case, not a distribution. ...
+    toplist.errors.OutcomeError: calibration needs one outcome per case, not a distribution. ...
     """
     if is_soft(y, lists.space):
-        raise OutcomeError(
-            f"{verb} what happened, one outcome per case, not a distribution.", "Draw an outcome per case from it."
-        )
+        raise OutcomeError(f"{verb} one outcome per case, not a distribution.", "Draw an outcome per case from it.")
     return as_codes(y, lists)
 
 
 def _require_possible(codes: NDArray[np.int64], lists: TopLists) -> None:
-    """A list of all classes names what happens."""
+    """A list of all classes has the outcome."""
     if not len(codes) or codes.min() >= 0:
         return
     impossible = (codes == UNLISTED) & (lists.sizes == lists.space.as_floats[0])

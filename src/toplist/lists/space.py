@@ -16,6 +16,7 @@ from toplist._text import are_codes, closest
 from toplist.errors import SpaceError
 
 UNLISTED = -1  # the code of a class that exists but has no code of its own
+INFINITELY_MANY = "infinitely many"  # the number of classes where it is infinite
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +230,7 @@ def show_size(size: Any) -> str:
     if isinstance(size, np.ndarray):
         return f"{show_size(min(size))} to {show_size(max(size))}" if len(size) else "per case"
     if size == math.inf:
-        return "infinitely many"
+        return INFINITELY_MANY
     if size < 10**12:
         return str(size)
     power = int(size).bit_length() - 1

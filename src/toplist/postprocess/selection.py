@@ -18,7 +18,7 @@ from toplist._typing import Codes, Floats, Ints
 from toplist.core.kernel import standard_error
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
-from toplist.lists.converters import as_happened
+from toplist.lists.converters import as_single_outcomes
 
 Blocks = Callable[[], Iterable[tuple[slice, Floats]]]
 TINY = 1e-12  # differences of means below this are rounding
@@ -113,7 +113,7 @@ def _differences(blocks: Blocks, weights: Floats, best: int) -> tuple[Floats, Fl
 def as_validation(lists: Any, y: Any, sample_weight: Any, space: Any) -> tuple[TopLists, Codes, Floats]:
     """Predictions as strictly valid lists, codes of the outcomes, and weights."""
     lists = as_lists(lists, space)
-    codes = as_happened(y, lists, "validation takes")
+    codes = as_single_outcomes(y, lists, "validation needs")
     if not len(codes):
         raise TopListError("there are no cases to choose on.")
     return lists.strictly_valid(), codes, as_weights(sample_weight, len(codes))

@@ -15,7 +15,7 @@ from toplist._typing import Floats, Ints
 from toplist.core.kernel import standard_error
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
-from toplist.lists.converters import as_happened
+from toplist.lists.converters import as_single_outcomes
 from toplist.lists.toplists import first_where, keep_first, mass_from, ranks_in, rectangles
 from toplist.postprocess.selection import OneStandardErrorChoice, as_validation, as_weights, select
 from toplist.scoring.rules import as_rule
@@ -313,7 +313,7 @@ def worth(lists: Any, y: Any = None, *, sample_weight: Any = None, space: Any = 
     array([0.1067, 0.02  , 0.    ])
     """
     lists = as_lists(lists, space)
-    codes = None if y is None else as_happened(y, lists, "realised gains are about")
+    codes = None if y is None else as_single_outcomes(y, lists, "realised gains need")
     weights = as_weights(sample_weight, len(lists)) if len(lists) else np.zeros(0)
     plain = lists.strictly_valid().ordered()
     gain, d, left = _gains(plain)

@@ -13,8 +13,8 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from toplist._files import load
+from toplist.inference.ranking import metrics_of
 from toplist.inference.results import Comparison, Estimate, RuleScore
-from toplist.scoring.case_scores import metrics_for
 
 SCHEMA = "toplist.leaderboard/1"
 _RUNS = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet take text for a formula
@@ -130,7 +130,7 @@ def _kind(hint: Any, infinity: str | None, kinds: dict[str, Any]) -> dict[str, A
 
 def rows(results: Comparison) -> list[dict[str, Any]]:
     """A flat record for each group, model and rule; those over all cases have neither `by` nor `group`."""
-    metrics = [metric.name for metric in metrics_for(results.k)]
+    metrics = [metric.name for metric in metrics_of(results)]
     return [
         {
             "by": None if section is results.overall else _text(results.group),
@@ -170,7 +170,7 @@ def _types(results: Comparison) -> dict[str, type]:
     names = ["by", "group", "rank", "rank_low", "rank_high", "model", "cases", "missing", "invalid"]
     for one in fields(RuleScore):
         names += [one.name, *(f"{one.name}_{part}" for part in _PARTS.get(one.name, ()))]
-    names += [metric.name for metric in metrics_for(results.k)]
+    names += [metric.name for metric in metrics_of(results)]
     texts = ("by", "group", "model", "rule")
     return {
         name: str if name in texts or name.endswith("_reason") else int if name in _COUNTS else float for name in names

@@ -91,7 +91,7 @@ def board(results: Comparison) -> TextTable:
         tuple(column for column, _ in filled),
         tuple(zip(*(cells for _, cells in filled), strict=True)),
         notes=tuple(_remarks(results, main.notes)),
-        leaders=leaders(section),
+        leaders=leaders(results),
         warnings=main.warnings,
     )
 

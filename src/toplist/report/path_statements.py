@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from toplist._text import NOTHING, fixed
+from toplist._text import NOTHING
 from toplist.inference.results import Estimate, SequentialPath
 from toplist.report.text import (
     PLAIN,
@@ -16,7 +16,7 @@ from toplist.report.text import (
     TextTable,
     capital,
     count,
-    decimals,
+    in_digits_of,
     kind,
     number_of,
     percent,
@@ -91,7 +91,7 @@ def path_story(path: SequentialPath, shown: Shown) -> list[Sentence]:
     if not path.at:
         return [sentence(a, " against ", b, f": {why or 'there are no cases'}.")]
     end = ending(path)
-    value, low, high = (fixed(x, decimals([end]), signed=True) for x in (end.value, end.low, end.high))
+    value, low, high = (in_digits_of(end, x, signed=True) for x in (end.value, end.low, end.high))
     between = f", {percent(path.level)} confidence sequence {low} to {high}" if path.low else ""
     start = f"after {_steps(path.at[-1], path)}, the mean {kind(path.rule)} score of "
     last = sentence(start, a, " minus that of ", b, f" is {value}{between}; below zero, the first is better")
@@ -141,7 +141,7 @@ def enough(path: SequentialPath) -> str:
     also = "" if many == 1 else f" {every} confidence sequences hold together at {percent(path.level)}."
     needed = f"An e-value of {_threshold(path)} is significant"
     return (
-        f"{needed}: {each} with probability at most {err}, at all times together, so results may be looked at after "
+        f"{needed}: {each} with probability at most {err}, at all times together, so results may be inspected after "
         f"every {path.unit}.{also} Statements are about the cases so far, not about later ones."
     )
 

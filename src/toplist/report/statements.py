@@ -25,7 +25,7 @@ from toplist.report.text import (
     Shown,
     Words,
     count,
-    decimals,
+    in_digits_of,
     kind,
     listed,
     name,
@@ -370,7 +370,7 @@ def _alone(results: Comparison, shown: Shown) -> Sentence:
         return sentence(
             shown[row.name], f" has infinite {kind(mark.rule, _RULE)} scores in {_of_cases(mark.infinite, row)}."
         )
-    value = fixed(mark.mean.value, decimals([mark.mean]))
+    value = in_digits_of(mark.mean, mark.mean.value)
     said = f" has a mean {kind(mark.rule, _RULE)} score of {value}{_bracketed(_between(mark.mean, results.level))}"
     better = "" if mark.skill is None else over_uniform(mark.skill.value)
     return sentence(shown[row.name], f"{said}{better}.")
@@ -387,7 +387,7 @@ def _between(estimate: Estimate, level: float, *, signed: bool = False) -> str:
     """An interval, to be written after its value; nothing where there is none."""
     if not _has_interval(estimate):
         return ""
-    low, high = (fixed(x, decimals([estimate]), signed=signed) for x in (estimate.low, estimate.high))
+    low, high = (in_digits_of(estimate, x, signed=signed) for x in (estimate.low, estimate.high))
     return f"{percent(level)} CI {low} to {high}"
 
 
@@ -399,7 +399,7 @@ def _of_two(results: Comparison, shown: Shown) -> list[Sentence]:
     pair, rule = found.pair, kind(results.rules[0], _RULE)
     one, other = (pair.b, pair.a) if results.baseline == pair.a else (pair.a, pair.b)
     d = pair.simultaneous if one == pair.a else _reversed(pair.simultaneous)
-    by, interval = fixed(d.value, decimals([d]), signed=True), _between(d, results.level, signed=True)
+    by, interval = in_digits_of(d, d.value, signed=True), _between(d, results.level, signed=True)
     on = f" on the {number_of(pair.cases, 'case')} of both" if results.missing == "pairwise" else ""
     if found.significant:
         how = "better" if found.better == one else "worse"
@@ -749,7 +749,7 @@ def against_ranks(results: Comparison, shown: Shown) -> list[Sentence]:
     found = [v for v in wins if place.get(v.better or "", 0) > place.get(v.worse or "", len(place))]
     said = []
     for v in found[:MOST]:
-        by = fixed(abs(v.pair.difference.value), decimals([v.pair.difference]))
+        by = in_digits_of(v.pair.difference, abs(v.pair.difference.value))
         where = f", yet is significantly worse on the {number_of(v.pair.cases, 'case')} of both, by {by}."
         said.append(sentence(shown[v.worse or ""], " stands above ", shown[v.better or ""], where))
     if (more := len(found) - MOST) > 0:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from toplist._text import NOTHING, fixed, visible
-from toplist.inference.ranking import judge, significant, verdicts
+from toplist.inference.ranking import judge, metrics_of, significant, verdicts
 from toplist.inference.results import Comparison, Estimate, Group, ModelRow, Pair, RuleScore, SourceSummary
 from toplist.report import statements
 from toplist.report.path_statements import paths_table
@@ -40,7 +40,7 @@ from toplist.report.text import (
     value_of,
     whole_range,
 )
-from toplist.scoring.case_scores import Metric, metrics_for
+from toplist.scoring.case_scores import Metric
 
 RULE = 30  # characters of a rule's name in a header
 BASELINE = 16
@@ -113,10 +113,11 @@ def made(title: str, section: Group, filled: list[Filled]) -> TextTable:
     )
 
 
-def leaders(section: Group) -> frozenset[int]:
-    """The rows of models that no other one is significantly better than."""
-    ranks = [row.rank_interval for row in section.rows]
-    return frozenset(i for i, found in enumerate(ranks) if found is not None and found[0] == 1)
+def leaders(results: Comparison) -> frozenset[int]:
+    """The rows of ranked models that no other one is significantly better than."""
+    ranked = {row.name: i for i, row in enumerate(results.overall.rows) if row.rank is not None}
+    found = [v for v in verdicts(results, results.rules[0]) if v.significant and {v.better, v.worse} <= {*ranked}]
+    return frozenset(ranked.values()) - {ranked[v.worse or ""] for v in found}
 
 
 def marked(results: Comparison, scores: Iterable[RuleScore]) -> list[bool]:
@@ -135,7 +136,7 @@ def rank_intervals(rows: Iterable[ModelRow]) -> list[str]:
 def shown_metrics(results: Comparison) -> list[Metric]:
     """The metrics that say something: of no more classes than k, all are among the first k; accuracy is no error."""
     most = int(results.classes) if results.classes.isdecimal() else None
-    return [one for one in metrics_for(results.k) if one.k is None or (one.k > 1 and (most is None or one.k < most))]
+    return [one for one in metrics_of(results) if one.k is None or (one.k > 1 and (most is None or one.k < most))]
 
 
 def metric_cell(metric: Metric, row: ModelRow) -> str:

@@ -217,6 +217,15 @@ def decimals(estimates: Iterable[Estimate | None]) -> int:
     return max(FEWEST_DECIMALS, min(wanted, affordable, MOST_DECIMALS))
 
 
+def in_digits_of(estimate: Estimate, x: float | None, *, signed: bool = False) -> str:
+    """A number with as many decimals as an estimate supports.
+
+    >>> in_digits_of(Estimate(-0.3142, -0.3163, -0.3121), 0.3142)
+    '0.3142'
+    """
+    return fixed(x, decimals([estimate]), signed=signed)
+
+
 def value_of(estimate: Estimate | None) -> float | None:
     """The value alone, where there is one."""
     return None if estimate is None else estimate.value

@@ -261,22 +261,27 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "accuracy",
         "accuracy",
-        "how often the most confident class is the outcome",
+        "share of cases whose top-1 prediction is the true class",
         lambda lists, ranks: ranks.within(1),
     ),
     Metric(
         "top_{k}_error",
         "top-{k} error",
-        "how often the outcome is not among the {k} most confident classes",
+        "share of cases whose true class is not among the {k} most confident ones",
         lambda lists, ranks, k: ranks.beyond(k),
     ),
-    Metric("coverage", "coverage", "how often the outcome is listed", lambda lists, ranks: ranks.listed),
-    Metric("mean_length", "mean k", "classes per list", lambda lists, ranks: lists.sizes, "number"),
-    Metric("mean_mass", "mean mass", "the confidence that is listed", lambda lists, ranks: lists.mass),
+    Metric("coverage", "coverage", "share of cases whose true class is listed", lambda lists, ranks: ranks.listed),
+    Metric("mean_length", "list length", "mean number of listed classes", lambda lists, ranks: lists.sizes, "number"),
+    Metric(
+        "mean_mass",
+        "listed probability",
+        "mean probability of all listed classes together",
+        lambda lists, ranks: lists.mass,
+    ),
     Metric(
         "invalid_rate",
         "invalid",
-        "lists with a confidence below the proxy",
+        "share of lists with a class that is less probable than an unlisted one",
         lambda lists, ranks: (~lists.is_valid()).view(np.int8),
     ),
 )

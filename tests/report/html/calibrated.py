@@ -6,7 +6,7 @@ import numpy as np
 
 import toplist as tl
 from toplist.calibration.miscalibration import CalibrationVerdict
-from toplist.evaluation.case_sample import by_place, calibration_verdict, sample_cases
+from toplist.evaluation.samples import by_place, calibration_verdict, sample_cases
 from toplist.report import calibration_statements
 from toplist.report.text import names
 

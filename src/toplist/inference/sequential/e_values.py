@@ -20,7 +20,7 @@ from toplist._typing import Floats
 from toplist.inference.sequential.confidence_sequence import ROUNDING
 
 RATIOS = 0.4 ** np.arange(1, 7)  # means in standard deviations: good from some dozen to some hundred thousand cases
-_BEGUN = 10  # cases that the first guess at the variance counts as
+_BEGUN = 10  # cases that the initial estimate of the variance counts as
 
 
 def log_evidence(x: Floats, loss: Floats, win: Floats) -> Floats:

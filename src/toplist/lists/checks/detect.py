@@ -354,7 +354,7 @@ CaseCounts = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """Cases by their first guess and by their outcome, and the classes that are listed above zero.
+    """Cases by their top-1 prediction and by their outcome, and the classes that are listed above zero.
 
     None where there are more classes than are tracked.
     """
@@ -364,7 +364,7 @@ class Classes:
     listed: frozenset[str] | None = None
     known: bool = False  # whether any case was counted
     cases: int = 0
-    right: int = 0  # cases whose first guess is the outcome
+    right: int = 0  # cases whose top-1 prediction is the outcome
     held: int = 0  # cases that list the outcome above zero
 
     def __add__(self, other: Classes) -> Classes:
@@ -406,7 +406,7 @@ class Classes:
 
     @property
     def never_happen(self) -> CaseCounts:
-        """First guesses that are never the outcome, beyond chance, with their cases, the most frequent first."""
+        """Top-1 predictions that are never the outcome, beyond chance, with their cases, the most frequent first."""
         return _without(self.first, self.outcomes, self.right, self.cases)
 
     @property
@@ -426,7 +426,7 @@ def _held(rows: Rows, codes: NDArray[np.int64]) -> int:
 
 
 def _guesses(rows: Rows) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """The first guesses and their cases; all that is listed above zero, at least once, and a case that lists it."""
+    """The top-1 predictions and their cases; all that is listed above zero, at least once, and a case that lists it."""
     n, sizes = len(rows), np.diff(rows.offsets)
     t, none = rows.confidences, 0.0
     if rows.log_confidences is not None:

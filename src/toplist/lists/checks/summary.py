@@ -438,7 +438,7 @@ _TEMPLATES: Final[Mapping[str, str | tuple[str, str, str]]] = {
     "cut at a threshold": "No listed confidence is below {edge}, and {ends} lists end near it: a cut-off.",
     "hard labels only": "All predictions are hard labels: every confidence is 1.",
     "all lists equal": "All {cases} cases have the same list.",
-    "never happens": ("has", "have", "a top-1 prediction that is never the outcome: {guesses}."),
+    "never happens": ("has", "have", "a top-1 prediction that is absent from the truth: {guesses}."),
     "never listed": ("has", "have", "an outcome that is never listed: {outcomes}."),
 }  # fmt: skip
 

@@ -14,7 +14,7 @@ from toplist._files import read_json, write_json
 from toplist._text import quote
 from toplist.errors import TopListError
 from toplist.lists import TopLists
-from toplist.lists.converters import as_happened
+from toplist.lists.converters import as_single_outcomes
 from toplist.postprocess.combination.members import Lists, Members, named_lists
 from toplist.postprocess.combination.pools import together
 from toplist.postprocess.combination.weights import Pool, PoolWeights, as_sample, in_order, pool_weights
@@ -157,7 +157,7 @@ def stack(
         raise TopListError(f"recalibrate is a recalibrator such as postprocess.Temperature(), not {recalibrate!r}.")
     n = members.cases
     sample, fold = as_sample(sample_weight, n), as_folds(n, folds, seed, clusters)
-    as_happened(y, members.lists[0], "weights are fitted to")
+    as_single_outcomes(y, members.lists[0], "weights are fitted to")
     options: dict[str, Any] = {"rule": rule, "pool": pool, "ridge": ridge}
 
     def fitted(at: NDArray[np.intp]) -> Stack:

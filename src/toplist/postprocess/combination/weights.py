@@ -15,7 +15,7 @@ from toplist._text import argument, first_of, label, probability, significant
 from toplist._typing import Floats
 from toplist.errors import MassError, RuleError, ShapeError, TopListError
 from toplist.lists import TopLists, as_lists
-from toplist.lists.converters import as_happened
+from toplist.lists.converters import as_single_outcomes
 from toplist.postprocess.combination.members import Lists, Members, Union, unions
 from toplist.postprocess.combination.pools import geometric_pool, linear_pool
 from toplist.scoring.rules import as_rule
@@ -381,7 +381,7 @@ def pool_weights(
         problem = "is not convex in the weights" if rule == "brier" else "is not a function that weights are fitted to"
         raise RuleError(f"the {rule} score of a {pool} pool {problem}. {remedy}")
     pull = as_number(ridge, "ridge", 0, np.finfo(np.float64).max)
-    as_happened(y, members.lists[0], "weights are fitted to")
+    as_single_outcomes(y, members.lists[0], "weights are fitted to")
     sample = as_sample(sample_weight, members.cases)
     log_q = np.stack([-score(one, y, rule="log", penalty=0) for one in members], axis=1)
     each = -log_q if rule == "log" else np.stack([score(one, y, penalty=0) for one in members], axis=1)

@@ -176,26 +176,33 @@ class Selection:
     seed: int
     chosen: int
 
+    @property
+    def _infinite(self) -> int:
+        """How many scores are infinite without recalibration."""
+        return next((one.infinite for one in self.table if one.name == _IDENTITY), 0)
+
     def __repr__(self) -> str:
         kept = self.table[self.chosen]
-        gain = "" if kept.difference is None else f", Δ {_with_interval(kept)} vs no recalibration"
+        told = _change(kept, self._infinite)
+        comparable = not (kept.infinite or self._infinite)
+        gain = "" if told == NOTHING else f", Δ {told} vs no recalibration" if comparable else f", {told}"
         how = f"{self.rule} score, {self.folds} folds, seed {self.seed}"
         return f"Selection({self.best!r} of {len(self.table)} candidates{gain}; {how})"
 
     def __str__(self) -> str:
         """The table of all candidates, with a mark at the selected one."""
-        cells = [_HEADS, *(_cells(one) for one in self.table)]
+        cells = [_HEADS, *(_cells(one, self._infinite) for one in self.table)]
         widths = [max(len(row[i]) for row in cells) for i in range(len(_HEADS))]
         lines = [f"Selection by the {self.rule} score in {self.folds} folds (seed {self.seed}): {self.best!r}"]
         for i, row in enumerate(cells):
-            sides = ("<", ">", ">", "<", "<")
+            sides = ("<", ">", "<", "<")
             shown = "  ".join(f"{cell:{side}{w}}" for cell, side, w in zip(row, sides, widths, strict=True))
             lines.append(f"{'>' if i - 1 == self.chosen else ' '} {shown}".rstrip())
         return "\n".join([*lines, ONE_STANDARD_ERROR])
 
     def _repr_html_(self) -> str:
-        heads = [_html.Head(name, number=i in (1, 2), heading=not i) for i, name in enumerate(_HEADS)]
-        rows = [_cells(one) for one in self.table]
+        heads = [_html.Head(name, number=i == 1, heading=not i) for i, name in enumerate(_HEADS)]
+        rows = [_cells(one, self._infinite) for one in self.table]
         return _html.fragment(
             _html.paragraph(f"Selected: {self.best!r}", "verdict"),
             _html.paragraph(f"Mean {self.rule} scores of cases that a fit has not seen, {self.folds} folds.", "muted"),
@@ -207,18 +214,36 @@ class Selection:
 ONE_STANDARD_ERROR = (
     "Selected: the fewest parameters within one standard error of the best; no recalibration where it is within two."
 )
-_HEADS = ("recalibrator", "parameters", "infinite", "score (SE)", "Δ vs no recalibration (95% CI)")
+_HEADS = ("recalibrator", "parameters", "score (SE)", "Δ vs no recalibration (95% CI)")
+_IDENTITY = repr(Identity())
 
 
-def _cells(one: CandidateScore) -> tuple[str, ...]:
-    """What the table says of a candidate."""
+def _cells(one: CandidateScore, infinite: int) -> tuple[str, ...]:
+    """What the table says of a candidate, where so many scores are infinite without recalibration."""
     if one.refused:
-        return (one.name, NOTHING, NOTHING, NOTHING, one.refused)
-    return (one.name, f"{one.parameters}", f"{one.infinite:,}", _with_error(one), _with_interval(one))
+        return (one.name, NOTHING, NOTHING, one.refused)
+    return (one.name, f"{one.parameters}", _with_error(one), _change(one, infinite))
 
 
 def _with_error(one: CandidateScore) -> str:
-    return fixed(one.score, 6) + ("" if one.error is None else f" ({one.error:.5f})")
+    """The mean score: infinite where any is, with the mean of the others."""
+    finite = fixed(one.score, 6) + ("" if one.error is None else f" ({one.error:.5f})")
+    if not one.infinite:
+        return finite
+    return f"∞ ({_cases(one.infinite)}" + ("; all" if one.score is None else f"; others {finite}") + ")"
+
+
+def _change(one: CandidateScore, infinite: int) -> str:
+    """The difference to no recalibration; where scores are infinite, there is only how many are."""
+    if not (one.infinite or infinite):
+        return _with_interval(one)
+    if one.infinite == infinite:
+        return NOTHING
+    return f"∞ in {_cases(abs(infinite - one.infinite), 'fewer ' if one.infinite < infinite else 'more ')}"
+
+
+def _cases(n: int, how: str = "") -> str:
+    return f"{n:,} {how}{'case' if n == 1 else 'cases'}"
 
 
 def _with_interval(one: CandidateScore) -> str:
@@ -281,6 +306,37 @@ def select_recalibrator(
     cases = len(sample.lists)
     fold = as_folds(cases, folds, seed, clusters)
     return _select(sample, rule, candidates, fold, int(seed), as_units(clusters, cases))
+
+
+def cross_validated(
+    recalibrator: Recalibrator,
+    lists: Any,
+    y: Any,
+    rules: Sequence[Any],
+    *,
+    folds: int = 5,
+    seed: int = 0,
+    clusters: Any = None,
+    sample_weight: Any = None,
+    space: Any = None,
+) -> tuple[tuple[CandidateScore, CandidateScore], ...]:
+    """The scores under each rule of no recalibration and of one recalibrator, on cases that a fit has not seen.
+
+    Parameters are those of `select_recalibrator`, in whose table the same two rows are.
+    """
+    sample = Sample.of(lists, y, sample_weight, space)
+    n = len(sample.lists)
+    fold, units, plain = as_folds(n, folds, seed, clusters), as_units(clusters, n), Identity()
+    made = [(one, refitted(one, sample, fold)) for one in (plain, recalibrator.clone())]
+    found = []
+    for rule in map(as_rule, rules):
+        before, after = (plain_scores(changed, sample.codes, rule) for _, changed in made)
+        rows = (
+            _score(one, scores, before, sample.weight, units, int(folds))
+            for (one, _), scores in zip(made, (before, after), strict=True)
+        )
+        found.append((next(rows), next(rows)))
+    return tuple(found)
 
 
 def _select(

@@ -18,7 +18,7 @@ from toplist._typing import Codes, Floats
 from toplist.core import flags
 from toplist.errors import ShapeError, TopListError
 from toplist.lists import TopLists, as_lists
-from toplist.lists.converters import as_happened
+from toplist.lists.converters import as_single_outcomes
 from toplist.lists.space import ClassSpace
 from toplist.postprocess.recalibration import state as saved_state
 from toplist.postprocess.recalibration.state import State
@@ -41,7 +41,7 @@ class Sample:
     def of(cls, lists: Any, y: Any, sample_weight: Any = None, space: Any = None) -> Self:
         """Predictions, outcomes and weights of any shape, checked."""
         lists = as_lists(lists, space)
-        codes = as_happened(y, lists, "recalibration learns from")
+        codes = as_single_outcomes(y, lists, "recalibration needs")
         if not len(lists):
             raise ShapeError("there are no cases to learn from.", "Give at least one list with its outcome.")
         return cls(strictly_repaired(lists), codes, as_shares(sample_weight, len(lists)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -72,10 +73,11 @@ class RestFloor(Recalibrator):
         if self.floor is not None:
             self.floor_ = float(self.floor)
             return
-        rule, few = as_rule(self.rule), sample.thinned(_ROUGH)
+        rule, sample = as_rule(self.rule), replace(sample, lists=_without_text(sample.lists).ordered())
+        few = sample.thinned(_ROUGH)
 
         def mean(part: Sample, floor: float) -> float:
-            infinite, finite = part.loss(floored(part.lists, floor).repair(), rule)
+            infinite, finite = part.loss(floored(part.lists, floor), rule)
             if infinite:
                 raise TopListError(
                     "with infinitely many classes a class that is not listed has an infinite score whatever the floor: "
@@ -97,6 +99,12 @@ class RestFloor(Recalibrator):
 
     def _describe(self) -> str:
         return f"floor {self.floor_:.4g}"
+
+
+def _without_text(lists: TopLists) -> TopLists:
+    """The same lists without what is known of the rounding of their text, which does not matter to scores."""
+    rows = lists.checked.rows
+    return lists._with(replace(lists.checked, rows=replace(rows, shown=None))) if rows.shown is not None else lists
 
 
 def floored(lists: TopLists, floor: float) -> TopLists:

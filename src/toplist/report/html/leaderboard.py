@@ -59,12 +59,6 @@ _MARGIN = 0.06  # of the axis, free at either end
 _TICKS = 5  # steps of an axis, at most
 MATRIX = 12  # models, beyond which differences are shown of one model at a time
 _STEPS = (4.0, 8.0, 16.0)  # standard errors from which on a significant difference has a stronger colour
-_HEADINGS = {
-    "coverage": ("coverage", "share of cases whose true class is listed"),
-    "mean_length": ("list length", "mean number of listed classes"),
-    "mean_mass": ("listed probability", "mean probability of all listed classes together"),
-    "invalid_rate": ("invalid lists", "share of lists with a class that is less probable than an unlisted one"),
-}
 
 
 # An axis in per cent of its width
@@ -158,7 +152,7 @@ def leaderboard(results: Comparison, judged: Mapping[str, CalibrationVerdict], s
     caption = f"{'Models' if len(rows) > 1 else 'Model'} by {what} {kind(first, _RULE)} score, lower is better"
     main = grid(
         *("leaderboard", caption, columns),
-        leaders=leaders(results.overall),
+        leaders=leaders(results),
         classes="board",
         foot=[Cell(foot) if here else Cell("") for here in at] if foot is not None else (),
     )
@@ -278,7 +272,7 @@ def _whiskers(results: Comparison, shown: Shown) -> tuple[list[Column], Svg | No
         room = Axis(room.low, max(room.high, reference))
         at = room.at(reference)
         extra = f'<line class="uniform" x1="{at}%" x2="{at}%" y1="-{_HEIGHT}" y2="4"/>'
-    digits, level, top = decimals(means), percent(results.level), leaders(results.overall)
+    digits, level, top = decimals(means), percent(results.level), leaders(results)
     line = means[0].value if len(rows) > 1 and math.isfinite(means[0].value) else None
     cells = [
         Cell(whisker(room, mean, f"{shown[row.name]}: {_interval(mean, digits, level)}", line=line, blue=i in top))
@@ -383,8 +377,7 @@ def _metric(metric: Metric, rows: Sequence[ModelRow]) -> Column:
     values = [value_of(row.metrics.get(metric.name)) for row in rows]
     cells = [percentage(x) if metric.style == "share" else number(x, 2) for x in values]
     best = "low" if "error" in metric.name or metric.name == "invalid_rate" else "high"
-    heading, means = _HEADINGS.get(metric.name, (metric.heading, metric.meaning.replace("outcome", "true class")))
-    return Head(heading, means=means, best="low" if best == "low" else "high"), cells
+    return Head(metric.heading, means=metric.meaning, best="low" if best == "low" else "high"), cells
 
 
 # Differences between models

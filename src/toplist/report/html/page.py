@@ -36,6 +36,7 @@ from toplist.report.text import (
     Words,
     count,
     decimals,
+    in_digits_of,
     infinite,
     kind,
     listed,
@@ -329,7 +330,7 @@ def _strip(page: Page, shown: Shown) -> Strip:
     row, rule = results.overall.rows[0], results.rules[0]
     score, name = row.scores[rule], kind(rule)
     mean = leaderboard.bounded(score.mean, rule)
-    value, low, high = (fixed(x, decimals([mean])) for x in (mean.value, mean.low, mean.high))
+    value, low, high = (in_digits_of(mean, x) for x in (mean.value, mean.low, mean.high))
     ends = f", {percent(results.level)} CI {low} to {high}" if mean.low is not None else ""
     facts = [f"{name} {infinite(score.infinite) if score.infinite else value}{ends}"]
     skill, accuracy = value_of(score.skill), value_of(row.metrics.get("accuracy"))

@@ -315,7 +315,7 @@ def _in_words(page: Page, shown: Shown) -> list[Sentence]:
 
 
 def checks(page: Page, shown: Shown) -> list[Words]:
-    """What was looked at and found in order, a sentence each."""
+    """What was checked and found in order, a sentence each."""
     results, details = page.results, page.exhibits
     rows, own = results.overall.rows, {one.name for one in details}
     every = "The model" if len(rows) == 1 else f"All {count(len(rows))} models"

@@ -693,7 +693,8 @@ def _of_comparison(results: Comparison, name: str, tied: tuple[str, ...], shown:
     rows: list[tuple[str, int, tuple[float, ...], tuple[int, ...]]] = []
     for section in results.groups:
         scores = {row.name: standing_of(row.scores[name], relative).value for row in section.rows}
-        worse = {judge(pair, results.level).behind for pair in section.pairs if pair.rule == name}
+        found = [judge(pair, results.level) for pair in section.pairs if pair.rule == name]
+        worse = {v.worse for v in found if v.significant}
         means = tuple(scores.get(who, math.nan) for who in models)
         rows.append((section.group or "", section.cases, means, tuple(2 * (who in worse) for who in models)))
     places = _positions([row[0] for row in rows])

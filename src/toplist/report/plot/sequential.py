@@ -226,7 +226,7 @@ def _difference(panel: Panel, data: Path, chosen: list[int]) -> None:
 
 
 def _annotated(panel: Panel, at: float, text: str) -> None:
-    """A line at a step, and what happened there beside it, at the end of the axis that is further from zero."""
+    """A line at a step, and what was found there beside it, at the end of the axis that is further from zero."""
     low, high = panel.y.low, panel.y.high
     panel.add(Stroke((at, at), (low, high), "muted", 1.0, (2, 2)))
     edge = (high - low) * 9 / panel.height

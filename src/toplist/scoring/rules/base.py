@@ -55,7 +55,7 @@ class Rule(ABC):
 
     @abstractmethod
     def scores(self, cases: CaseColumns) -> Array:
-        """The score of what happened, one per case."""
+        """The score at the outcome, one per case."""
 
     @abstractmethod
     def entropies(self, cases: CaseColumns) -> Array:

@@ -19,7 +19,7 @@ from toplist._typing import Floats
 from toplist.core import kernel
 from toplist.errors import TopListError
 from toplist.lists import TopList, TopLists, require_lists
-from toplist.lists.converters import as_happened
+from toplist.lists.converters import as_single_outcomes
 from toplist.scoring.topbeta.conditioning import RESOLVED, ConditioningWarning, advice
 from toplist.scoring.topbeta.constants import KINDS, ratio, round_down
 from toplist.scoring.topbeta.image import in_image
@@ -137,7 +137,7 @@ def score(
     outcomes = [y] if isinstance(lists, TopList) else y
     if ties not in ("fixed", "average"):
         raise TopListError(f'ties are "fixed" or "average", not {ties!r}.')
-    codes = as_happened(outcomes, batch, "top-beta scores are of")
+    codes = as_single_outcomes(outcomes, batch, "top-beta scores need")
     sizes = sizes_of(batch)
     formulas = [_formula(m, beta, cap, form, a, constants) for m in sizes]
     _warn(formulas)
