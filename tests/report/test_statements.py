@@ -227,9 +227,9 @@ def test_who_alone_is_finite_was_not_tested() -> None:
         for (a, b), d in zip(combinations(THREE, 2), (apart, apart, both), strict=True)
     )
     found = made.concluded(replace(BASE[3], pairs=pairs))
-    first, why = map(str, statements.best(found, shown(found)))
-    assert f": {THREE[0]} alone (" in first
-    assert why.startswith(f"Out for infinite scores: {THREE[1]}, {THREE[2]}; pairs that cannot be tested")
+    (said,) = map(str, statements.best(found, shown(found)))
+    assert said.startswith("There is no confidence set of the best under the Brier score: infinite scores")
+    assert f"leave nobody out: {THREE[1]}, {THREE[2]}" in said
     assert str(statements.verdict(found, shown(found))).endswith(" The other two have infinite scores.")
 
 
