@@ -129,7 +129,7 @@ def test_pairs_of_models_that_lack_cases_are_of_the_cases_of_both(missing: str, 
 def brute(details: CaseDetails, pair: PairCases, lists: dict[str, tl.TopLists], y: Any, w: Any) -> None:
     a, b = (tl.score(lists[name], y) for name in (pair.a, pair.b))
     right = [np.array([tl.accuracy(one[i : i + 1], y[i : i + 1]) for i in range(len(y))]) for one in lists.values()]
-    first, second = (right[list(lists).index(name)] >= 0.5 for name in (pair.a, pair.b))
+    first, second = (right[list(lists).index(name)] > 0.5 for name in (pair.a, pair.b))
     counts = [(first & second).sum(), (first & ~second).sum(), (~first & second).sum(), (~first & ~second).sum()]
     assert [pair.both_right, pair.only_a_right, pair.only_b_right, pair.both_wrong] == counts
     assert [pair.a_better, pair.b_better, pair.equal] == [(a < b).sum(), (a > b).sum(), (a == b).sum()]
@@ -230,6 +230,28 @@ def test_infinite_scores_are_the_largest_advantages() -> None:
     assert (pair.a, pair.b) == ("shy", "sure")
     assert [one.predictions[1].score for one in pair.for_a] == [math.inf]
     assert len(pair.for_b) == 2
+
+
+def test_scores_that_are_the_same_up_to_rounding_are_ties_and_no_case_decides() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 400)
+    p = rng.dirichlet(np.ones(4), 400)
+    again = np.exp(np.log(p))
+    again /= again.sum(axis=1, keepdims=True)
+    board = tl.compare({"a": p, "again": again}, y, space=4, rules="brier")
+    assert np.any(board.scores["a"]["brier"] != board.scores["again"]["brier"])
+    (pair,) = board.details().against(board.comparison)
+    assert (pair.a_better, pair.b_better, pair.equal, pair.turning) == (0, 0, 400, 0)
+    assert (pair.for_a, pair.for_b) == ((), ())
+
+
+def test_a_prediction_that_ties_for_the_first_place_is_not_right() -> None:
+    """Neither model is right where it predicts nothing: accuracy gives it half a case."""
+    y = np.arange(40) % 2
+    right = np.where(np.eye(2)[y] == 1, 0.6, 0.4)
+    board = tl.compare({"ties": np.full((40, 2), 0.5), "right": right}, y, space=2, rules="brier")
+    (pair,) = board.details().against(board.comparison)
+    assert (pair.a, pair.both_right, pair.only_a_right, pair.only_b_right, pair.both_wrong) == ("right", 0, 40, 0, 0)
 
 
 def test_worst_cases_say_how_many_models_are_right() -> None:

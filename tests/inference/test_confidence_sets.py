@@ -86,7 +86,7 @@ def test_a_model_with_infinite_scores_stays_in_and_the_reason_names_it() -> None
     assert (got.p["c"], got.members) == (1.0, ("b", "a", "c"))
     two = found(World(scores[1:]))
     assert (two.members, dict(two.p)) == ((), {})
-    assert two.reason == "infinite scores have no interval; infinite scores, which no test weighs, leave nobody out: b"
+    assert two.reason == "infinite scores, which no test weighs: b"
     every = scores.copy()
     every[:, 7] = math.inf
     assert not found(World(every)).members

@@ -16,7 +16,20 @@ from toplist._text import NOTHING, fixed
 from toplist.inference.ranking import judge
 from toplist.inference.results import Comparison, Estimate, Group
 from toplist.report.statements import standing, verdict
-from toplist.report.tables import called, columns, details, made, notes, pivot, split, telling, widths
+from toplist.report.tables import (
+    called,
+    columns,
+    details,
+    leaders,
+    made,
+    marked,
+    notes,
+    pivot,
+    split,
+    telling,
+    widths,
+)
+from toplist.report.terminal import as_text
 from toplist.report.text import LIMIT, TextTable, cells, decimals, infinite, plain, share, shorten, spans, wrap
 
 
@@ -189,6 +202,36 @@ def test_a_difference_has_a_star_if_it_is_significant_among_all_pairs() -> None:
         other = replace(found, overall=replace(found.overall, rows=tuple(rows)))
         for table in (board(other), details(other)[0]):
             assert [cell.endswith("*") for cell in column(table, "Δ best")] == [False, *[p <= 0.05] * 4]
+
+
+def test_who_is_significantly_better_than_the_first_has_a_dagger_and_no_star() -> None:
+    """In every table, as another sign in ASCII, and explained."""
+    found = example()
+    rows = list(found.overall.rows)
+    scores = {
+        rule: replace(one, adjusted_p=0.001, difference=Estimate(-0.1, -0.2, -0.05))
+        for rule, one in rows[-1].scores.items()
+    }
+    rows[-1] = replace(rows[-1], scores=scores)
+    found = replace(found, overall=replace(found.overall, rows=tuple(rows)))
+    for table in (board(found), details(found)[0]):
+        assert [cell[-1] for cell in column(table, "Δ best")][2:] == ["*", "*", "\u2020"]
+    assert marked(found, [row.scores["brier"] for row in rows]) == [False, False, True, True, False]
+    meaning = "significantly better than the first on the cases of both (95%, Holm-adjusted over all 10 pairs)"
+    assert f"\u2020 {meaning}" in said(found)
+    for text in (as_text(found, 100, ascii=True), as_text(found, ascii=True)):
+        assert f" +  {meaning[:40]}" in text
+        assert text.count(" +\n") + text.count(" + ") >= 2
+
+
+def test_where_there_are_no_rank_intervals_there_is_no_column_and_no_claim() -> None:
+    found = example()
+    rows = tuple(replace(row, rank_interval=None) for row in found.overall.rows)
+    found = replace(found, overall=replace(found.overall, rows=rows))
+    for table in (board(found), *details(found)[:3]):
+        assert "ranks" not in [one.header for one in table.columns]
+    assert "all true ranks" not in told(found)
+    assert leaders(found) == leaders(example())
 
 
 def test_rank_intervals_are_a_column_of_every_table_of_models() -> None:

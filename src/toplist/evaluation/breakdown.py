@@ -46,7 +46,7 @@ class BreakdownMaker:
     group, with the fewest degrees of freedom of any. A model that happens to have no large loss in a group has far too
     small an error of its own, and would be called better than its equals: with 8 equal models, 10 classes of 30 cases
     and 5% errors some cell was significant on 91% of boards, and on 55% with 100 cases a class (correlation 0.5). With
-    this error it is on at most 5% of boards of equal models, for 30 to 300 cases a class, 2% to 20% errors and
+    this error it is on at most 3.3% of boards of equal models, for 30 to 300 cases a class, 2% to 20% errors and
     correlations from 0 to 0.7. Bounded intervals have no standard error, and hold for any skewness.
     """
 

@@ -48,9 +48,10 @@ from toplist.evaluation.samples import (
 )
 from toplist.evaluation.stream import MatrixCollector, ScoredBatch, ScoringSpec, coder_of, run
 from toplist.inference.aggregates import ScoreMatrix
-from toplist.inference.intervals import Intervals
+from toplist.inference.intervals import Intervals, rounding
 from toplist.inference.ranking import differences, turning
 from toplist.inference.results import (
+    RIGHT,
     Breakdown,
     CaseView,
     Comparison,
@@ -71,7 +72,6 @@ from toplist.lists.converters import as_codes, is_soft
 from toplist.scoring.case_scores import CaseScores, Grouping
 from toplist.scoring.rules import Rule, name_of
 
-RIGHT = 0.5  # the share of the first place from which a top-1 prediction counts as right, where classes tie for it
 _PAIRS = 12  # models that are compared with one
 _ADVANTAGES = 5  # cases that are shown in favour of each of two models
 _PANELS = 4  # tied models whose reliability curves are made, beside the two that are ranked last
@@ -205,11 +205,13 @@ class _Pair:
 
     @classmethod
     def of(cls, details: CaseDetails, a: str, b: str) -> _Pair:
-        """From the scores under the first rule, weighted as in the comparison."""
+        """From the scores under the first rule, weighted as in the comparison; rounding is no difference."""
         at = [details.names.index(name) for name in (a, b)]
         scores = np.asarray(details.panel.scores[:, 0])[:, at]
         both = np.flatnonzero(~np.isnan(scores).any(axis=1))
         one, other = scores[both].T
+        with np.errstate(invalid="ignore"):
+            other = np.where(np.abs(one - other) <= rounding(one, other), one, other)
         weights = details.panel.weights
         d = differences(one, other, np.ones(len(both)) if weights is None else weights[both])
         shown = np.ones(len(both), bool)
@@ -217,7 +219,7 @@ class _Pair:
             shown = details.seen(a)[both] & details.seen(b)[both]
         right, only_a, only_b, wrong = 0, 0, 0, 0
         if details.classes is not None:
-            first, second = (details.right[both, column] >= RIGHT for column in at)
+            first, second = (details.right[both, column] > RIGHT for column in at)
             right, only_a, only_b, wrong = np.bincount(3 - 2 * first - second, minlength=4).tolist()
         better, worse = int(np.count_nonzero(one < other)), int(np.count_nonzero(one > other))
         counts = PairCases(

@@ -70,6 +70,16 @@ def same_scores(tally: Aggregates, rule: int, a: int, b: int) -> bool:
     return bool(both * squares * _EQUAL**2 <= max(s["xx"][a, b], s["xx"][b, a]))
 
 
+def rounding(a: Floats, b: Floats) -> float:
+    """The largest difference of two scores of a case that is taken as none, as `same_scores` does.
+
+    >>> rounding(np.array([3.0, 4.0]), np.array([1.0, np.inf])) == math.sqrt(12.5) / 10**9
+    True
+    """
+    finite = [one[np.isfinite(one)] for one in (a, b)]
+    return max((math.sqrt(float(np.mean(one * one))) for one in finite if len(one)), default=0.0) / _EQUAL
+
+
 @dataclass(frozen=True)
 class Intervals:
     """Estimates of what a leaderboard shows; models and rules go by their numbers.

@@ -156,20 +156,18 @@ def confidence_set(results: Comparison, rule: str | None = None, level: float | 
     found = [judge(v.pair, own) for v in found]
     tested = [v.pair for v in found if v.tested]
     infinite = dict.fromkeys(v.worse for v in found if v.kind == "infinite" and v.worse is not None)
-    named = [f"infinite scores, which no test weighs, leave nobody out: {', '.join(map(str, infinite))}"]
-    named = named if infinite else []
+    who = ", ".join(map(str, infinite))
     if not tested:
         why = next((v.pair.difference.reason for v in found if v.pair.difference.reason), "there is no p value")
-        return ConfidenceSet(
-            chosen, own, (), {}, 0, "", "; ".join([why, *named]) if found else "there is one model only"
-        )
+        why = f"infinite scores, which no test weighs: {who}" if infinite else why
+        return ConfidenceSet(chosen, own, (), {}, 0, "", why if found else "there is one model only")
     p = dict.fromkeys(names, 1.0)
     for v in found:
         if v.tested and v.worse is not None and v.pair.adjusted_p is not None:
             p[v.worse] = min(p[v.worse], v.pair.adjusted_p)
     apart = sum(not v.tested and v.pair.difference.value != 0 and v.worse not in infinite for v in found)
     reasons = [
-        *named,
+        *([f"infinite scores, which no test weighs, leave nobody out: {who}"] if infinite else []),
         *([f"pairs that cannot be tested, and leave nobody out: {apart:,} of {len(found):,}"] if apart else []),
     ]
     return ConfidenceSet(

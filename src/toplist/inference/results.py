@@ -327,6 +327,9 @@ class Comparison:
     ] = ()
 
 
+RIGHT = 0.5
+"""A top-1 prediction is right where the share of the true class in the first place is above this."""
+
 KINDS = ("empty list", "hard label", "top list", "distribution")
 """The shapes of predictions, from the shortest lists to the longest."""
 
@@ -403,8 +406,8 @@ class Breakdown:
 class PairCases:
     """Two models case by case, on the cases of both, under the first rule.
 
-    A top-1 prediction that ties is right where its share is at least one half. Where the truth is a distribution, the
-    four counts of right and wrong predictions are zero.
+    A top-1 prediction is right where its share of the first place is above one half: of classes that tie for it, none
+    is predicted. Where the truth is a distribution, the four counts of right and wrong predictions are zero.
     """
 
     a: str  # the baseline if one was named, else the leader
@@ -414,10 +417,10 @@ class PairCases:
     only_a_right: int  # broken, where a is the baseline
     only_b_right: int  # fixed, where a is the baseline
     both_wrong: int
-    a_better: int  # cases with a lower score of a
+    a_better: int  # cases with a lower score of a, by more than rounding
     b_better: int
     equal: int
-    turning: int  # the fewest cases without which the sum of weighted differences is zero or reversed
+    turning: int  # fewest cases without which the sum of weighted differences is zero or reversed; 0 for equal scores
     for_a: tuple[CaseView, ...]  # the five largest weighted advantages of a, each with the predictions of a and b
     for_b: tuple[CaseView, ...]
 

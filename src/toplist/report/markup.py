@@ -15,7 +15,7 @@ from toplist.inference.ranking import judge, tie_groups
 from toplist.inference.results import Comparison, Estimate, GateResult, PairCases, RuleScore
 from toplist.report.path_statements import paths_table
 from toplist.report.statements import STEPS, at_once, method_notes, over_uniform, stars, top_1_cases, verdict
-from toplist.report.tables import RULE, called, details, leaderboard, leaders, marked, pivot, telling
+from toplist.report.tables import DAGGER, RULE, STAR, called, details, leaderboard, leaders, pivot, signs, telling
 from toplist.report.text import (
     Column,
     TextTable,
@@ -36,7 +36,7 @@ _ROWS, _BELOW = 4, 3  # rows of a summary for pull requests, and lines below the
 _NOTES = 6  # lines below a table in Markdown
 _GROUPS = 5  # columns of a table of groups
 _NUMBERS = re.compile(
-    "(?:[-+\u22120-9.,e\u221e\u2013%() ]|to|cases?)+[*]?"
+    "(?:[-+\u22120-9.,e\u221e\u2013%() ]|to|cases?)+[*\u2020]?"
 )  # nothing in here is markup, and escapes would make it hard to read
 _MARKDOWN = {c: f"\\{c}" for c in "\\`*_|[]~$#!"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
@@ -49,6 +49,7 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "`": r"\textasciigrave{}",
     "[": "{[}",  # at the start of a row it would be an option of the row before
     "*": "{*}",
+    DAGGER: r"\dag{}",
     "…": r"\ldots{}",
     "\u2212": "$-$",
     "\u221e": r"$\infty$",
@@ -78,7 +79,7 @@ def board(results: Comparison) -> TextTable:
         filled.append((Column(f"{percent(results.level)} CI"), [_ends(_within(e, rule), digits) for e in means]))
     if len(section.rows) > 1 and results.pairs:
         best = "best" if results.baseline is None else plain(results.baseline, 16)
-        cells = [_cell(one, digits, star) for one, star in _differences(results)]
+        cells = [_cell(one, digits, sign) for one, sign in _differences(results)]
         filled.append((Column(f"Δ vs {best} ({percent(results.level)} CI)"), cells))
     for other in results.rules[1:]:
         most = min(decimals(row.scores[other].mean for row in section.rows), 4)
@@ -122,18 +123,19 @@ def _bounds(rule: str) -> tuple[float, float]:
         return -math.inf, math.inf
 
 
-def _differences(results: Comparison) -> list[tuple[Estimate | None, bool]]:
-    """Of each model the difference to the baseline, or else to the best, and whether it is significant."""
+def _differences(results: Comparison) -> list[tuple[Estimate | None, str]]:
+    """Of each model the difference to the baseline, or else to the best, and the sign of a significant one."""
     rule, rows = results.rules[0], results.overall.rows
     if results.baseline is None:
         scores = [row.scores[rule] for row in rows]
-        return list(zip([score.difference for score in scores], marked(results, scores), strict=True))
-    found: dict[str, tuple[Estimate, bool]] = {}
+        return list(zip([score.difference for score in scores], signs(results, scores), strict=True))
+    found: dict[str, tuple[Estimate, str]] = {}
     for pair in results.pairs:
         if pair.rule == rule and results.baseline in (pair.a, pair.b):
-            found[pair.a] = pair.simultaneous, judge(pair, results.level).significant
-            found[pair.b] = _reversed(pair.simultaneous), judge(pair, results.level).significant
-    return [(None, False) if row.name == results.baseline else found.get(row.name, (None, False)) for row in rows]
+            sign = STAR if judge(pair, results.level).significant else ""
+            found[pair.a] = pair.simultaneous, sign
+            found[pair.b] = _reversed(pair.simultaneous), sign
+    return [(None, "") if row.name == results.baseline else found.get(row.name, (None, "")) for row in rows]
 
 
 def _reversed(e: Estimate) -> Estimate:
@@ -141,12 +143,12 @@ def _reversed(e: Estimate) -> Estimate:
     return Estimate(-e.value, low, high)
 
 
-def _cell(e: Estimate | None, digits: int, star: bool) -> str:
-    """A difference with its interval, and a star where it is significant."""
+def _cell(e: Estimate | None, digits: int, sign: str) -> str:
+    """A difference with its interval and its sign."""
     if e is None:
         return NOTHING
     ends = "" if e.low is None else f" ({_ends(e, digits, signed=True)})"
-    return f"{fixed(e.value, digits, signed=True)}{ends}{'*' if star else ''}"
+    return f"{fixed(e.value, digits, signed=True)}{ends}{sign}"
 
 
 def _remarks(results: Comparison, told: Sequence[str]) -> list[str]:
@@ -156,9 +158,10 @@ def _remarks(results: Comparison, told: Sequence[str]) -> list[str]:
     found = [setting]
     if any(one is not None for one, _ in _differences(results)):
         best = "the best" if results.baseline is None else plain(results.baseline)
-        star = f"; {stars(results)}" if any(star for _, star in _differences(results)) else ""
+        star = f"; {stars(results)}" if any(sign == STAR for _, sign in _differences(results)) else ""
         found.append(f"Δ is the mean paired difference to {best}{at_once(results, results.overall, rule)}{star}.")
-        others = [one for one in others if not one.startswith(("* ", STEPS))]
+        said = (f"{STAR} ", STEPS) if results.baseline is None else (f"{STAR} ", f"{DAGGER} ", STEPS)
+        others = [one for one in others if not one.startswith(said)]
     if any(_within(row.scores[rule].mean, rule) != row.scores[rule].mean for row in rows):
         low, high = (fixed(x, 0) for x in _bounds(rule))
         found.append(f"Intervals are cut where the score ends: from {low} to {high}.")
@@ -381,9 +384,9 @@ def _leaderboard(results: Comparison, table: TextTable, ties: Sequence[Sequence[
 
 def _difference(cell: str) -> Html:
     """A difference: bold where it is significant, its interval muted."""
-    star = cell.endswith("*")
-    value, _, ends = cell.removesuffix("*").partition(" ")
-    shown = f"<b>{_html.safe(value)}*</b>" if star else _html.safe(value)
+    sign = cell[-1:] if cell.endswith((STAR, DAGGER)) else ""
+    value, _, ends = cell.removesuffix(sign).partition(" ")
+    shown = f"<b>{_html.safe(value)}{sign}</b>" if sign else _html.safe(value)
     return Html(f"{shown} {_html.muted(ends)}" if ends else shown)
 
 

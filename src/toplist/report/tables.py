@@ -45,6 +45,7 @@ from toplist.scoring.case_scores import Metric
 RULE = 30  # characters of a rule's name in a header
 BASELINE = 16
 GROUP = 12  # characters of a group's name in a header
+STAR, DAGGER = "*", "\u2020"  # significantly worse than the first, and better on the cases of both
 GAP = 2  # cells between columns
 _NAME = 16  # cells that names keep where a table is split
 _WIDE, _WIDER, _WIDEST = 100, 140, 200  # columns of a terminal
@@ -56,7 +57,7 @@ Filled = tuple[Column, list[str]]
 class Note:
     """A sentence below a table: a sign, a start, items of which some may be left out, and an end."""
 
-    sign: str  # * stars, = pairs without a significant difference, ! what may mislead
+    sign: str  # * and † what these mark, = pairs without a significant difference, ! what may mislead
     start: str
     items: tuple[str, ...] = ()
     end: str = ""
@@ -89,7 +90,7 @@ def leaderboard(results: Comparison) -> TextTable:
 
 def _sentence(note: Note) -> str:
     text = note.text()
-    return f"* {text}." if note.sign == "*" else f"{text[:1].upper()}{text[1:]}."
+    return f"{note.sign} {text}." if note.sign in (STAR, DAGGER) else f"{text[:1].upper()}{text[1:]}."
 
 
 def warnings(results: Comparison, shown: Shown) -> tuple[str, ...]:
@@ -121,9 +122,21 @@ def leaders(results: Comparison) -> frozenset[int]:
 
 
 def marked(results: Comparison, scores: Iterable[RuleScore]) -> list[bool]:
-    """Which differences to the leader are significant."""
+    """Which models are significantly worse than the leader."""
+    return [sign == STAR for sign in signs(results, scores)]
+
+
+def signs(results: Comparison, scores: Iterable[RuleScore]) -> list[str]:
+    """A star for models that are significantly worse than the leader, a dagger for those that are better.
+
+    One that is better stands below the leader where it has other cases, or too few for a rank.
+    """
     return [
-        score.difference is not None and significant(score.difference, score.adjusted_p, results.level)
+        ""
+        if score.difference is None or not significant(score.difference, score.adjusted_p, results.level)
+        else STAR
+        if score.difference.value > 0
+        else DAGGER
         for score in scores
     ]
 
@@ -185,7 +198,7 @@ def columns(results: Comparison, shown: Shown) -> list[Filled]:
         )
         if not i:
             found += _differences(results, firsts)
-    found += [(Column("ranks", note=_ranks_note(results), least=_WIDE), rank_intervals(rows))] if len(rows) > 1 else []
+    found += _rank_columns(results, rows)
     found += _metrics(results, rows)
     found += _skills(results, firsts)
     found += _faults(results, rows)
@@ -203,12 +216,16 @@ _ADJUSTED = (
 _SKILL = "skill is the improvement over the uniform prediction: 1 is perfect, 0 is no improvement."
 
 
-def _ranks_note(results: Comparison) -> str:
-    return (
+def _rank_columns(results: Comparison, rows: Sequence[ModelRow]) -> list[Filled]:
+    """The rank intervals of several models, where there are any."""
+    if len(rows) < 2 or not any(row.rank_interval for row in rows):
+        return []
+    note = (
         "ranks is the rank interval: 1 plus the number of models that are significantly better, to the number of "
         f"models less those that are significantly worse; at {percent(results.level)} all true ranks are in their "
         "intervals at once."
     )
+    return [(Column("ranks", note=note, least=_WIDE), rank_intervals(rows))]
 
 
 def _values(estimates: Sequence[Estimate | None]) -> list[str]:
@@ -233,10 +250,10 @@ def _differences(results: Comparison, firsts: Sequence[RuleScore]) -> list[Fille
     away = [score.difference for score in firsts]
     if not any(one is not None for one in away):
         return []
-    marks, digits = marked(results, firsts), decimals(away)
-    ends = [" *" if mark else "  " if any(marks) else "" for mark in marks]
+    marks, digits = signs(results, firsts), decimals(away)
+    ends = [f" {mark or ' '}" if any(marks) else "" for mark in marks]
     held = at_once(results, results.overall, results.rules[0])
-    note = f"\u0394 best is the mean difference to the best model, case by case{held}; {stars(results)}."
+    note = f"\u0394 best is the mean difference to the best model, case by case{held}; {_signs(results, marks)}."
     cells = [fixed(value_of(one), digits, signed=True) + end for one, end in zip(away, ends, strict=True)]
     level = percent(results.level)
     return [
@@ -244,6 +261,14 @@ def _differences(results: Comparison, firsts: Sequence[RuleScore]) -> list[Fille
         (Column(f"\u0394 {level} CI", least=_WIDEST), _ends(away, signed=True)),
         (Column("adjusted p", least=_WIDEST), [small(score.adjusted_p) for score in firsts]),
     ]
+
+
+def _signs(results: Comparison, marks: Sequence[str]) -> str:
+    """What the signs beside differences mean."""
+    return f"{stars(results)}{f', {DAGGER} those that are {BETTER}' if DAGGER in marks else ''}"
+
+
+BETTER = "significantly better than the first on the cases of both"
 
 
 def _metrics(results: Comparison, rows: Sequence[ModelRow]) -> list[Filled]:
@@ -293,9 +318,10 @@ def notes(results: Comparison, shown: Shown) -> list[Note]:
     rows, first = results.overall.rows, results.rules[0]
     found: list[Note] = []
     tested = [pair for pair in results.pairs if pair.rule == first and pair.adjusted_p is not None]
-    if any(marked(results, [row.scores[first] for row in rows])):
-        over = f", Holm-adjusted over all {number_of(len(tested), 'pair')}" if len(tested) > 1 else ""
-        found.append(Note("*", f"significantly worse than the best ({percent(results.level)}{over})"))
+    marks = signs(results, [row.scores[first] for row in rows])
+    over = f", Holm-adjusted over all {number_of(len(tested), 'pair')}" if len(tested) > 1 else ""
+    said = {STAR: "significantly worse than the best", DAGGER: BETTER}
+    found += [Note(sign, f"{text} ({percent(results.level)}{over})") for sign, text in said.items() if sign in marks]
     if any(statements.in_steps(row.scores[first], results.level) for row in rows):
         found.append(Note("", statements.STEPS))
     found += [*_pairs_alike(results, shown), *_infinite(results, shown), *_uncertain(results, shown)]
@@ -401,29 +427,30 @@ _FILLED = {
 
 
 def pivot(results: Comparison, shown: Shown, groups: Sequence[Group]) -> TextTable:
-    """Mean scores under the first rule by model and group, with a star where the best of the group is better."""
+    """Mean scores under the first rule by model and group; a star marks those that are worse than the best of it."""
     first, order = results.rules[0], [row.name for row in results.overall.rows]
     heads = names([group.group or "" for group in groups], GROUP, GROUP)
     filled: list[Filled] = [(Column("model", "left", essential=True, heading=True), [str(shown[who]) for who in order])]
     digits = decimals(row.scores[first].mean for group in groups for row in group.rows)
-    starred = False
+    every: set[str] = set()
     for group in groups:
         marks = dict(
             zip(
                 (row.name for row in group.rows),
-                marked(results, [row.scores[first] for row in group.rows]),
+                signs(results, [row.scores[first] for row in group.rows]),
                 strict=True,
             )
         )
         own = {row.name: row.scores[first].mean.value for row in group.rows}
-        starred = starred or any(marks.values())
-        cells = [fixed(own.get(who), min(digits, 4)) + (" *" if marks.get(who) else "  ") for who in order]
+        every.update(marks.values())
+        cells = [f"{fixed(own.get(who), min(digits, 4))} {marks.get(who) or ' '}" for who in order]
         filled.append((Column(str(heads[group.group or ""]), below=f"n {count(group.cases)}"), cells))
     title = f"By {plain(results.group or 'group')}: mean {kind(first)} score"
     tested = sum(p.adjusted_p is not None for g in results.groups for p in g.pairs if p.rule == first)
     over = f", Holm-adjusted over all {number_of(tested, 'pair')}" if tested > 1 else ""
-    star = f"* significantly worse than the best of the group ({percent(results.level)}{over})."
-    return replace(made(title, results.overall, filled), notes=(star,) if starred else ())
+    said = {STAR: "significantly worse than the best of the group", DAGGER: f"{BETTER}, in the group"}
+    told = [f"{sign} {text} ({percent(results.level)}{over})." for sign, text in said.items() if sign in every]
+    return replace(made(title, results.overall, filled), notes=tuple(told))
 
 
 def telling(results: Comparison, most: int) -> tuple[Group, ...]:
@@ -500,7 +527,7 @@ def _section(results: Comparison, section: Group, shown: Shown) -> list[TextTabl
     counts: list[Filled] = [
         (Column("cases"), [count(row.cases) for row in rows]),
         (Column("missing"), [count(row.missing) for row in rows]),
-        (Column("ranks", note=_ranks_note(results) if len(rows) > 1 else ""), rank_intervals(rows)),
+        *_rank_columns(results, rows),
         *((Column(one.heading), [metric_cell(one, row) for row in rows]) for one in shown_metrics(results)),
         (Column("invalid lists"), [count(row.invalid) for row in rows]),
     ]
@@ -510,11 +537,11 @@ def _section(results: Comparison, section: Group, shown: Shown) -> list[TextTabl
 def _numbers(results: Comparison, section: Group, rule: str) -> list[Filled]:
     scores = [row.scores[rule] for row in section.rows]
     away = [score.difference or Estimate(math.nan) for score in scores]
+    marks = signs(results, scores)
     note = (
         "\u0394 best is the mean score minus that of the best model, case by case"
-        f"{at_once(results, section, rule)}; {stars(results)}. p is adjusted by Holm's method for these pairs."
+        f"{at_once(results, section, rule)}; {_signs(results, marks)}. p is adjusted by Holm's method for these pairs."
     )
-    marks = [" *" if one else "  " for one in marked(results, scores)]
     differences = _fixed([e.value for e in away], signed=True)
 
     def known(header: str, of: Callable[[RuleScore], Estimate | None], note: str = "") -> list[Filled]:
@@ -526,7 +553,7 @@ def _numbers(results: Comparison, section: Group, rule: str) -> list[Filled]:
         (Column("mean", essential=True), _fixed([score.mean.value for score in scores])),
         (Column("low"), _fixed([score.mean.low for score in scores])),
         (Column("high"), _fixed([score.mean.high for score in scores])),
-        (Column("\u0394 best", note=note), [x + star for x, star in zip(differences, marks, strict=True)]),
+        (Column("\u0394 best", note=note), [f"{x} {mark or ' '}" for x, mark in zip(differences, marks, strict=True)]),
         (Column("\u0394 low"), _fixed([e.low for e in away], signed=True)),
         (Column("\u0394 high"), _fixed([e.high for e in away], signed=True)),
         (Column("p"), [small(score.adjusted_p) for score in scores]),

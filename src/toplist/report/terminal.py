@@ -16,7 +16,9 @@ from toplist.inference.results import Action, Comparison, Estimate, Group
 from toplist.report import statements
 from toplist.report.path_statements import paths_table
 from toplist.report.tables import (
+    DAGGER,
     GAP,
+    STAR,
     Note,
     called,
     columns,
@@ -49,7 +51,9 @@ _ASCII = {
     "\u2265": ">=",
     "\u2264": "<=",
     "\u2192": "->",
+    DAGGER: "+",
 }
+_SIGNS = {STAR: "bold red", DAGGER: "bold green", _ASCII[DAGGER]: "bold green"}  # after differences
 _REMEDY = "tables in colour need rich: pip install 'toplist[cli]'"
 
 Line = list[tuple[str, str]]  # pieces with their styles
@@ -257,11 +261,11 @@ class Board:
 
     def _note(self, sign: str, text: str, page: int) -> list[Line]:
         """A note with its sign, wrapped."""
-        style = {"*": "red", "!": "yellow"}.get(sign, "")
+        style = {STAR: "red", DAGGER: "green", "!": "yellow"}.get(sign, "")
         lines = wrap(self._plain(text), max(page - _INDENT, 8))
         blank = " " * _INDENT
         return [
-            [(f" {sign}".ljust(_INDENT), style), (line, "")] if not i else [(blank, ""), (line, "")]
+            [(f" {self._plain(sign)}".ljust(_INDENT), style), (line, "")] if not i else [(blank, ""), (line, "")]
             for i, line in enumerate(lines)
         ]
 
@@ -284,7 +288,8 @@ class Board:
             found += _grid(part, indent=1)
         found += [[]] if told else []
         for one in told:
-            sign, text = ("*", one[2:].rstrip(".")) if one.startswith("* ") else ("", one)
+            signed = one.startswith((f"{STAR} ", f"{DAGGER} "))
+            sign, text = (one[0], one[2:].rstrip(".")) if signed else ("", one)
             found += self._note(sign, text, page)
         return found
 
@@ -411,7 +416,7 @@ def _labelled(ticks: Sequence[float], digits: int, room: int, place: Any) -> str
 
 
 def _grid(table: TextTable, *, dashes: bool = False, drawn: int | None = None, indent: int = 0) -> list[Line]:
-    """The head and the rows of a table; rank 1 is bold, stars are red, intervals that are drawn are dim."""
+    """The head and the rows of a table; rank 1 is bold, signs have colours, intervals that are drawn are dim."""
     sizes = widths(table)
     heads = [[column.header for column in table.columns]]
     if any(column.below for column in table.columns):
@@ -425,8 +430,9 @@ def _grid(table: TextTable, *, dashes: bool = False, drawn: int | None = None, i
         for j, (cell, size, column) in enumerate(zip(row, sizes, table.columns, strict=True)):
             style = "dim" if j == drawn or (head and i) else "bold" if head or first else ""
             text = pad(cell, size, column.align)
-            if not head and not column.heading and cell.endswith("*"):
-                line += [(text[:-1], style), ("*", "bold red")]
+            if not head and not column.heading and cell.endswith(tuple(_SIGNS)):
+                end = len(text.rstrip()) - 1
+                line += [(text[:end], style), (text[end], _SIGNS[text[end]]), (text[end + 1 :], "")]
             else:
                 line.append((text, style))
             line.append((" " * GAP if j < len(row) - 1 else "", ""))

@@ -29,7 +29,7 @@ from toplist.report.html.grid import (
     varying,
 )
 from toplist.report.statements import at_once
-from toplist.report.tables import leaders, marked, rank_intervals, shown_metrics
+from toplist.report.tables import BETTER, DAGGER, leaders, marked, rank_intervals, shown_metrics, signs
 from toplist.report.text import (
     Sentence,
     Shown,
@@ -203,18 +203,14 @@ def _calibration(rows: Sequence[ModelRow], judged: Mapping[str, CalibrationVerdi
 
 def _ranks(results: Comparison, rows: Sequence[ModelRow]) -> Column:
     """Ranks, with their intervals."""
-    cells = [counted(row.rank) for row in rows]
+    cells, means = [counted(row.rank) for row in rows], ""
     if len(rows) > 1 and any(row.rank_interval for row in rows):
         texts = rank_intervals(rows)
         cells = [
             replace(cell, below="" if text in (NOTHING, cell.text) else text)
             for cell, text in zip(cells, texts, strict=True)
         ]
-    means = (
-        f"rank and rank interval; at {percent(results.level)} all true ranks are in their intervals at once"
-        if len(rows) > 1 and any(row.rank_interval for row in rows)
-        else ""
-    )
+        means = f"rank and rank interval; at {percent(results.level)} all true ranks are in their intervals at once"
     return Head("rank", best="low", means=means, classes="rank"), cells
 
 
@@ -239,7 +235,14 @@ def _difference(results: Comparison) -> list[Column]:
     means += f"than the best (Holm, {percent(results.level)})"
     digits = decimals(score.mean for score in found)
     away = [score.difference for score in found]
+    marks = signs(results, found)
     cells = estimated(away, digits=digits, signed=True, marked=marked(results, found))
+    if DAGGER in marks:
+        means += f"; {DAGGER}: {BETTER}"
+        cells = [
+            replace(cell, text=f"{cell.text} {DAGGER}") if mark == DAGGER else cell
+            for cell, mark in zip(cells, marks, strict=True)
+        ]
     return [(Head("Δ vs best", means=means, best="low", classes="delta"), cells)]
 
 
