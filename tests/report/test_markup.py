@@ -156,9 +156,9 @@ def test_the_table_of_a_notebook_says_what_the_others_say(found: Comparison) -> 
     drawn = [i for i, header in enumerate(whole) if header.endswith("% CI")]
 
     def numbers(row: list[str]) -> list[str]:
-        return [cell.strip().replace("* (", " (") for i, cell in enumerate(row) if i not in drawn and i != 1]
+        return [re.sub(r"[*\u2020] \(", " (", cell.strip()) for i, cell in enumerate(row) if i not in drawn and i != 1]
 
-    want = [[cell.removesuffix("*") for cell in numbers(list(row))] for row in table.rows]
+    want = [[re.sub(r"(?<=.)[*\u2020]$", "", cell) for cell in numbers(list(row))] for row in table.rows]
     assert [numbers(row) for row in read[1 : len(want) + 1]] == want
 
 
