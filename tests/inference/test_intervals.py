@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -297,6 +298,13 @@ def test_differences_are_antisymmetric_to_the_last_bit(seed: int, n: int, weight
     if forth.low is not None and forth.high is not None:
         assert (forth.low, forth.high) == (-back.high, -back.low)  # type: ignore[operator]
         assert (forth.error, forth.p) == (back.error, back.p)
+
+
+def test_the_interval_of_equal_means_ends_where_differences_do() -> None:
+    """Two clusters with opposite differences: the interval of the t quantile alone would go beyond the range."""
+    world = World([[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]], clusters=np.array([0, 1, 0, 1]))
+    found = replace(world.sums(), bounds=((0.0, 1.0),)).difference(0, 0, 1)
+    assert (found.value, found.low, found.high, found.p) == (0.0, -1.0, 1.0, 1.0)
 
 
 def test_models_that_share_one_cluster_have_no_interval_and_count_like_no_units() -> None:

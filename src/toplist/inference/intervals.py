@@ -157,8 +157,8 @@ class Intervals:
         if found.low is None or found.high is None:
             return found
         if a != b and self._nearly_same(rule, a, b, found.value):
-            return replace(found, low=min(found.low, 0.0), high=max(found.high, 0.0), p=1.0)
-        if a != b and self.method != "bounded" and self._constant(rule, a, b):
+            found = replace(found, low=min(found.low, 0.0), high=max(found.high, 0.0), p=1.0)
+        elif a != b and self.method != "bounded" and self._constant(rule, a, b):
             return Estimate(found.value, reason=NO_SPREAD.format("case"))
         low, high = self.bounds[rule]
         return cut_off(found, low - high, high - low)
