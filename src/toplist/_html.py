@@ -113,7 +113,7 @@ def muted(text: str) -> Html:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class TableHead:
     """The head of a column: its text, and whether its cells are numbers, or name the rows."""
 
     text: str
@@ -122,7 +122,7 @@ class Head:
 
 
 def table(
-    heads: Sequence[Head],
+    heads: Sequence[TableHead],
     rows: Iterable[Sequence[str]],
     *,
     foot: Sequence[Sequence[str]] = (),
@@ -152,13 +152,13 @@ _TIE = '<td class="toplist-tie toplist-on" title="no significant difference"></t
 _APART = '<td class="toplist-tie"></td>'
 
 
-def _cell(head: Head, cell: str) -> str:
+def _cell(head: TableHead, cell: str) -> str:
     kind = _kind("num" if head.number else "")
     return f'<th scope="row"{kind}>{safe(cell)}</th>' if head.heading else f"<td{kind}>{safe(cell)}</td>"
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class PlotAxis:
     """A scale that the whiskers of a column share."""
 
     low: float
@@ -166,7 +166,7 @@ class Axis:
     width: int = 150
 
     @classmethod
-    def over(cls, values: Iterable[float | None]) -> Axis | None:
+    def over(cls, values: Iterable[float | None]) -> PlotAxis | None:
         """From the least to the largest finite value; None where there are none."""
         finite = [x for x in values if x is not None and math.isfinite(x)]
         if not finite:
@@ -182,7 +182,7 @@ class Axis:
         return self.width * min(max((x - self.low) / (self.high - self.low), 0.0), 1.0)
 
 
-def whisker(axis: Axis, value: float, low: float | None, high: float | None, *, marked: bool, zero: float) -> Html:
+def whisker(axis: PlotAxis, value: float, low: float | None, high: float | None, *, marked: bool, zero: float) -> Html:
     """A value with its interval, and a dotted line at a reference; grey where it is not marked."""
     if not math.isfinite(value):
         return Html("")
@@ -194,7 +194,7 @@ def whisker(axis: Axis, value: float, low: float | None, high: float | None, *, 
     return _svg(axis.width, 16, f"<title>{escape(told)}</title>{at}{line}{dot}", told)
 
 
-def scale(axis: Axis) -> Html:
+def scale(axis: PlotAxis) -> Html:
     """The numbers of an axis, at its ends."""
     spread = axis.high - axis.low
     digits = max(0, 2 - math.floor(math.log10(spread))) if spread > 0 else 2

@@ -410,8 +410,8 @@ def html(found: Diagnosis) -> str:
     rows = calibration_rows(found)
     if rows:
         difference = f"difference ({percent(found.level)} CI)"
-        heads = [_html.Head("calibration", heading=True), *(_html.Head(x, number=True) for x in _COLUMNS)]
-        parts.append(_html.table([*heads, _html.Head(difference, number=True)], rows))
+        heads = [_html.TableHead("calibration", heading=True), *(_html.TableHead(x, number=True) for x in _COLUMNS)]
+        parts.append(_html.table([*heads, _html.TableHead(difference, number=True)], rows))
     parts += [_html.paragraph(text, "muted") for text in calibration_sentences(found)]
     if found.decomposition is not None and found.decomposition.miscalibration is not None:
         parts.append(_parts_html(found.decomposition))
@@ -444,7 +444,7 @@ def _parts_html(parts: Decomposition) -> _html.Html:
         for name, x in terms
     ]
     head = f"{_rule(parts)} score {fixed(parts.score, 4)} is the sum of"
-    return _html.table([_html.Head(head, heading=True), _html.Head("")], rows)
+    return _html.table([_html.TableHead(head, heading=True), _html.TableHead("")], rows)
 
 
 UNNAMED: Final = "predictions"

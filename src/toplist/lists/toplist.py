@@ -154,7 +154,7 @@ class TopList:
             rows.append((_html.muted(f"and {len(self) - _ROWS:,} more"), told))
         unlisted = _html.Html(_html.bar(self.rest, rest=True) + _html.safe(self._unlisted()))
         rows.append((_html.muted(f"unlisted{self._over(': ')}"), unlisted))
-        heads = (_html.Head("class", heading=True), _html.Head("probability"))
+        heads = (_html.TableHead("class", heading=True), _html.TableHead("probability"))
         return _html.fragment(_html.table(heads, rows))
 
     def in_cells(self, most: int) -> list[str]:

@@ -252,8 +252,8 @@ class TopLists(Constructors):
         shown = self[:_CASES]
         ids = range(len(shown)) if shown.ids is None else shown.ids.tolist()
         most = min(_RANKS, int(shown.sizes.max(initial=0)))
-        heads = [_html.Head("case", heading=True), *(_html.Head(f"rank {i + 1}") for i in range(most))]
-        heads += [_html.Head("listed", number=True), _html.Head("unlisted", number=True)]
+        heads = [_html.TableHead("case", heading=True), *(_html.TableHead(f"rank {i + 1}") for i in range(most))]
+        heads += [_html.TableHead("listed", number=True), _html.TableHead("unlisted", number=True)]
         rows = [
             (_html.name(case), *one.in_cells(most), f"{len(one):,}", probability(one.rest))
             for case, one in zip(ids, shown, strict=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from toplist import _html
-from toplist._html import Head, Html
+from toplist._html import Html, TableHead
 from toplist._text import NOTHING, fixed
 from toplist.errors import RuleError
 from toplist.inference.ranking import judge, tie_groups
@@ -337,7 +337,11 @@ def as_html(results: Comparison, *, detail: bool = False) -> str:
 
 def _parts(table: TextTable) -> list[Html]:
     """A table with its title above and its notes below."""
-    heads = [Head(column.header, number=column.align == "right", heading=column.heading) for column in table.columns]
+    heads = [
+        TableHead(column.header, number=column.align == "right", heading=column.heading) for column in table.columns
+    ]
+        TableHead(column.header, number=column.align == "right", heading=column.heading) for column in table.columns
+    ]
     return [
         *([_html.paragraph(table.title, "title")] if table.title else []),
         _html.table(heads, [_named(table, row) for row in table.rows], first=table.leaders),
@@ -355,13 +359,13 @@ def _leaderboard(results: Comparison, table: TextTable, ties: Sequence[Sequence[
     rule, shown, first = results.rules[0], called(results), table.leaders
     rows = results.overall.rows
     means = [_within(row.scores[rule].mean, rule) for row in rows]
-    axis = _html.Axis.over(x for e in means for x in (e.value, e.low, e.high))
+    axis = _html.PlotAxis.over(x for e in means for x in (e.value, e.low, e.high))
     whole = f"{percent(results.level)} CI"
     columns = [column.header for column in table.columns]
     heads = [
-        Head("mean and " + whole)
+        TableHead("mean and " + whole)
         if column.header == whole
-        else Head(column.header, column.align == "right", column.heading)
+        else TableHead(column.header, column.align == "right", column.heading)
         for column in table.columns
     ]
     best = means[0].value if means else math.nan

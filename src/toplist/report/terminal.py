@@ -84,7 +84,7 @@ def as_text(
         Whether to write in ASCII only.
 
     """
-    made = Board(results, detail, tuple(actions), ascii).lines(width)
+    made = TerminalBoard(results, detail, tuple(actions), ascii).lines(width)
     return "\n".join("".join(text for text, _ in line).rstrip() for line in made)
 
 
@@ -97,11 +97,11 @@ def as_renderable(
 ) -> Any:
     """What a rich console prints: as wide as a terminal is, or all columns where it is none."""
     load("rich.text", _REMEDY)
-    return Board(results, detail, tuple(actions), ascii)
+    return TerminalBoard(results, detail, tuple(actions), ascii)
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class TerminalBoard:
     """A leaderboard that chooses its columns when the width of the console is known."""
 
     results: Comparison

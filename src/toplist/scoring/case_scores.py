@@ -492,7 +492,7 @@ class CaseScores:
     def _repr_html_(self) -> str:
         rows = [[_cell(column[i]) for column in self.columns().values()] for i in range(min(len(self), _FIRST))]
         heads = [
-            _html.Head("" if name == "case" else name, number=name not in self.metadata, heading=name == "case")
+            _html.TableHead("" if name == "case" else name, number=name not in self.metadata, heading=name == "case")
             for name in self.columns()
         ]
         weights = self.metadata.get("weight")

@@ -83,7 +83,7 @@ class Curve:
             lines.insert(0, ("score", self.score.tolist()))
         rows = list(self._rows())
         shown = rows if len(rows) <= _LINES else [*rows[: _LINES // 2], ["…"] * 5, *rows[-(_LINES // 2) :]]
-        heads = [_html.Head(name, number=True, heading=name == "k") for name in _NAMES]
+        heads = [_html.TableHead(name, number=True, heading=name == "k") for name in _NAMES]
         return _html.fragment(
             _html.paragraph(f"Mean {self.rule} score and entropy of the k most confident classes. Lower is better."),
             _html.line_plot(self.ks.tolist(), lines, "list length k", "mean score"),

@@ -201,7 +201,7 @@ class Selection:
         return "\n".join([*lines, ONE_STANDARD_ERROR])
 
     def _repr_html_(self) -> str:
-        heads = [_html.Head(name, number=i == 1, heading=not i) for i, name in enumerate(_HEADS)]
+        heads = [_html.TableHead(name, number=i == 1, heading=not i) for i, name in enumerate(_HEADS)]
         rows = [_cells(one, self._infinite) for one in self.table]
         return _html.fragment(
             _html.paragraph(f"Selected: {self.best!r}", "verdict"),

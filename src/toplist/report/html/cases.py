@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from toplist._text import fixed
 from toplist.inference.results import (
+    RIGHT,
     Breakdown,
     CaseView,
     Confusion,
@@ -156,9 +157,12 @@ def _legend(page: Page, found: Breakdown) -> list[str]:
     """What colours mean, and how many cases there are where all groups have as many."""
     least, level = _smallest(found), percent(page.results.level)
     each = [f"{number_of(found.cases[0], 'case')} each."] if _same_cases(found) else []
-    pair, holm = len(found.models) == 2, f"(Holm over all cells, {level})"
+    pair = len(found.models) == 2
+    holm = f"(Holm over all {'groups' if pair else 'cells'}, {level})"
     if len(found.models) < 2:
         return each
+    if found.incomplete:
+        each.append("Groups in which a model lacks cases are not tested: their means are of different cases.")
     mean = "the other model" if pair else "the mean of the models"
     if least is None:
         return [f"No difference to {mean} is significant {holm}.", *each]
@@ -190,7 +194,8 @@ def heat_map(page: Page, found: Breakdown, called: Shown, shown: Shown, key: str
         accuracy = "" if math.isnan(right) else f", accuracy {share(right)}"
         who, where = name_of(shown, found.models[m]).text, called[found.groups[g]].text
         hint = f"{who}, {where}: {rule} {fixed(value, 4)}{beside}{accuracy}"
-        style = _colour(step) + (" lowest" if _is_lowest(found.means[g], m) else "")
+        same_cases = found.groups[g] not in found.incomplete
+        style = _colour(step) + (" lowest" if same_cases and _is_lowest(found.means[g], m) else "")
         return Box(fixed(value, 3), style, hint, value=value)
 
     across = len(many) <= _ACROSS or len(found.models) > _ACROSS
@@ -375,7 +380,7 @@ def _confused(one: Confusion, label: Shown) -> Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ListedClass:
     """A class of a card: its probability, and whether it is the true class."""
 
     label: Words
@@ -389,7 +394,7 @@ class Listing:
     """What one model predicted for a case."""
 
     score: str
-    lines: tuple[Line, ...]
+    lines: tuple[ListedClass, ...]
     model: Words = ""
 
 
@@ -455,7 +460,7 @@ def card(page: Page, one: CaseView, shown: Shown) -> Card:
     nobody = right <= 0 and own <= 0
     said = f"{_number(right)} of {count(others)} others right"
     if others == 1:
-        said = f"the other model is {'right' if right > 0.5 else 'wrong'}"
+        said = f"the other model is {'right' if right > RIGHT else 'wrong'}"
     return Card(name(one.case), listings, name(one.outcome), said, doubtful=nobody and others > 1)
 
 
@@ -463,24 +468,24 @@ def _number(x: float) -> str:
     return count(round(x)) if abs(x - round(x)) < 1e-9 else f"{x:.1f}"
 
 
-def _lines(one: CaseView, p: PredictionView) -> tuple[Line, ...]:
+def _lines(one: CaseView, p: PredictionView) -> tuple[ListedClass, ...]:
     """The most confident classes and the true one; classes that would be written as zero are left out.
 
     Beside the list of another model, so are those below one in a hundred.
     """
     least = _LITTLE if len(one.predictions) == 1 else _BESIDE
     found = [
-        Line(name(label, 24), rate(x), x, "true" if label == one.outcome and p.true is not None else "false")
+        ListedClass(name(label, 24), rate(x), x, "true" if label == one.outcome and p.true is not None else "false")
         for label, x in p.listed
         if x >= least or (label == one.outcome and p.true is not None)
     ]
     if p.true is not None and not any(line.style == "true" for line in found):
         value = "0" if not p.true else rate(p.true)
-        found.append(Line(name(one.outcome, 24), value, p.true, "true"))
+        found.append(ListedClass(name(one.outcome, 24), value, p.true, "true"))
     if not p.size:
-        found.append(Line("no class named; scored as uniform", "", 0.0, "note"))
+        found.append(ListedClass("no class named; scored as uniform", "", 0.0, "note"))
     elif p.rest >= _LITTLE:
-        found.append(Line("unlisted", rate(p.rest), p.rest, "rest"))
+        found.append(ListedClass("unlisted", rate(p.rest), p.rest, "rest"))
     return tuple(found)
 
 

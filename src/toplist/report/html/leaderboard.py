@@ -65,7 +65,7 @@ _STEPS = (4.0, 8.0, 16.0)  # standard errors from which on a significant differe
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class WhiskerAxis:
     """A range of numbers, and the round ones in it."""
 
     low: float
@@ -79,7 +79,7 @@ class Axis:
     def ticks(self, most: int = _TICKS) -> list[tuple[float, str]]:
         """Round numbers in the range and how they are written: steps of 1, 2 or 5 times a power of ten.
 
-        >>> Axis(0.103, 0.19).ticks()
+        >>> WhiskerAxis(0.103, 0.19).ticks()
         [(0.12, '0.12'), (0.14, '0.14'), (0.16, '0.16'), (0.18, '0.18')]
         """
         span = self.high - self.low
@@ -98,7 +98,7 @@ class Axis:
         return Svg(f'<svg class="axis" height="20" aria-hidden="true">{ticks}{extra}</svg>')
 
 
-def axis(estimates: Sequence[Estimate], *, also: Sequence[float] = ()) -> Axis | None:
+def axis(estimates: Sequence[Estimate], *, also: Sequence[float] = ()) -> WhiskerAxis | None:
     """The range of the estimates and their intervals; nothing where there is no finite one."""
     ends = [x for e in estimates for x in (e.value, e.low, e.high) if x is not None and math.isfinite(x)]
     if not ends:
@@ -106,10 +106,10 @@ def axis(estimates: Sequence[Estimate], *, also: Sequence[float] = ()) -> Axis |
     low, high = min([*ends, *also]), max([*ends, *also])
     if high == low:
         low, high = low - (abs(low) or 1) / 10, high + (abs(high) or 1) / 10
-    return Axis(low, high)
+    return WhiskerAxis(low, high)
 
 
-def whisker(axis: Axis, estimate: Estimate, words: str, *, line: float | None = None, blue: bool = True) -> Svg:
+def whisker(axis: WhiskerAxis, estimate: Estimate, words: str, *, line: float | None = None, blue: bool = True) -> Svg:
     """A mean and its interval on the axis, and a dotted line across."""
     dotted = "" if line is None else f'<line class="ref" x1="{axis.at(line)}%" x2="{axis.at(line)}%" y2="100%"/>'
     if not math.isfinite(estimate.value):
@@ -126,7 +126,7 @@ def whisker(axis: Axis, estimate: Estimate, words: str, *, line: float | None = 
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class BoardTables:
     """The main table, what is the same for all models, and the other columns."""
 
     main: Grid
@@ -134,7 +134,7 @@ class Board:
     more: Grid | None
 
 
-def leaderboard(results: Comparison, judged: Mapping[str, CalibrationVerdict], shown: Shown) -> Board:
+def leaderboard(results: Comparison, judged: Mapping[str, CalibrationVerdict], shown: Shown) -> BoardTables:
     """Who came where, with intervals, ties, differences to the best and calibration."""
     rows, first = results.overall.rows, results.rules[0]
     beside = [_scores(rows, rule) for rule in results.rules[1:_RULES]]
@@ -158,7 +158,7 @@ def leaderboard(results: Comparison, judged: Mapping[str, CalibrationVerdict], s
     )
     columns, others = varying(_more(results, rows, kept))
     more = grid("columns", "More columns", [own[1], *columns], classes="more") if columns else None
-    return Board(main, _said([*same, *others]), more)
+    return BoardTables(main, _said([*same, *others]), more)
 
 
 def _said(same: Sequence[tuple[Words, Cell]]) -> Words:
@@ -272,7 +272,7 @@ def _whiskers(results: Comparison, shown: Shown) -> tuple[list[Column], Svg | No
         return [], None
     reference, extra = uniform(results), ""
     if reference is not None and room.low <= reference <= room.high + (room.high - room.low) / 4:
-        room = Axis(room.low, max(room.high, reference))
+        room = WhiskerAxis(room.low, max(room.high, reference))
         at = room.at(reference)
         extra = f'<line class="uniform" x1="{at}%" x2="{at}%" y1="-{_HEIGHT}" y2="4"/>'
     digits, level, top = decimals(means), percent(results.level), leaders(results)

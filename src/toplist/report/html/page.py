@@ -300,7 +300,7 @@ def _warnings(results: Comparison, shown: Shown) -> list[Sentence]:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NextStep:
     """Something to do next, as it is shown."""
 
     title: Words
@@ -319,7 +319,7 @@ class Strip:
     heading: str
     how_sure: tuple[Words, ...]
     whisker: leaderboard.Whisker | None  # of two models
-    actions: tuple[Step, ...]
+    actions: tuple[NextStep, ...]
     open: int = 2  # actions that are not folded
 
 
@@ -352,13 +352,13 @@ def _strip(page: Page, shown: Shown) -> Strip:
     )
 
 
-def _step(action: Action, shown: Shown, rule: str) -> Step:
+def _step(action: Action, shown: Shown, rule: str) -> NextStep:
     """An action with the names of its models in their places."""
     known = action.gain is not None and math.isfinite(action.gain.value)
     gain = f"{rule} {fixed(value_of(action.gain), decimals([action.gain]), signed=True)}" if known else ""
     words, reason = (statements.with_names(text, action.models, shown) for text in (action.title, action.reason))
     done = "\n".join(map(visible, (action.command or action.code).split("\n")))
-    return Step(words, gain, sentence(reason, ".") if reason.parts else "", done)
+    return NextStep(words, gain, sentence(reason, ".") if reason.parts else "", done)
 
 
 # Sections
@@ -408,7 +408,7 @@ def _board(page: Page, shown: Shown) -> Iterator[Block]:
     yield "paragraph", notes, "small"
 
 
-def _reading(found: leaderboard.Board, results: Comparison) -> list[str]:
+def _reading(found: leaderboard.BoardTables, results: Comparison) -> list[str]:
     """How to read the table."""
     heads = {head.classes for head in found.main.heads}
     said = [
