@@ -340,8 +340,6 @@ def _parts(table: TextTable) -> list[Html]:
     heads = [
         TableHead(column.header, number=column.align == "right", heading=column.heading) for column in table.columns
     ]
-        TableHead(column.header, number=column.align == "right", heading=column.heading) for column in table.columns
-    ]
     return [
         *([_html.paragraph(table.title, "title")] if table.title else []),
         _html.table(heads, [_named(table, row) for row in table.rows], first=table.leaders),

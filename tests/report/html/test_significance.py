@@ -164,7 +164,8 @@ def test_the_confidence_set_is_told_in_words(members: str, told: str) -> None:
     found = made.concluded(replace(BASE[3], pairs=pairs))
     (said,) = map(str, statements.best(found, shown(found)))
     best = "The confidence set of the best under the Brier score at 95%:"
-    assert said == f"{best} {told} (no other model is significantly better)."
+    why = "all others are significantly worse" if len(members) == 1 else "no other model is significantly better"
+    assert said == f"{best} {told} ({why})."
 
 
 def test_who_alone_is_finite_was_not_tested() -> None:
