@@ -913,6 +913,7 @@ def _tested(results: Comparison, rule: str) -> str:
 def with_names(text: str, models: Sequence[str], shown: Shown) -> Sentence:
     """A title or a reason of an `Action` with its models: {0} is the first, {1} the second, {} are all in a row.
 
+    >>> from toplist.report.text import PLAIN
     >>> str(with_names("Recalibrate {0}", ["a"], PLAIN)), str(with_names("Pool {}", ["a", "b", "c"], PLAIN))
     ('Recalibrate a', 'Pool a, b and c')
     """
