@@ -36,8 +36,7 @@ def test_every_board_has_its_confidence_set_and_other_rules_and_levels_on_reques
             found = board.confidence_set(rule, level=level)
             own = [pair for pair in board.pairwise if pair.rule == rule and pair.adjusted_p is not None]
             out = {p.b if p.difference.value < 0 else p.a for p in own if p.adjusted_p <= 1 - level}
-            infinite = {row.name for row in board if row.scores[rule].infinite}
-            assert set(found.members) == {row.name for row in board} - out - infinite
+            assert set(found.members) == {row.name for row in board} - out
 
 
 def test_a_board_is_asked_for_pairs_and_power() -> None:

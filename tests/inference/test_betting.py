@@ -158,7 +158,7 @@ def test_a_board_has_bounded_intervals_under_rules_with_bounds_and_refuses_clust
     scores = board["a"].scores
     assert scores["brier"].mean.low is not None
     assert scores["log"].mean.reason == "scores without bounds have no bounded interval: use t, or a bounded rule"
-    assert "95% CI (betting for bounded means)" in str(board)
+    assert "95% CI (betting for bounded means)" in board.to_text(120)
     for more in ({"cluster": np.arange(80) // 2}, {"weight": np.ones(80)}):
         with pytest.raises(tl.TopListError, match=r"method='bounded' is for independent cases of equal weight: use "):
             tl.compare(made, tl.Truth(y, **more), inference="bounded")

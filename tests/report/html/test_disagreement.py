@@ -155,5 +155,5 @@ def test_a_rank_that_contradicts_a_significant_pair_comes_with_a_warning(
     assert ("not by single pairs" in said) == bool(upset)
     worse = [ORDER[b] for a, b in upset if a == 0]
     verdict = str(statements.verdict(found, shown(found)))
-    assert ("it is significantly worse than" in verdict) == bool(worse)
+    assert ("is significantly worse than" in verdict) == bool(worse)
     assert all(name in verdict for name in worse)

@@ -66,7 +66,7 @@ def test_panels_are_named_by_model_or_by_what_they_are_of():
 
 def test_a_panel_says_the_bias_with_its_interval_and_the_p_value():
     (panel,) = diagnosed.PLOTS["panel"].data.panels
-    assert panel.found == ["+4.9 pts (4.4 to 5.3)", "p 0.005"]
+    assert panel.found == ["+4.9 pts (4.4 to 5.3)", "p \u22640.005"]
     texts = [e.text for e in parsed(diagnosed.PLOTS["panel"].svg()).iter() if e.tag.endswith("text")]
     titles = "".join(parsed(diagnosed.PLOTS["panel"].svg()).itertext())
     assert all(line in titles for line in panel.found)
@@ -102,7 +102,7 @@ def test_the_words_say_confidence_and_accuracy():
 
 def test_short_names_that_are_given_are_written_and_the_full_one_tells_the_model():
     drawn = plot.calibration_panel(
-        "xgboost-depth3-lr0.05", diagnosed.reliability(), None, {"xgboost-depth3-lr0.05": Name("…depth3…")}
+        "xgboost-depth3-lr0.05", diagnosed.reliability(), shown={"xgboost-depth3-lr0.05": Name("…depth3…")}
     )
     root = parsed(drawn.svg())
     (named,) = [e for e in root.iter() if e.tag.endswith("text") and "…depth3…" in "".join(e.itertext())]
