@@ -246,7 +246,7 @@ TRIALS: tuple[Trial, ...] = (
     _level(100, "even", 0.8, "sharp", "short", **_SHARP),
     _level(100, "log-normal", 0.3, "blurred", "holds"),
     Trial(
-        "0.82 promised, 0.61 kept, 30 clusters of 10, correlation 0.3",
+        "mean confidence 0.82, accuracy 0.61, 30 clusters of 10, correlation 0.3",
         lambda rng: clustered(rng, 30, "even", 0.3, sharpness=0.45, classes=4, k=4, power=2.5),
         (rejection("test over clusters", power=True), one_of_each("test of one case per cluster", "fails")),
     ),
