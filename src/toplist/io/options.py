@@ -18,11 +18,15 @@ if TYPE_CHECKING:  # the command makes its options from these records, and its h
 TRUTH = "truth"  # the name of the truth among the files
 MISSING = ("error", "common", "pairwise", "uniform", "worst", "baseline")  # for cases that a model lacks
 LayoutName = Literal["auto", "lists", "ranked", "long", "labels", "wide"]
+Norm = Literal["none", "chars", "bytes", "tokens", "unconditional"]  # of log-likelihoods of whole answers
+Overround = Literal["proportional", "power"]
 _CHOICES: dict[str, tuple[str, ...]] = {
     "layout": get_args(LayoutName),
     "scale": get_args(Scale),
     "duplicates": get_args(Duplicates),
     "blanks": get_args(Blanks),
+    "norm": get_args(Norm),
+    "overround": get_args(Overround),
 }
 _VALUES = ("scale", "normalize", "duplicates")  # about values: they have an effect in memory too
 _COMMON = ("by_position", "set_separator")  # one for all files of a call
@@ -61,6 +65,22 @@ class ReadOptions:
         What to do about a class that is listed twice.
     blanks : {"error", "drop"}, default "error"
         What to do about a class without a confidence, or a confidence without a class.
+    producer : str, default "auto"
+        The program that wrote the files, such as "lm-eval"; by default it is recognised by what only its files have.
+        "none" reads them as plain tables.
+    records : str, optional
+        The column, or the path inside nested objects, with a list of objects per case; `class_column` and `confidence`
+        are then paths inside these objects.
+    where : str or sequence of str, default ()
+        Conditions such as "output_type=pmf" that rows fulfil, all of them.
+    answers : AnswerSpace, mapping or path, optional
+        Of language models: the answers, with the tokens that each may be written as.
+    position : int or str, default 0
+        Of language models: the token of the answer, by its number, or as the first one after a text.
+    norm : {"none", "chars", "bytes", "tokens", "unconditional"}, default "none"
+        Of evaluation harnesses: what log-likelihoods of answers are divided by, or reduced by.
+    overround : {"proportional", "power"}, default "proportional"
+        Of odds: how the overround is removed.
 
     Raises
     ------
@@ -99,6 +119,23 @@ class ReadOptions:
     blanks: Blanks = field(
         default="error",
         metadata=_help("Entries without a class or a confidence: refuse them, or drop them."),
+    )
+    producer: str = field(
+        default="auto", metadata=_help("Program that wrote the files, such as lm-eval; recognised by default.")
+    )
+    records: str | None = field(
+        default=None, metadata=_help("Column or nested path with a list of objects per case, such as results.")
+    )
+    where: str | Sequence[str] = field(default=(), metadata=_help("Use only rows with COLUMN=VALUE; may be repeated."))
+    answers: Any = field(default=None, metadata=_help("JSON file with the answers and the tokens of each."))
+    position: int | str = field(
+        default=0, metadata=_help("Token of the answer: its number, or a text such as 'ANSWER:' that precedes it.")
+    )
+    norm: Norm = field(
+        default="none", metadata=_help("Log-likelihoods of answers per chars, bytes or tokens, or less unconditional.")
+    )
+    overround: Overround = field(
+        default="proportional", metadata=_help("How the overround of odds is removed: proportional or power.")
     )
 
     def __post_init__(self) -> None:

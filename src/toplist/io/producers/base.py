@@ -1,0 +1,220 @@
+"""What all producers share: a first look at files, the table that each of them makes, and rows for it."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toplist._files import need
+from toplist.errors import TopListError
+from toplist.io.readers.base import Reader, TableChunk, opened
+
+if TYPE_CHECKING:
+    from toplist.io.options import ReadOptions
+
+# The columns of the table that a producer makes; the first three are always there.
+CASE, CLASSES, CONFIDENCES = "case", "classes", "confidences"
+OUTCOME, N_CLASSES, CLUSTER, GROUP = "outcome", "n_classes", "cluster", "group"
+ANSWER_MASS = "answer_mass"  # the probability of all declared answers together, before anything is done about the rest
+_HEAD = 1 << 20  # bytes of a file that are looked at
+_RECORDS = 20  # records that are looked at
+_FILES = 10_000  # files of a folder that are looked at
+_BATCH = 4096  # rows of a batch that is made row by row
+
+
+@dataclass(frozen=True)
+class FirstLook:
+    """What can be seen of a path without reading all of it: its files, their first records and their columns."""
+
+    path: str  # a file, a folder or a pattern
+
+    @cached_property
+    def files(self) -> tuple[Path, ...]:
+        """The file, those that match the pattern, or all below the folder that are not hidden, by their names."""
+        place = Path(self.path)
+        if place.is_dir():
+            every = (p for p in place.rglob("*") if p.is_file() and p.name[0] not in "._")
+            return tuple(sorted(islice(every, _FILES)))
+        if place.exists():
+            return (place,)
+        return tuple(
+            sorted(Path(p) for p in islice(glob.iglob(self.path, recursive=True), _FILES) if Path(p).is_file())
+        )
+
+    def head(self, path: Path) -> str:
+        """The first megabyte of a file as text, decompressed; nothing where it is no UTF-8 text."""
+        if path not in self._heads:
+            self._heads[path] = _head(path)
+        return self._heads[path]
+
+    def records(self, path: Path) -> list[Any]:
+        """The first values of a JSON or JSON Lines file; nothing where it is neither.
+
+        Of a JSON document that is longer than what is looked at, only an array of records, at its top, is seen.
+        """
+        return _values(self.head(path))
+
+    def columns(self, path: Path) -> list[str]:
+        """The names of the columns of a table: text with a header, Parquet or Arrow; nothing where it is none."""
+        suffix = path.suffix.lower()
+        if suffix in (".parquet", ".pq"):
+            return list(need("pyarrow.parquet").read_schema(path).names)
+        line = next(iter(self.head(path).splitlines()), "")
+        delimiter = "\t" if "\t" in line else ";" if line.count(";") > line.count(",") else ","
+        return [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
+
+    @cached_property
+    def _heads(self) -> dict[Path, str]:
+        return {}
+
+
+def _head(path: Path) -> str:
+    try:
+        with opened(path) as stream:
+            data: bytes = stream.read(_HEAD)
+    except TopListError:
+        return ""
+    try:
+        text = data.decode("utf-8-sig", "strict" if len(data) < _HEAD else "ignore")
+    except UnicodeDecodeError:
+        return ""
+    return "" if "\0" in text else text
+
+
+def _values(text: str) -> list[Any]:
+    """The first values of JSON Lines, of a JSON array, or the one value of a document."""
+    text = text.lstrip()
+    decoder, at = json.JSONDecoder(), int(text.startswith("["))
+    found: list[Any] = []
+    while len(found) < _RECORDS:
+        while at < len(text) and text[at] in " \t\r\n,":
+            at += 1
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            break
+        found.append(value)
+    return found
+
+
+def at_path(value: Any, path: str) -> Any:
+    """What stands in nested objects at a path such as `response.body.choices.0`; None where nothing does.
+
+    >>> at_path({"a": [{"b": 1}]}, "a.0.b"), at_path({"a": 1}, "a.b")
+    (1, None)
+    """
+    for part in path.split("."):
+        if isinstance(value, Mapping):
+            value = value.get(part)
+        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return None
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The files of a producer, and what it was recognised by: "its records have doc_id, resps and filtered_resps"."""
+
+    paths: tuple[Path, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a producer reads: files, or objects in memory, with the options of the caller."""
+
+    name: str  # for messages
+    options: ReadOptions
+    paths: tuple[Path, ...] = ()
+    data: Any = None  # objects in memory, where there are no files
+
+
+@dataclass(frozen=True, slots=True)
+class Producer:
+    """A program that writes predictions: how its files become a table of lists.
+
+    `match` looks closer than the entry of the table of producers: None, where these are not its files after all.
+    """
+
+    open: Callable[[Request], Reader]
+    match: Callable[[FirstLook, Match], Match | None] = lambda look, match: match
+    options: tuple[str, ...] = ()  # fields of ReadOptions that it uses beside those of every table
+
+
+@dataclass
+class ProducedReader(Reader):
+    """The table that a producer makes of its files, batch by batch, with one list per row.
+
+    `batches` gives record batches with the columns above, each with the file that it comes from; it is called again
+    for every pass. `notes` are sentences about what was read, which are told and shown in the report.
+    """
+
+    name: str
+    batches: Callable[[], Iterator[tuple[str, Any]]]
+    columns: Mapping[str, Any]  # names and types of Arrow
+    paths: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
+    origin: Any = None
+
+    @cached_property
+    def schema(self) -> Any:
+        """Names and types."""
+        return need("pyarrow").schema(list(self.columns.items()))
+
+    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
+        """The named columns, batch by batch."""
+        starts: dict[str, int] = {}
+        for source, batch in self.batches():
+            start = starts.get(source, 0)
+            yield TableChunk(source, start, batch.select(list(columns)))
+            starts[source] = start + len(batch)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One case as a producer has it: classes with their probabilities, and what is known of the case."""
+
+    case: str
+    classes: Sequence[str]
+    confidences: Sequence[float]
+    known: Mapping[str, Any] = field(default_factory=dict)  # outcome, n_classes, cluster, group, answer_mass, ...
+
+
+def columns_of(**known: Any) -> dict[str, Any]:
+    """The columns of a produced table, with further ones and their types, as in `columns_of(outcome=pa.string())`."""
+    pa = need("pyarrow")
+    return {CASE: pa.string(), CLASSES: pa.list_(pa.string()), CONFIDENCES: pa.list_(pa.float64()), **known}
+
+
+def batches_of(rows: Iterable[tuple[str, Row]], columns: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Rows, each with its file, as record batches: for producers that go through their records one by one."""
+    pa, source = need("pyarrow"), ""
+    waiting: list[Row] = []
+    schema = pa.schema(list(columns.items()))
+
+    def made() -> Any:
+        first = {
+            CASE: [row.case for row in waiting],
+            CLASSES: [list(row.classes) for row in waiting],
+            CONFIDENCES: [list(row.confidences) for row in waiting],
+        }
+        further = {name: [row.known.get(name) for row in waiting] for name in columns if name not in first}
+        return pa.record_batch([pa.array({**first, **further}[n], t) for n, t in columns.items()], schema=schema)
+
+    for path, row in rows:
+        if waiting and (path != source or len(waiting) == _BATCH):
+            yield source, made()
+            waiting.clear()
+        source = path
+        waiting.append(row)
+    if waiting:
+        yield source, made()
