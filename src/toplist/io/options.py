@@ -418,6 +418,8 @@ def _hints(read: ReadOptions, space: ClassSpace | None, *, class_column: str | N
         blanks=read.blanks,
         ignore=tuple(read.ignore),
         by_position=read.by_position,
+        records=read.records,
+        where=(read.where,) if isinstance(read.where, str) else tuple(read.where),
         **known,
     )
 

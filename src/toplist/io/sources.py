@@ -41,6 +41,7 @@ from toplist.io.columns import (
 from toplist.io.layouts import Layout, LayoutHints, ignored, recognise, require_columns, require_header
 from toplist.io.readers import FORMATS, Format, MemoryReader, Reader, TableChunk, open_frame
 from toplist.io.readers.base import COMPRESSIONS
+from toplist.io.views import view_of, with_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +233,15 @@ def open_sources(
     asked: Mapping[str, tuple[Any, LayoutHints]], truth: tuple[Any, LayoutHints] | None = None
 ) -> list[OpenTable]:
     """Sources that belong together, the truth before the others: which column is what is settled among all of them."""
-    opened = [CaseColumnRequest(name, Table(_reader(what, name)), hints) for name, (what, hints) in asked.items()]
+    every = [hints for _, hints in (*asked.values(), *([truth] if truth is not None else []))]
+    ids = next((hints.case for hints in every if hints.case is not None and "," in hints.case), None)
+    opened = [
+        CaseColumnRequest(name, Table(view_of(_reader(what, name), hints, ids)), hints)
+        for name, (what, hints) in asked.items()
+    ]
     if truth is not None:
         what, hints = truth
-        own = CaseColumnRequest("truth", Table(_reader(what, "truth")), hints)
+        own = CaseColumnRequest("truth", Table(view_of(_reader(what, "truth"), hints, ids)), hints)
         opened = [own, *(_apart(one, own) for one in opened)]
     for one in opened:
         require_header(one.table)
@@ -243,7 +249,8 @@ def open_sources(
     _require_ignored(opened)
     sources = []
     for one, case in zip(opened, case_columns(opened), strict=True):
-        layout, reader = one.layout(case), one.table.reader
+        layout = one.layout(case)
+        reader = with_columns(one.table.reader, layout.columns)
         both = next((name for name in layout.classes if name in layout.confidences), None)
         if both is not None:
             raise FileError(
