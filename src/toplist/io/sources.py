@@ -37,7 +37,7 @@ from toplist.io.columns import (
 )
 from toplist.io.layouts import Layout, LayoutHints, ignored, recognise, require_columns, require_header
 from toplist.io.opening import Opened, Produced, open_table, require_effect
-from toplist.io.options import ReadOptions
+from toplist.io.options import ReadOptions, Truth
 from toplist.io.producers.base import CLASSES, CONFIDENCES, OUTCOME
 from toplist.io.readers import Reader, TableChunk
 from toplist.lists.validation import Repairs
@@ -57,6 +57,8 @@ class OpenTable:
     aligned: bool = True  # whether there are other files with the same cases
     produced: Produced | None = None
     notes: tuple[str, ...] = ()  # sentences about what was read
+    outcome: str | None = None  # of predictions: the column with outcomes that they carry
+    told: str = ""  # how it is read, where the layout does not say it
 
     @property
     def path(self) -> str:
@@ -77,8 +79,8 @@ class OpenTable:
     @property
     def reading(self) -> str:
         """How it is read: the layout, which column is what, and which are ignored; or the producer."""
-        if self.produced is not None:
-            return str(self.produced)
+        if self.told or self.produced is not None:
+            return self.told or str(self.produced)
         return self.layout.describe(truth=self.truth, aligned=self.aligned)
 
     def batches(self, *, together: bool = False, halves: bool = False) -> Iterator[Batch]:
@@ -87,7 +89,7 @@ class OpenTable:
         With `halves`, what lacks its class or its confidence is left out and counted, not refused.
         """
         halves = halves or self.options.blanks == "drop"
-        pieces = self._pieces(self.layout.columns)
+        pieces = self.pieces(self.layout.columns)
         if self.layout.kind != "long":
             yield from self._rounded(of_one_kind(to_batch(piece, self.layout, halves=halves) for piece in pieces))
             return
@@ -107,13 +109,14 @@ class OpenTable:
                 made = replace(made, rounding=np.full(len(made), np.nan))
             yield made
 
-    def _pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
+    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
+        """The named columns, with text and numbers of the usual kinds."""
         pieces = self.reader.pieces(columns)
         return pieces if self.reader.text else map(sound, pieces)
 
     def ids(self) -> Iterator[tuple[Any, Any]]:
         """The case ids alone, and their rows, of any layout but the long one."""
-        for piece in self._pieces([str(self.layout.case)]):
+        for piece in self.pieces([str(self.layout.case)]):
             yield identifiers(piece.table.column(0), piece.source, piece.row_numbers), piece.row_numbers
 
 
@@ -131,8 +134,13 @@ def open_source(what: Any, name: str, hints: LayoutHints, options: ReadOptions |
     return open_sources({name: TableRequest(what, hints, ReadOptions() if options is None else options)})[0]
 
 
-def open_sources(asked: Mapping[str, TableRequest], truth: TableRequest | None = None) -> list[OpenTable]:
-    """Sources that belong together, the truth before the others: which column is what is settled among all of them."""
+def open_sources(
+    asked: Mapping[str, TableRequest], truth: TableRequest | None = None, carried: Truth | None = None
+) -> list[OpenTable]:
+    """Sources that belong together, the truth before the others: which column is what is settled among all of them.
+
+    Where there is no truth among them, `carried` says which columns of the predictions are about outcomes.
+    """
     made = {name: open_table(one.data, name, one.options) for name, one in asked.items()}
     require_effect(made)
     opened = [_case_column_request(name, one, asked[name].hints) for name, one in made.items()]
@@ -144,6 +152,7 @@ def open_sources(asked: Mapping[str, TableRequest], truth: TableRequest | None =
         require_effect({"truth": found})
         own = _case_column_request("truth", found, truth.hints)
         opened = [own, *(_apart(one, own) for one in opened)]
+    opened = [one if carried is None else _with_outcome(one, carried) for one in opened]
     for one in opened:
         require_header(one.table)
         require_columns(one.table, one.hints)
@@ -172,6 +181,7 @@ def open_sources(asked: Mapping[str, TableRequest], truth: TableRequest | None =
                 len(opened) > 1,
                 one.opened.produced,
                 one.opened.notes,
+                one.outcome,
             )
         )
     return sources
@@ -190,6 +200,28 @@ def tell(sources: Sequence[OpenTable]) -> None:
     """Log how each source is read."""
     for source in sources:
         log.info("%s%s: %s", "truth: " if source.truth else "", source.path, source.reading)
+
+
+def _with_outcome(one: CaseColumnRequest, about: Truth) -> CaseColumnRequest:
+    """Predictions that carry outcomes: these, and what is known beside them, are no predictions.
+
+    Outcomes are in the column that is named; else a producer says where. Where the truth is "same", the only column
+    with a usual name of outcomes holds them.
+    """
+    names = one.table.names
+    if one.opened.produced is not None:
+        outcome = OUTCOME if OUTCOME in names else None
+        return replace(one, outcome=about.outcome if about.outcome in names else outcome)
+    outcome = about.outcome if about.outcome in names else None
+    if about.is_carried and about.outcome is None:
+        able = named([name for name in names if name != one.hints.class_column], TRUTH)
+        if len(able) > 1:
+            ways = " or ".join(argument("outcome", name) for name in able)
+            raise FileError(one.table.source, f"{listed(able)} may all hold outcomes. Say which: {ways}.")
+        outcome = next(iter(able), None)
+    known = [name for name in about.columns.values() if isinstance(name, str) and name in names]
+    no_predictions = tuple(known if outcome is None else [outcome, *known])
+    return replace(one, outcome=outcome, hints=replace(one.hints, ignore=(*one.hints.ignore, *no_predictions)))
 
 
 def _apart(one: CaseColumnRequest, truth: CaseColumnRequest) -> CaseColumnRequest:
@@ -269,6 +301,7 @@ class CaseColumnRequest:
     table: Table
     hints: LayoutHints
     opened: Opened
+    outcome: str | None = None  # the column with outcomes of predictions that carry them
 
     @property
     def called(self) -> str:
