@@ -30,7 +30,11 @@ class Entry:
     asked: bool = False  # whether it is used only where it is asked for by name
 
 
-PRODUCERS: dict[str, Entry] = {}
+PRODUCERS: dict[str, Entry] = {
+    "hubverse": Entry(
+        "hubverse", "hubverse model output", ("*.csv", "*.parquet"), columns=("output_type", "output_type_id", "value")
+    ),
+}
 
 
 def load(name: str) -> Producer:
