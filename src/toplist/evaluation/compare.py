@@ -321,7 +321,7 @@ def _score_arrays(request: ReadRequest, space: Any, question: _Question) -> _Sco
         held.classes,
         held.space.size,
         _name(about.weight),
-        None if about.group is None else "group",
+        None if given(about.group) is None else "group",
         CaseReader(lambda shown, progress: from_memory(held), held.scores),
         partial(_spelled_in_memory, held),
         of_arrays(held, sheets, settings),

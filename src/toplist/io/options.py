@@ -146,11 +146,16 @@ class ReadOptions:
                 raise TopListError(f"{what} is True or False, not {getattr(self, what)!r}.")
         for what, allowed in _CHOICES.items():
             _require_choice(what, getattr(self, what), allowed)
-        for what in ("case", "class_column", "confidence"):
+        for what in ("case", "class_column", "confidence", "records"):
             _require_column(what, getattr(self, what))
+        if not isinstance(self.producer, str) or not self.producer:
+            raise TopListError(f"producer is the name of a program, 'auto' or 'none', not {self.producer!r}.")
+        if isinstance(self.position, bool) or not isinstance(self.position, int | str):
+            raise TopListError(f"position is the number of a token, or the text before it, not {self.position!r}.")
         if self.set_separator is not None and not (isinstance(self.set_separator, str) and self.set_separator):
             raise TopListError(f"set_separator is text between labels, such as ';', not {self.set_separator!r}.")
-        object.__setattr__(self, "ignore", _ignored(self.ignore))
+        object.__setattr__(self, "ignore", _texts("ignore", "names columns to leave out", self.ignore))
+        object.__setattr__(self, "where", _texts("where", "has conditions such as 'column=value'", self.where))
 
     @property
     def repairs(self) -> Repairs:
@@ -441,6 +446,8 @@ def _hints(read: ReadOptions, space: ClassSpace | None, *, class_column: str | N
         blanks=read.blanks,
         ignore=tuple(read.ignore),
         by_position=read.by_position,
+        records=read.records,
+        where=tuple(read.where),
         **known,
     )
 
@@ -474,15 +481,16 @@ def _common(given: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _ignored(value: Any) -> tuple[str, ...]:
-    names = (value,) if isinstance(value, str) else value
-    if isinstance(names, Mapping) or not isinstance(names, Iterable):
-        raise TopListError(f"ignore names columns to leave out, not {value!r}.{_by_file('ignore', value)}")
-    every = tuple(names)
-    odd = next((name for name in every if not isinstance(name, str)), None)
+def _texts(what: str, meaning: str, value: Any) -> tuple[str, ...]:
+    """One text or several as several."""
+    every = (value,) if isinstance(value, str) else value
+    if isinstance(every, Mapping) or not isinstance(every, Iterable):
+        raise TopListError(f"{what} {meaning}, not {value!r}.{_by_file(what, value)}")
+    found = tuple(every)
+    odd = next((one for one in found if not isinstance(one, str)), None)
     if odd is not None:
-        raise TopListError(f"ignore names columns to leave out, not {odd!r}.")
-    return every
+        raise TopListError(f"{what} {meaning}, not {odd!r}.")
+    return found
 
 
 def _require_choice(what: str, value: Any, allowed: Sequence[str]) -> None:

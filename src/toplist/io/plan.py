@@ -273,7 +273,7 @@ def _dependence(truth: OpenTable, about: Truth, find: Sequence[str]) -> tuple[Op
     """The truth with the columns by which cases depend on each other: of clusters, and of time."""
     columns: dict[str, str | None] = {"cluster": about.cluster, "time": about.time}
     if not any(columns.values()):
-        found = [name for name in find if columns[name] is None and name in truth.layout.ignored]
+        found = [name for name in columns if name in find and columns[name] is None and name in truth.layout.ignored]
         columns |= {name: name for name in found}
         left = tuple(other for other in truth.layout.ignored if other not in found)
         truth = replace(truth, layout=replace(truth.layout, extra=(*truth.layout.extra, *found), ignored=left))

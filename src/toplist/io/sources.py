@@ -14,6 +14,7 @@ import numpy as np
 from toplist._files import need
 from toplist._text import argument, listed, quote
 from toplist.errors import AlignmentError, FileError
+from toplist.io import producers
 from toplist.io.batches import Batch, case_by_case, of_one_kind, to_batch, to_batches
 from toplist.io.columns import (
     CASE,
@@ -40,6 +41,7 @@ from toplist.io.opening import Opened, Produced, open_table, require_effect
 from toplist.io.options import ReadOptions, Truth
 from toplist.io.producers.base import CLASSES, CONFIDENCES, OUTCOME
 from toplist.io.readers import Reader, TableChunk
+from toplist.io.views import View, view_of, with_columns
 from toplist.lists.validation import Repairs
 
 log = logging.getLogger("toplist")
@@ -79,9 +81,12 @@ class OpenTable:
     @property
     def reading(self) -> str:
         """How it is read: the layout, which column is what, and which are ignored; or the producer."""
-        if self.told or self.produced is not None:
-            return self.told or str(self.produced)
-        return self.layout.describe(truth=self.truth, aligned=self.aligned)
+        how = self.told
+        if not how and self.produced is not None:
+            how = str(self.produced)
+        how = how or self.layout.describe(truth=self.truth, aligned=self.aligned)
+        rows = self.reader.where if isinstance(self.reader, View) else ()
+        return f"{how}; rows with {' and '.join(rows)}" if rows else how
 
     def batches(self, *, together: bool = False, halves: bool = False) -> Iterator[Batch]:
         """The cases in the order of the file; `together` brings rows of a long table together that are apart.
@@ -144,13 +149,15 @@ def open_sources(
     made = {name: open_table(one.data, name, one.options) for name, one in asked.items()}
     require_effect(made)
     opened = [_case_column_request(name, one, asked[name].hints) for name, one in made.items()]
+    composite = next((one.hints.case for one in opened if "," in (one.hints.case or "")), None)
+    opened = [one.viewed(composite) for one in opened]
     if truth is not None:
         options = truth.options
         if truth.hints.class_column is not None:
             options = replace(options, class_column=truth.hints.class_column)
         found = open_table(truth.data, "truth", options, truth=True)
         require_effect({"truth": found})
-        own = _case_column_request("truth", found, truth.hints)
+        own = _case_column_request("truth", found, truth.hints).viewed(composite)
         opened = [own, *(_apart(one, own) for one in opened)]
     opened = [one if carried is None else _with_outcome(one, carried) for one in opened]
     for one in opened:
@@ -159,7 +166,8 @@ def open_sources(
     _require_ignored(opened)
     sources = []
     for one, case in zip(opened, case_columns(opened), strict=True):
-        layout, reader = one.layout(case), one.table.reader
+        layout = one.layout(case)
+        reader = with_columns(one.table.reader, layout.columns)
         both = next((name for name in layout.classes if name in layout.confidences), None)
         if both is not None:
             raise FileError(
@@ -302,6 +310,13 @@ class CaseColumnRequest:
     hints: LayoutHints
     opened: Opened
     outcome: str | None = None  # the column with outcomes of predictions that carry them
+
+    def viewed(self, composite: str | None) -> CaseColumnRequest:
+        """The same with the paths, conditions and composite ids that are asked for, or that other tables have."""
+        hints, produced = self.hints, self.opened.produced
+        if produced is not None and "where" in producers.load(produced.name).options:
+            hints = replace(hints, where=())
+        return replace(self, table=Table(view_of(self.table.reader, hints, composite)))
 
     @property
     def called(self) -> str:
