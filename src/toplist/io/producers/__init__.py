@@ -29,7 +29,14 @@ class Entry:
     asked: bool = False  # whether it is used only where it is asked for by name
 
 
-PRODUCERS: dict[str, Entry] = {}
+PRODUCERS: dict[str, Entry] = {
+    "lm-eval": Entry(
+        "lm_eval",
+        "lm-evaluation-harness samples",
+        names=("*.jsonl", "*.jsonl.gz", "*.jsonl.zst"),
+        keys=("doc_id", "arguments", "filtered_resps"),
+    ),
+}
 
 
 def load(name: str) -> Producer:
