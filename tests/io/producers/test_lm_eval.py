@@ -112,11 +112,11 @@ def test_generated_letters_are_hard_labels_where_the_document_has_the_options(ru
         for row, record in zip(rows, records, strict=True):
             answer = record["filtered_resps"][0]
             within = answer in "ABCDE"[: len(record["doc"]["choices"])]
-            assert (row["classes"], row["confidences"]) == (([answer], [1.0]) if within else ([], []))
-            assert (row["outcome"], row["n_classes"]) == (record["target"], len(record["doc"]["choices"]))
+            assert (row["classes"], row["confidences"]) == ([answer if within else "OTHER"], [1.0])
+            assert (row["outcome"], row["n_classes"]) == (record["target"], len(record["doc"]["choices"]) + 1)
             assert (row["classes"] == [row["outcome"]]) == bool(record["exact_match"])
         assert any("37 of 74 records" in note for note in notes)
-        assert any("infinite log score" in note for note in notes)
+        assert any("the log score of a wrong one is infinite" in note for note in notes)
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_a_condition_on_a_field_that_is_not_there_suggests_one_that_is(tmp_path)
     path = write_lines(tmp_path / "samples_t.jsonl", [sample()])
     with pytest.raises(FileError, match=r"no record has 'filtr'\. Did you mean 'filter'"):
         produced(path, where="filtr=none")
-    with pytest.raises(FileError, match="no record is left of 1"):
+    with pytest.raises(FileError, match="none of 1 records fulfils"):
         produced(path, where="filter=strict")
     with pytest.raises(TopListError, match="a condition such as"):
         produced(path, where="filter")

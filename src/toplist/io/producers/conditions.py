@@ -34,6 +34,7 @@ class Conditions:
 
     every: tuple[_Condition, ...]
     _met: set[str] = field(default_factory=set)
+    _fields: dict[str, None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, where: str | Sequence[str]) -> Conditions:
@@ -43,15 +44,16 @@ class Conditions:
     def hold(self, record: Mapping[str, Any]) -> bool:
         """Whether a record fulfils all of them."""
         for one in self.every:
+            self._fields |= dict.fromkeys(record)
             if one.text not in self._met and one.found(record) is not None:
                 self._met.add(one.text)
         return all(one.holds(record) for one in self.every)
 
-    def require_met(self, source: str, fields: Sequence[str]) -> None:
+    def require_met(self, source: str) -> None:
         """Once all records are read: every field that is named was there."""
         odd = next((one for one in self.every if one.text not in self._met), None)
-        if odd is not None:
-            near = did_you_mean(odd.name, fields)
+        if odd is not None and self._fields:
+            near = did_you_mean(odd.name, self._fields)
             raise FileError(source, f"{argument('where', odd.text)}: no record has {quote(odd.name)}.{near}")
 
 
