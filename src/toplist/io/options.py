@@ -155,7 +155,13 @@ class ReadOptions:
         """What is repaired in lists."""
         from toplist.lists.validation import Repairs  # noqa: PLC0415
 
-        return Repairs(scale=self.scale, normalize=self.normalize, duplicates=self.duplicates, blanks=self.blanks)
+        return Repairs(
+            scale=self.scale,
+            normalize=self.normalize,
+            duplicates=self.duplicates,
+            blanks=self.blanks,
+            overround=self.overround,
+        )
 
     def given(self) -> dict[str, Any]:
         """The options that differ from their defaults."""

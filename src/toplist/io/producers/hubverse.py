@@ -226,8 +226,8 @@ class _Folder:
         if (rank < 0).any():
             odd = int(np.argmax(rank < 0))
             about = self.hub.tasks[task[odd]]
-            key = next(iter(about.key.items()), None)
-            ways = "" if key is None else f" or targets, as in {argument('where', f'{key[0]}={key[1]}')}"
+            others = [key for one in self.hub.tasks if one.key != about.key for key in one.key.items()]
+            ways = f" or targets, as in {argument('where', '='.join(others[0]))}" if others else ""
             raise FileError(
                 str(path),
                 f"the class {quote(classes[odd].as_py())} is not among those that {TASKS} declares for "
