@@ -245,7 +245,7 @@ def space_of(text: str | None, truth: str | None) -> tuple[Any, str | None]:
 def _columns(truth: str | None) -> list[str]:
     if truth is None:
         return []
-    from toplist.io.sources import open_path
+    from toplist.io.paths import open_path
 
     names: list[str] = open_path(truth).schema.names
     return names
@@ -598,7 +598,7 @@ class Inputs:
 
 def named_files(words: Sequence[str]) -> dict[str, str]:
     """Models by name: `name=path`, or a path, which is named after its file."""
-    from toplist.io.sources import stem_of
+    from toplist.io.paths import stem_of
 
     pairs = []
     for word in words:

@@ -36,6 +36,8 @@ class LayoutHints:
     blanks: str = "error"  # what lacks its class or its confidence is an error, or is left out: "drop"
     ignore: tuple[str, ...] = ()  # columns, or patterns of columns, that are not about predictions
     by_position: bool = False  # rows are cases in their order, whatever ids there are
+    records: str | None = None  # a column or path with objects; class_column and confidence are paths inside them
+    where: tuple[str, ...] = ()  # conditions that rows fulfil
 
 
 @dataclass(frozen=True, slots=True)

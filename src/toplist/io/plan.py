@@ -32,7 +32,7 @@ from toplist.io.lists import (
 )
 from toplist.io.options import MISSING, ReadRequest, Truth
 from toplist.io.readers import MemoryReader
-from toplist.io.sources import OpenTable, open_sources, tell
+from toplist.io.sources import OpenTable, TableRequest, open_sources, tell
 from toplist.lists import TopList, TopLists
 from toplist.lists.converters import as_lists
 from toplist.lists.labelsets import LabelSets
@@ -209,7 +209,7 @@ def plan_of(
     return Plan(
         truth,
         tuple(sources),
-        request.repairs,
+        {source.name: source.repairs for source in sources},
         known,
         about.n_classes,
         separator,
@@ -226,9 +226,13 @@ def plan_of(
 
 def open_request(request: ReadRequest, space: ClassSpace | None, extra: tuple[str, ...] = ()) -> list[OpenTable]:
     """The tables of predictions, with the truth before them where there is one."""
-    asked = {name: (what, request.hints(name, space)) for name, what in request.models.items()}
+    asked = {
+        name: TableRequest(what, request.hints(name, space), request.options[name])
+        for name, what in request.models.items()
+    }
     y = request.truth.data
-    return open_sources(asked, None if y is None else (y, request.truth_hints(space, extra)))
+    truth = None if y is None else TableRequest(y, request.truth_hints(space, extra), request.truth_options)
+    return open_sources(asked, truth)
 
 
 def _dependence(truth: OpenTable, about: Truth, find: Sequence[str]) -> tuple[OpenTable, str | None, str | None]:
@@ -307,7 +311,7 @@ def open_aligned(
         require_all_columns(source, known)
     whole = separator is None and all(map(has_integers, sources))
     encoder = CommonEncoder(known, whole, separator)
-    repairs = list(request.repairs.values())
+    repairs = [source.repairs for source in sources[truth:]]
     return AlignedFiles(AlignedCases(sources, missing), encoder, repairs, truth, about.weight, cluster)
 
 
