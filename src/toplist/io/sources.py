@@ -85,6 +85,7 @@ class OpenTable:
         if not how and self.produced is not None:
             how = str(self.produced)
         how = how or self.layout.describe(truth=self.truth, aligned=self.aligned)
+        how = f"{how}; {self.reader.row}" if self.reader.row else how
         rows = self.reader.where if isinstance(self.reader, View) else ()
         return f"{how}; rows with {' and '.join(rows)}" if rows else how
 

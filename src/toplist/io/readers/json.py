@@ -185,9 +185,10 @@ class JsonDocumentReader(JsonReader):
     _shapes: dict[Path, _Shape] = field(default_factory=dict, init=False)
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What a row is, to be told."""
-        return tuple(dict.fromkeys(self._shape(path).describe() for path in self.paths))
+    def row(self) -> str:  # type: ignore[override]
+        """What a row is, where the document is no array of them."""
+        shape = self._shape(self.paths[0])
+        return "" if shape.kind in ("array", "lines") else shape.describe()
 
     def look_for(self, records: str) -> None:
         """See `Reader`."""
