@@ -654,7 +654,7 @@ class _Finding:
 
 
 _ROLES = {"class_column": "class", "confidence": "confidence"}
-_LONG = 60  # characters of a name that are shown
+_LONG = 30  # characters of a name that are shown
 _DEPTH = 3  # objects inside of objects that are looked into
 
 
