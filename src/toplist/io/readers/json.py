@@ -98,7 +98,7 @@ class _State:
         if len(at):
             self.inside, self.level = bool(strings[-1] % 2), int(levels[-1])
             if levels.min() < 0:
-                raise FileError(str(self.path), "this is no JSON document: a bracket closes that was not opened.")
+                raise FileError(str(self.path), "a bracket closes that was not opened: write the document anew.")
         opens, closes = (steps > 0) & (levels == self.depth), (steps < 0) & (levels == self.depth - 1)
         marks = opens | closes | ((roles == _COMMA) & outside & (levels == self.depth))
         text, begin = chunk.tobytes(), 0
@@ -109,7 +109,7 @@ class _State:
                 self.active, self.count = True, 0
             else:
                 if step < 0 and _PAIRS[self.opener] != text[place : place + 1]:
-                    raise FileError(str(self.path), "this is no JSON document: brackets of two kinds are one pair.")
+                    raise FileError(str(self.path), "brackets of two kinds are one pair: write the document anew.")
                 self._add(text[begin:place])
                 yield from self._ended(last=step < 0)
             begin = place + 1
