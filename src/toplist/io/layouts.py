@@ -201,7 +201,7 @@ def recognise(table: Table, hints: LayoutHints, case: str | None) -> Layout:
     layout = found.truth() if hints.truth else found.prediction()
     given = ((hints.class_column, layout.classes, "class_column"), (hints.confidence, layout.confidences, "confidence"))
     for name, used, what in given:
-        whole = name if layout.records is None else f"{layout.records}.{name}"
+        whole = name if hints.records is None else f"{hints.records}.{name}"
         if name is not None and whole not in used and "*" not in name:
             say = "outcome" if hints.truth else what
             raise FileError(
