@@ -124,7 +124,7 @@ def _head(path: Path, size: int) -> str:
     try:
         with opened(path) as stream:
             data: bytes = stream.read(size)
-    except TopListError:
+    except (TopListError, ValueError):  # a name of a file may be no text
         return ""
     try:
         text = data.decode("utf-8-sig", "strict" if len(data) < size else "ignore")
@@ -139,7 +139,7 @@ def _columns(path: Path) -> list[str]:
         if suffix in PARQUET.suffixes or suffix in ARROW.suffixes:
             chosen = PARQUET if suffix in PARQUET.suffixes else ARROW
             return [str(name) for name in chosen.open((path,), str(path)).schema.names]
-    except (TopListError, pa.ArrowException, OSError):
+    except (TopListError, pa.ArrowException, OSError, ValueError):
         return []
     line = next(iter(_head(path, _HEAD).splitlines()), "")
     delimiter = "\t" if "\t" in line else ";" if line.count(";") > line.count(",") else ","
