@@ -40,6 +40,7 @@ _METAVARS = {
     "choose": "k|mass",
     "duplicates": "error|sum",
     "fail_if": "CONDITION",
+    "inconclusive": "pass|fail",
     "kind": "KIND",
     "layout": "LAYOUT",
     "method": "METHOD",

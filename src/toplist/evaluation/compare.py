@@ -323,7 +323,7 @@ def _score_arrays(request: ReadRequest, space: Any, question: _Question) -> _Sco
         _name(about.weight),
         None if given(about.group) is None else "group",
         CaseReader(lambda shown, progress: from_memory(held), held.scores),
-        partial(_spelled_in_memory, held),
+        partial(spelled_in_memory, held),
         of_arrays(held, sheets, settings),
         ArrayLosses(held),
     )
@@ -393,7 +393,7 @@ def _intervals(scoring: ScoringSpec, scored: _Scored) -> IntervalsOf:
     settings, panel = scored.settings, scored.panel
     invalid = any(count for one in scored.tallies.values() for count in one.sums["invalid_cases"])
     ever = invalid or settings.method == "bounded"  # which is about all cases there may be, not about these alone
-    bounds = tuple(_bounds(rule, scoring.penalty, penalised=ever) for rule in scoring.rules)
+    bounds = tuple(score_bounds(rule, scoring.penalty, penalised=ever) for rule in scoring.rules)
     return IntervalsOf(settings, panel, bounds)
 
 
@@ -426,13 +426,13 @@ def spelled_in_files(plan: Plan, name: str) -> tuple[list[str], list[str]]:
     return in_file(plan.truth, plan.space), in_file(source, plan.space)
 
 
-def _spelled_in_memory(held: ArrayModels, name: str) -> tuple[list[str], list[str]]:
+def spelled_in_memory(held: ArrayModels, name: str) -> tuple[list[str], list[str]]:
     """The same of predictions in memory."""
     lists = held.lists[name]
     return of_outcomes(held.y, lists.space), in_lists(lists)
 
 
-def _bounds(rule: Rule, penalty: float | None, *, penalised: bool) -> tuple[float, float]:
+def score_bounds(rule: Rule, penalty: float | None, *, penalised: bool) -> tuple[float, float]:
     """The least and the largest score there is, with what invalid lists pay where there may be any."""
     low, high = rule.bounds()
     if penalised:

@@ -160,7 +160,13 @@ class ReadOptions:
         """What is repaired in lists."""
         from toplist.lists.validation import Repairs  # noqa: PLC0415
 
-        return Repairs(scale=self.scale, normalize=self.normalize, duplicates=self.duplicates, blanks=self.blanks)
+        return Repairs(
+            scale=self.scale,
+            normalize=self.normalize,
+            duplicates=self.duplicates,
+            blanks=self.blanks,
+            overround=self.overround,
+        )
 
     @property
     def names_producer(self) -> bool:
