@@ -489,7 +489,7 @@ class Reads:
             require_named(name, value)
         if words["by_position"] and words["case"]:
             raise UsageError("--by-position and --case contradict each other: give one of them.")
-        files = _named_files(given["files"] if self.several else [given["file"]])
+        files = named_files(given["files"] if self.several else [given["file"]])
         if not self.several and len(files) > 1:
             raise UsageError(f"{given['file']}: this pattern matches {len(files):,} folders. Name one of them.")
         truth = given.get("truth")
@@ -633,7 +633,7 @@ class Inputs:
         return told if name else f"{told} For one file, say {next(iter(self.files))}={first}."
 
 
-def _named_files(words: Sequence[str]) -> dict[str, str]:
+def named_files(words: Sequence[str]) -> dict[str, str]:
     """Models by name."""
     from toplist.io.naming import models_by_path
 

@@ -189,7 +189,7 @@ class Match:
 
     paths: tuple[Path, ...]
     reason: str
-    notes: tuple[str, ...] = ()
+    beside: tuple[Path, ...] = ()  # tables in the same place that are not of the producer
 
 
 @dataclass(frozen=True, slots=True)
