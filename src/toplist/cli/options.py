@@ -9,7 +9,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints
@@ -565,13 +565,17 @@ class Inputs:
         with of_flags(self.words):
             return {name: Source(path, **self._typed[name]) for name, path in self.files.items()}
 
-    def invocation(self, missing: str, inference: Inference) -> Invocation | None:
-        """How the files and their options are written in a shell, for the commands that are suggested."""
+    def invocation(self, missing: str, inference: Inference, *, per_case: bool = False) -> Invocation | None:
+        """How the files and their options are written in a shell, for the commands that are suggested.
+
+        `per_case` says that cases have different numbers of classes, as far as the files tell.
+        """
         from toplist.evaluation.next_steps import Invocation
         from toplist.io.options import ReadRequest
 
         request = ReadRequest.of(self.models, self.truth, self.read)
-        return Invocation.of(request, self.classes, missing=missing, inference=inference)
+        made = Invocation.of(request, self.classes, missing=missing, inference=inference)
+        return replace(made, one_space=False) if made is not None and per_case else made
 
     @property
     def truth(self) -> Truth | None:
