@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from toplist._files import need
 from toplist._text import argument, did_you_mean, listed, quote
-from toplist.errors import AlignmentError, FileError, TopListError
+from toplist.errors import AlignmentError, FileError, SpaceError, TopListError
 from toplist.io.columns import as_arrow, as_numpy, blanks, identifiers, kind_of, plain, text_if_none, truths
 from toplist.io.layouts import Layout
 from toplist.io.options import SAME, TRUTH, Truth
 from toplist.io.producers.base import CLUSTER, GROUP, N_CLASSES
 from toplist.io.readers import Reader, TableChunk
 from toplist.io.sources import OpenTable
+from toplist.lists.space import ClassSpace
 
 _GROUPS = range(2, 31)  # how many there are where they are shown without being asked for
 _FOUND = {"cluster": CLUSTER, "time": "time", "group": GROUP}  # columns that are used where they are called so
@@ -29,8 +30,45 @@ class CarriedTruth:
     """The truth as a table, which of its columns are what, and the numbers of classes that cases have."""
 
     table: OpenTable
+    outcomes: Any  # Arrow
     columns: Mapping[str, str | None]  # weight, group, cluster, time, n_classes
     sizes: frozenset[int] = frozenset()
+
+    def require_one_space(self) -> None:
+        """Say why there is no number of classes for all cases, though there is one for each."""
+        if self.sizes:
+            low, high = min(self.sizes), max(self.sizes)
+            each = f"{low:,} classes each, but not the same ones" if low == high else f"{low:,} to {high:,} classes"
+            raise SpaceError(
+                f"{self.table.path}: cases have {each}, and files are changed with one set of classes for all cases. "
+                "Give the cases of one task alone."
+            )
+
+    def one_space(self, sources: Sequence[OpenTable]) -> ClassSpace | None:
+        """The classes, where all cases have the same: one number of them, and no more names than that in all."""
+        return _one_space(sources, self.sizes, self.outcomes.unique().to_pylist())
+
+
+def space_of_producers(sources: Sequence[OpenTable]) -> ClassSpace | None:
+    """The classes that producers know, where all cases have the same; None where they do not say."""
+    if not all(source.produced is not None and N_CLASSES in source.reader.schema.names for source in sources):
+        return None
+    pieces = (piece for source in sources for piece in source.pieces([N_CLASSES]))
+    sizes = frozenset(size for piece in pieces for size in _whole_numbers(piece.table.column(0)))
+    return _one_space(sources, sizes)
+
+
+def _one_space(sources: Sequence[OpenTable], sizes: frozenset[int], names: Iterable[Any] = ()) -> ClassSpace | None:
+    if len(sizes) != 1:
+        return None
+    (size,), pc = sizes, need("pyarrow.compute")
+    seen = set(map(str, names))
+    for source in sources:
+        for piece in source.pieces(source.layout.classes):
+            seen.update(map(str, pc.unique(pc.list_flatten(piece.table.column(0))).to_pylist()))
+            if len(seen) > size:
+                return None
+    return ClassSpace(size)
 
 
 def carried_truth(
@@ -55,10 +93,10 @@ def carried_truth(
     first = able[0]
     layout = Layout("labels", first.layout.case, (str(first.outcome),), extra=extra)
     reader = _TruthReader(listed([source.path for source in able], 3, str), cases)
-    told = f"outcomes in {quote(first.outcome)} of {listed([source.name for source in able], 3, str)}"
+    told = f"outcomes in {quote(first.outcome)} of these predictions"
     told += f"; also used: {listed(extra)}" if extra else ""
     sizes = frozenset() if columns["n_classes"] is None else _whole_numbers(cases.column(columns["n_classes"]))
-    return CarriedTruth(OpenTable(TRUTH, reader, layout, truth=True, told=told), columns, sizes)
+    return CarriedTruth(OpenTable(TRUTH, reader, layout, truth=True, told=told), cases.outcome, columns, sizes)
 
 
 def _not_carried(sources: Sequence[OpenTable], able: Sequence[OpenTable]) -> str:

@@ -78,7 +78,9 @@ def recognised(path: str) -> tuple[str, Match] | None:
             f"these are more than {look.most:,} files, some of them of {PRODUCERS[one[0]].title}: name those to read, "
             "as a folder or by a pattern.",
         )
-    return one[0], _with_notes(look, one[1])
+    name, match = one
+    own = set(match.paths)
+    return name, replace(match, beside=tuple(path for path in look.files if path not in own and is_table(path)))
 
 
 def files_of(name: str, look: FirstLook) -> tuple[Path, ...]:
@@ -109,16 +111,6 @@ def _reason(look: FirstLook, path: Path, entry: Entry) -> str:
     names = look.columns(path)
     seen = all(any(fnmatch(name, pattern) for name in names) for pattern in entry.columns)
     return f"it has the columns {listed(list(entry.columns))}" if seen else ""
-
-
-def _with_notes(look: FirstLook, match: Match) -> Match:
-    """The match, with a note of the tables beside it that are not read."""
-    own = set(match.paths)
-    beside = [path.name for path in look.files if path not in own and is_table(path)]
-    if not beside:
-        return match
-    note = f"not read: {len(beside):,} other file{'s' if len(beside) > 1 else ''} ({listed(beside, 3, str)})"
-    return replace(match, notes=(*match.notes, note))
 
 
 __all__ = [
