@@ -46,8 +46,17 @@ PRODUCERS: dict[str, Entry] = {
     "llama-cpp": Entry("llama_cpp", "llama.cpp completions", ("*.json*",), keys=("completion_probabilities",)),
     "gemini": Entry("gemini", "Gemini responses", ("*.json*",), keys=("candidates.0.content",)),
     "gemini-batch": Entry("gemini", "Gemini batch output", ("*.json*",), keys=("response.candidates.0.content",)),
+    "football": Entry(
+        "football", "football-data.co.uk matches", ("*.csv",), columns=("Home*", "Away*", "*H", "*D", "*A")
+    ),
     "hubverse": Entry(
         "hubverse", "hubverse model output", ("*.csv", "*.parquet"), columns=("output_type", "output_type_id", "value")
+    ),
+    "lm-eval": Entry(
+        "lm_eval",
+        "lm-evaluation-harness samples",
+        ("*.jsonl", "*.jsonl.gz", "*.jsonl.zst"),
+        keys=("doc_id", "arguments", "filtered_resps"),
     ),
 }
 
