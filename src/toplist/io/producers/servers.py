@@ -131,7 +131,8 @@ class _Table:
         first = [record for _, record in islice(records(path), _LOOKED)]
         known = self._fields_of(first)
         at = next((one for one in self.server.paths if any(at_path(r, one) is not None for r in first)), None)
-        if at is None or is_document(path) or not (self.space is None or self.space.text_only):
+        streamed = len(list(self.server.joined(iter(enumerate(first))))) < len(first)
+        if at is None or streamed or is_document(path) or not (self.space is None or self.space.text_only):
             self._add_records(records(path), source, known)
             return
         start = 0
@@ -179,11 +180,15 @@ class _Table:
 
     def _fields_of(self, some: Sequence[Record]) -> _Known:
         """The fields that hold one value, by the first records, with their types."""
-        seen = Fields()
+        seen, nested_too = Fields(), set[str]()
         for record in some:
             flat = {**record, **{f"metadata.{k}": v for k, v in _object(record.get("metadata")).items()}}
-            seen.add({k: v for k, v in flat.items() if k == ANSWERS or not isinstance(v, dict | list)})
-        kinds = {name: settled(kind) for name, kind in seen.kinds.items() if name not in (CLASSES, CONFIDENCES)}
+            nested_too.update(
+                name for name, value in flat.items() if name != ANSWERS and isinstance(value, dict | list)
+            )
+            seen.add({name: v for name, v in flat.items() if v is not None and name not in nested_too})
+        single = {name: kind for name, kind in seen.kinds.items() if name not in nested_too}
+        kinds = {name: settled(kind) for name, kind in single.items() if name not in (CLASSES, CONFIDENCES)}
         self.fields.update(kinds)
         ids = [name for name in named(list(kinds), CASES) if spelled(name) in CERTAIN]
         case = next((name for name in ids if name not in self.server.own_ids), "")
@@ -328,7 +333,10 @@ class _Arrow:
             return None
         text = trimmed(lines, self.table.position)
         made = parsed(text, len(lines), self.known.kinds, self.path, with_bytes=False)
-        if made is not None and made[1].at(self.table.position)[0].repeats_text():
+        tokens = None if made is None else made[1].at(self.table.position)[0]
+        if tokens is not None and tokens.text.null_count:
+            return None
+        if tokens is not None and tokens.repeats_text():
             made = parsed(text, len(lines), self.known.kinds, self.path, with_bytes=True)
         if made is None:
             return None
