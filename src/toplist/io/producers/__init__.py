@@ -31,6 +31,9 @@ class Entry:
 
 
 PRODUCERS: dict[str, Entry] = {
+    "football": Entry(
+        "football", "football-data.co.uk matches", ("*.csv",), columns=("Home*", "Away*", "*H", "*D", "*A")
+    ),
     "hubverse": Entry(
         "hubverse", "hubverse model output", ("*.csv", "*.parquet"), columns=("output_type", "output_type_id", "value")
     ),
