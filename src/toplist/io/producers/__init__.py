@@ -52,6 +52,7 @@ PRODUCERS: dict[str, Entry] = {
     "hubverse": Entry(
         "hubverse", "hubverse model output", ("*.csv", "*.parquet"), columns=("output_type", "output_type_id", "value")
     ),
+    "inspect-ai": Entry("inspect_ai", "inspect_ai log", ("*.eval", "*.json")),
     "lm-eval": Entry(
         "lm_eval",
         "lm-evaluation-harness samples",
