@@ -88,7 +88,7 @@ def as_lists(what: Any, space: Any = None, *, repairs: Repairs | None = None) ->
     if isinstance(what, DeviceLists):
         raise TopListError("this works on lists in memory, not on DeviceLists: make them from numpy arrays.")
     how = Repairs() if repairs is None else repairs
-    options: dict[str, Any] = {"scale": how.scale, "normalize": how.normalize}
+    options: dict[str, Any] = {"scale": how.scale, "normalize": how.normalize, "overround": how.overround}
     known = None if space is None else as_space(space)
     several = isinstance(what, list | tuple)
     sets = _as_sets(what, known) if isinstance(known, LabelSets) else None

@@ -33,6 +33,9 @@ class Entry:
 JSON = ("*.json", "*.jsonl", "*.ndjson", "*.json.gz", "*.jsonl.gz", "*.ndjson.gz")
 
 PRODUCERS: dict[str, Entry] = {
+    "football": Entry(
+        "football", "football-data.co.uk matches", ("*.csv",), columns=("Home*", "Away*", "*H", "*D", "*A")
+    ),
     "hubverse": Entry(
         "hubverse", "hubverse model output", ("*.csv", "*.parquet"), columns=("output_type", "output_type_id", "value")
     ),
@@ -50,6 +53,12 @@ PRODUCERS: dict[str, Entry] = {
     "extreme": Entry("extreme", "scores of extreme classification", ("*.txt", "*.txt.gz", "*.pred", "*.preds")),
     "map-at-k": Entry("map_at_k", "ranked labels, as for MAP@k", ("*.csv", "*.csv.gz")),
     "cloud": Entry("cloud", "Rekognition, Comprehend, Vertex AI or Azure AI Language", JSON),
+    "lm-eval": Entry(
+        "lm_eval",
+        "lm-evaluation-harness samples",
+        ("*.jsonl", "*.jsonl.gz", "*.jsonl.zst"),
+        keys=("doc_id", "arguments", "filtered_resps"),
+    ),
 }
 
 
