@@ -19,10 +19,10 @@ from toplist.io.producers.entries import Record, matched, reader_of, records_of
 from toplist.lists.pipelines import REMEDIES, Outputs, is_entry, is_zero_shot, outputs_of, require_candidates
 
 _CLASSES = ("label", "lang", "token_str")
+UNIQUE_NAMES = "pipe.model.config.id2label = {i: str(i) for i in range(pipe.model.config.num_labels)}"
 _TWICE = (
     "Two classes of the model have this name, as two of ImageNet are called crane, and adding up their scores would "
-    "make one class of two: give the classes unique names before the pipeline runs, as in "
-    "pipe.model.config.id2label = {i: str(i) for i in range(pipe.model.config.num_labels)}."
+    f"make one class of two: give the classes unique names before the pipeline runs, {UNIQUE_NAMES}."
 )
 
 
