@@ -13,11 +13,12 @@ from typing import Any
 
 from toplist._text import argument, quote
 from toplist.errors import FileError
-from toplist.io.producers.base import FirstLook, Match, ProducedReader, Producer, Request, Row
+from toplist.io.producers.base import FirstLook, Match, ProducedReader, Producer, Request, Row, at_path
 from toplist.io.producers.entries import Record, matched, reader_of, records_in, rows_in, text_of
 from toplist.io.readers.arrow import PARQUET
 
 _CASE, _INDEX, _LABEL, _PROB, _LOGIT = "filename", "index", "label", "prob", "logit"
+_CELLS = 4096  # characters after the header in which a list begins, if cells are lists
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 _LOGITS = (
     "these are logits of the most likely classes only, of which no probabilities can be made: run inference.py with "
@@ -141,24 +142,27 @@ def _match(look: FirstLook, match: Match) -> Match | None:
 
 def _seen(look: FirstLook, path: Path) -> str:
     if path.suffix.lower() == ".json":
-        first = look.first(path)
-        if not isinstance(first, Mapping):
-            return ""
-        row = next(iter(first.values()), None) if "columns" not in first else dict.fromkeys(first["columns"])
-        names = list(row) if isinstance(row, Mapping) else []
-        if "columns" in first and _CASE not in names:
-            return ""
-        lists = isinstance(row, Mapping) and isinstance(row.get(_PROB, row.get(_LOGIT)), list)
+        row = _first_row(look.first(path))
+        names, lists = list(row), any(isinstance(row.get(field), list) for field in (_PROB, _LOGIT))
     else:
         names = look.columns(path)
-        if _CASE not in names:
-            return ""
-        lists = path.suffix.lower() in PARQUET.suffixes or "[" in look.head(path).partition("\n")[2][:4096]
+        lists = path.suffix.lower() in PARQUET.suffixes or "[" in look.head(path).partition("\n")[2][:_CELLS]
     numbered = next((f"{field}_0" for field in (_PROB, _LOGIT) if f"{field}_0" in names), "")
     single = next((field for field in (_PROB, _LOGIT) if field in names), "")
-    if numbered:
-        return f"it has the columns {_CASE} and {numbered}"
-    return f"it has the columns {_CASE} and {single}, which holds lists" if single and lists else ""
+    if _CASE not in names or not (numbered or single and lists):
+        return ""
+    return f"it has the columns {_CASE} and {numbered}" if numbered else f"it has {_CASE} and lists in {single}"
+
+
+def _first_row(first: Any) -> Mapping[str, Any]:
+    """The first row of a document, as `_of_json` has it."""
+    if not isinstance(first, Mapping):
+        return {}
+    columns, data = first.get("columns"), at_path(first, "data.0")
+    if isinstance(columns, list) and isinstance(data, list):
+        return dict(zip(map(str, columns), data, strict=False))
+    row = next(iter(first.values()), None)
+    return {_CASE: None, **row} if isinstance(row, Mapping) else {}
 
 
 PRODUCER = Producer(_open, _match, options=("class_column",))
