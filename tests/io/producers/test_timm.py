@@ -96,6 +96,7 @@ def test_probabilities_of_all_classes_are_numbered_and_those_of_some_need_their_
 
 
 def test_a_table_with_the_first_class_alone_may_be_any_and_is_read_where_timm_is_named(results, known):
+    assert recognised_as(results / "first.parquet") is None
     path = results / "first.csv"
     assert recognised_as(path) is None
     rows, _ = produced(path, "timm")

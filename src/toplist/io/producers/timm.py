@@ -6,6 +6,8 @@ CSV has as numpy prints them. The class is the index where there is one, and the
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +20,6 @@ from toplist.io.producers.entries import Record, matched, reader_of, records_in,
 from toplist.io.readers.arrow import PARQUET
 
 _CASE, _INDEX, _LABEL, _PROB, _LOGIT = "filename", "index", "label", "prob", "logit"
-_CELLS = 4096  # characters after the header in which a list begins, if cells are lists
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 _LOGITS = (
     "these are logits of the most likely classes only, of which no probabilities can be made: run inference.py with "
@@ -141,17 +142,28 @@ def _match(look: FirstLook, match: Match) -> Match | None:
 
 
 def _seen(look: FirstLook, path: Path) -> str:
-    if path.suffix.lower() == ".json":
-        row = _first_row(look.first(path))
-        names, lists = list(row), any(isinstance(row.get(field), list) for field in (_PROB, _LOGIT))
-    else:
-        names = look.columns(path)
-        lists = path.suffix.lower() in PARQUET.suffixes or "[" in look.head(path).partition("\n")[2][:_CELLS]
-    numbered = next((f"{field}_0" for field in (_PROB, _LOGIT) if f"{field}_0" in names), "")
-    single = next((field for field in (_PROB, _LOGIT) if field in names), "")
-    if _CASE not in names or not (numbered or single and lists):
+    row = _first_row(look.first(path)) if path.suffix.lower() == ".json" else dict.fromkeys(look.columns(path))
+    numbered = next((f"{field}_0" for field in (_PROB, _LOGIT) if f"{field}_0" in row), "")
+    single = next((field for field in (_PROB, _LOGIT) if field in row), "")
+    if _CASE not in row:
         return ""
-    return f"it has the columns {_CASE} and {numbered}" if numbered else f"it has {_CASE} and lists in {single}"
+    if numbered:
+        return f"it has the columns {_CASE} and {numbered}"
+    lists = single and (isinstance(row[single], list) or _has_lists(look, path, single))
+    return f"it has {_CASE} and lists in {single}" if lists else ""
+
+
+def _has_lists(look: FirstLook, path: Path, column: str) -> bool:
+    """Whether a column of a table holds lists, or texts that show arrays."""
+    if path.suffix.lower() in PARQUET.suffixes:
+        kind = PARQUET.open((path,), str(path)).schema.field(column).type
+        return "list" in str(kind)
+    rows = csv.reader(io.StringIO(look.head(path), newline=""))
+    try:
+        names, cells = next(rows, []), next(rows, [])
+    except csv.Error:
+        return False
+    return column in names[: len(cells)] and cells[names.index(column)].startswith("[")
 
 
 def _first_row(first: Any) -> Mapping[str, Any]:
