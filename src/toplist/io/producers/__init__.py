@@ -37,6 +37,12 @@ PRODUCERS: dict[str, Entry] = {
     "hubverse": Entry(
         "hubverse", "hubverse model output", ("*.csv", "*.parquet"), columns=("output_type", "output_type_id", "value")
     ),
+    "lm-eval": Entry(
+        "lm_eval",
+        "lm-evaluation-harness samples",
+        ("*.jsonl", "*.jsonl.gz", "*.jsonl.zst"),
+        keys=("doc_id", "arguments", "filtered_resps"),
+    ),
 }
 
 
