@@ -37,6 +37,15 @@ PRODUCERS: dict[str, Entry] = {
     "hubverse": Entry(
         "hubverse", "hubverse model output", ("*.csv", "*.parquet"), columns=("output_type", "output_type_id", "value")
     ),
+    "manifold": Entry(
+        "manifold", "Manifold markets", ("*.json", "*.jsonl"), keys=("shouldAnswersSumToOne", "answers", "mechanism")
+    ),
+    "metaculus": Entry(
+        "metaculus",
+        "Metaculus forecasts",
+        ("forecast_data*.csv",),
+        columns=("Question ID", "Probability Yes Per Category"),
+    ),
     "lm-eval": Entry(
         "lm_eval",
         "lm-evaluation-harness samples",
