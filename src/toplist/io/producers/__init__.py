@@ -69,6 +69,15 @@ PRODUCERS: dict[str, Entry] = {
     "extreme": Entry("extreme", "scores of extreme classification", ("*.txt", "*.txt.gz", "*.pred", "*.preds")),
     "map-at-k": Entry("map_at_k", "ranked labels, as for MAP@k", ("*.csv", "*.csv.gz")),
     "cloud": Entry("cloud", "Rekognition, Comprehend, Vertex AI or Azure AI Language", JSON),
+    "manifold": Entry(
+        "manifold", "Manifold markets", ("*.json", "*.jsonl"), keys=("shouldAnswersSumToOne", "answers", "mechanism")
+    ),
+    "metaculus": Entry(
+        "metaculus",
+        "Metaculus forecasts",
+        ("forecast_data*.csv",),
+        columns=("Question ID", "Probability Yes Per Category"),
+    ),
     "lm-eval": Entry(
         "lm_eval",
         "lm-evaluation-harness samples",
