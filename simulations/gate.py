@@ -37,7 +37,7 @@ _MARK = re.compile(r"(<!-- simulation -->\n).*?(\n<!-- end of simulation -->)", 
 
 @dataclass(frozen=True, slots=True)
 class GateTrial:
-    """A gate in a world, whose margin is the true loss; where `power`, models are equal and cases as many as planned."""
+    """A gate in a world, whose margin is the true loss; where `power`, models are equal, and cases as planned."""
 
     setting: str
     world: Callable[[Rng], World]
@@ -115,7 +115,7 @@ def shaped(rng: Rng, n: int, kind: str) -> World:
 
 
 def labels(rng: Rng, n: int, lost: float, won: float, classes: int = 10) -> World:
-    """Hard labels under the Brier score: losses are 2, 0 and -2, as where a model breaks some cases and fixes others."""
+    """Hard labels under the Brier score: losses are 2, 0 and -2, where a model breaks some cases and fixes others."""
     drawn, y = rng.random(n), rng.integers(0, classes, n)
     wrong = (y + 1) % classes
     neither = (drawn > 0.9) & (drawn > lost + won)
