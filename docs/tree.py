@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 
 PICTURE = Path(__file__).parent / "_static" / "tree.svg"
-WIDTH, HEIGHT, EDGE = 980, 904, 24
+WIDTH, HEIGHT, EDGE = 980, 974, 24
 NOUNS = (
     ("anything", "arrays, dicts; files, frames", "plain", ""),
     ("TopLists", "validated predictions", "lists", "lists, io"),
@@ -18,6 +18,7 @@ NOUNS = (
 LAYERS = (
     (("cli", "the same verbs from a shell", "", "plain"),),
     (("evaluation", "the verbs: compare, diagnose, monitor; files in, files out", "", "board"),),
+    (("integrations", "padded scores in scikit-learn, MLflow, DuckDB and polars", "", "plain"),),
     (("report", "results as text, markup, JSON, figures, one HTML page", "plot, html", "pages"),),
     (
         ("multilabel", "lists of label sets, decisions", "chains, estimators", "lists"),
@@ -26,7 +27,7 @@ LAYERS = (
     (("postprocess", "better lists from lists", "recalibration, combination", "lists"),),
     (
         ("calibration", "are confidences right?", "", "plain"),
-        ("io", "files and frames to lists, and back", "readers", "lists"),
+        ("io", "files and frames to lists, and back", "producers, readers", "lists"),
     ),
     (("scoring", "proper scoring rules and per-case metrics", "rules, topbeta", "scores"),),
     (("lists", "top lists over a space of classes, validated once", "labelsets, checks", "lists"),),
@@ -120,7 +121,7 @@ def drawing() -> str:
     says = f"From anything to TopLists, CaseScores, Leaderboard and report. Packages from top to bottom: {names}."
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
-        "<title>Four nouns, eleven packages</title>",
+        "<title>Four nouns, twelve packages</title>",
         f"<desc>{says}</desc>",
         f"<style>{STYLE}</style>",
         f'<defs>{head}<path d="M0,0 L8,4 L0,8 z" class="head"/></marker></defs>',

@@ -34,6 +34,7 @@ from toplist.evaluation.planning import equivalent as equivalent
 from toplist.evaluation.planning import plan as plan
 from toplist.evaluation.record import ScoreRecord as ScoreRecord
 from toplist.inference.settings import Inference as Inference
+from toplist.io.answers import AnswerSpace as AnswerSpace
 from toplist.io.lists import read_lists as read_lists
 from toplist.io.options import ReadOptions as ReadOptions
 from toplist.io.options import Source as Source

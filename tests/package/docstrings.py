@@ -1,7 +1,7 @@
 """Checks the docstrings of all public names against the NumPy style: `python -m tests.package.docstrings`.
 
-Public are the names in the `__init__.pyi` of toplist and of its packages, and the public methods of the classes among
-them. numpydoc finds the faults; `CHECKS` says which of its checks apply to what. Those of mere style (capital letters,
+Public are the names in the `__init__.pyi` of toplist and of its packages, those of the modules of `integrations`, and the
+public methods of the classes among them. numpydoc finds the faults; `CHECKS` says which of its checks apply to what. Those of mere style (capital letters,
 periods, infinitives, See Also) are not used.
 """
 
@@ -87,6 +87,9 @@ def _listed() -> Iterator[tuple[str, str]]:
                 yield _room(package), f"{package}.{name}"
             elif not _has_stub(value):
                 yield from ((_room(value.__name__), f"{value.__name__}.{inner}") for inner in value.__all__)
+    for module in sorted((SOURCE / "integrations").glob("[!_]*.py")):
+        name = f"toplist.integrations.{module.stem}"
+        yield from ((_room(name), f"{name}.{inner}") for inner in import_module(name).__all__)
 
 
 def _load(name: str) -> Any:

@@ -166,7 +166,7 @@ def convert(inputs: Inputs, options: ConvertOptions) -> None:
     tell([source])
     made = Counter[str]()
     with progress_bar(options.quiet) as update, empty_set_explained(separator):
-        cases = write_lists(source, options.output, request.repairs[inputs.name], space, separator, update, made.update)
+        cases = write_lists(source, options.output, source.repairs, space, separator, update, made.update)
     told = ", ".join(f"{what} ({count:,} cases)" for what, count in made.items() if count)
     if told:
         typer.echo(f"repaired: {told}")

@@ -214,6 +214,8 @@ BAD_DATA, BAD_USAGE, GATE, INCONCLUSIVE = 1, 2, 3, 4
 _FLAGS = {
     "method": "--inference",
     "n_classes": "--classes",
+    "producer": "--from",
+    "records": "--list",
     "space": "--classes",
 }  # the others are called alike
 

@@ -259,7 +259,7 @@ def pool(inputs: Inputs, options: PoolOptions) -> None:
 
 def _require_several(predictions: Mapping[str, str]) -> None:
     """A folder or a pattern is one prediction in several files; to pool it alone is hardly meant."""
-    from toplist.io.sources import find
+    from toplist.io.paths import find
 
     (path, *others) = predictions.values()
     if not others and len(find(path).paths) > 1:

@@ -53,11 +53,12 @@ class Checked:
 
 def read_files(request: ReadRequest, space: Any, *, missing: str, limit: int, progress: Progress) -> Checked:
     """Check every case of a file or frame; with outcomes, and without blocking issues, read both side by side."""
-    (repairs,), separator, unread = request.repairs.values(), request.set_separator, request.truth.data is None
+    separator, unread = request.set_separator, request.truth.data is None
     known = None if space is None else as_sets(as_space(space), separator)
     *_, source = open_request(request, known)
     if unread:
         tell([source])
+    repairs = source.repairs
     checks = check_file(source, known, repairs, separator, progress)
     issues = checks.issues()
     reason = checks.unreadable or _unscored(issues)

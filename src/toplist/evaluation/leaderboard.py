@@ -329,6 +329,25 @@ class Leaderboard:
         """The same for polars."""
         return export.as_polars(self.comparison)
 
+    def log_to_mlflow(
+        self, run: Any = None, *, prefix: str = "toplist", report: bool = True, nested: bool = False
+    ) -> str:
+        """Log metrics of every model, the settings, the table and the report to a run of MLflow; its id is returned.
+
+        Parameters
+        ----------
+        run, prefix, report, nested
+            As for `toplist.integrations.mlflow.log_leaderboard`, which says what is logged under which name.
+
+        Returns
+        -------
+        str
+            The id of the run.
+        """
+        from toplist.integrations.mlflow import log_leaderboard  # noqa: PLC0415 - only where it is asked for
+
+        return log_leaderboard(self, run, prefix=prefix, report=report, nested=nested)
+
     def write(self, path: Any, *, gates: Sequence[GateResult] = ()) -> None:
         """Write to a file in the format of its name: .json, .csv, .md (with what gates found), .tex, .html or .txt."""
         made: dict[str, Callable[[], str]] = {

@@ -25,7 +25,7 @@ from toplist.inference.results import Action, Comparison, Estimate, ModelDetails
 from toplist.inference.settings import Inference
 from toplist.io.lists import by_appearance
 from toplist.io.options import ReadOptions, ReadRequest, Source, Truth, as_truth
-from toplist.io.sources import stem_of
+from toplist.io.paths import stem_of
 from toplist.lists import TopList, TopLists
 from toplist.lists.space import INFINITELY_MANY
 from toplist.report.text import count, decimals, kind, listed, noun, number_of, percent

@@ -308,7 +308,7 @@ def read_lists(data: Any, space: Any = None, *, read: ReadOptions | None = None,
     how = Source(data, **options).read(ReadOptions() if read is None else read)
     if how.set_separator is not None:
         raise TopListError("set_separator has no effect here: give label sets as a space of LabelSets.")
-    source = open_source(data, "frame", hints_of(how, None if space is None else as_space(space)))
+    source = open_source(data, "frame", hints_of(how, None if space is None else as_space(space)), how)
     if space is None and not source.names:
         raise ShapeError(
             "how many classes are there?", "Give the space: a number, math.inf or ClassSpace(labels=[...])."
@@ -324,7 +324,7 @@ def read_lists(data: Any, space: Any = None, *, read: ReadOptions | None = None,
     classes = np.array(names) if names else np.zeros(0, np.int64)
     rows, known = constructors.ragged(whole.offsets, classes, whole.confidences, known, None)
     rows = replace(rows, precision=whole.precision, shown=whole.shown)
-    return TopLists._validated(rows, known, ids, how.repairs, _left_out(whole))
+    return TopLists._validated(rows, known, ids, source.repairs, _left_out(whole))
 
 
 def _as_labels(names: list[str], space: ClassSpace) -> list[Any]:

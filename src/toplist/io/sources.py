@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import glob
 import logging
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from toplist._files import need
-from toplist._text import argument, closest_file, listed, quote
-from toplist.errors import AlignmentError, FileError, TopListError
+from toplist._text import argument, listed, quote
+from toplist.errors import AlignmentError, FileError
+from toplist.io import producers
 from toplist.io.batches import Batch, case_by_case, of_one_kind, to_batch, to_batches
 from toplist.io.columns import (
     CASE,
@@ -39,124 +37,12 @@ from toplist.io.columns import (
     unique_values,
 )
 from toplist.io.layouts import Layout, LayoutHints, ignored, recognise, require_columns, require_header
-from toplist.io.readers import FORMATS, Format, MemoryReader, Reader, TableChunk, open_frame
-from toplist.io.readers.base import COMPRESSIONS
-
-
-@dataclass(frozen=True, slots=True)
-class FileSet:
-    """One prediction, in one file or in several of the same kind that follow each other."""
-
-    paths: tuple[Path, ...]
-    format: Format
-
-
-def open_path(path: str | os.PathLike[str]) -> Reader:
-    """A reader for a file, a folder or a pattern."""
-    found = find(path)
-    for one in found.paths:
-        if not os.access(one, os.R_OK):
-            raise FileError(str(one), "this file may not be read.")
-    return found.format.open(found.paths, os.fspath(path))
-
-
-def stem_of(path: str | os.PathLike[str]) -> str:
-    """What a file of predictions is called without the suffixes of its format.
-
-    >>> stem_of("out/a.csv.gz"), stem_of("b.txt"), stem_of(".csv")
-    ('a', 'b.txt', '.csv')
-    """
-    name = Path(path).name or os.fspath(path)
-    known = "|".join(suffix[1:] for one in FORMATS if one.certain for suffix in one.suffixes)
-    packed = "|".join(suffix[1:] for suffix in COMPRESSIONS)
-    return re.sub(rf"(\.({known}))?(\.({packed}))?$", "", name, flags=re.IGNORECASE) or name
-
-
-def find(path: str | os.PathLike[str]) -> FileSet:
-    """A file, a folder of files, or a pattern such as `preds/*.parquet`."""
-    text = os.fspath(path)
-    place = Path(text)
-    if not text or "\0" in text or len(text) > 4000:
-        raise FileError(quote(text), "this is no path.")
-    if "://" in text and not place.exists():
-        raise FileError(text, "this is an address: toplist reads files of this machine.")
-    try:
-        found = _found(text, place)
-    except OSError as error:
-        raise FileError(quote(text), f"this cannot be opened: {error.strerror}.") from None
-    odd = next((path for path in found.paths if not _is_text(str(path.absolute()))), None)
-    if odd is not None and not found.format.any_path:
-        raise FileError(str(odd), "the path of this file is not UTF-8 text: rename it.")
-    return found
-
-
-def _is_text(name: str) -> bool:
-    """Whether a name is text: those of files may be any bytes."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _found(text: str, place: Path) -> FileSet:
-    if place.is_dir():
-        inside = sorted(p for p in place.iterdir() if p.is_file() and p.name[0] not in "._" and _is_table(p))
-        if not inside:
-            raise FileError(text, f"there is no file in this folder that toplist reads ({_formats()}).")
-        return _same_format(text, inside)
-    if place.exists():
-        if not place.is_file():
-            raise FileError(text, "this is not a file.")
-        return _same_format(text, [place])
-    if any(mark in text for mark in "*?["):
-        found = sorted(Path(p) for p in glob.glob(text, recursive=True) if Path(p).is_file())
-        if not found:
-            raise FileError(text, "no file matches this pattern.")
-        return _same_format(text, found)
-    if place.is_symlink():
-        raise FileError(text, "this link leads to no file.")
-    raise FileError(text, f"there is no such file.{_near(place)}")
-
-
-def _is_table(path: Path) -> bool:
-    """Whether a file in a folder is part of a table; a .txt beside it may be anything."""
-    found = format_of(path)
-    return found is not None and found.certain
-
-
-def format_of(path: Path) -> Format | None:
-    """The format by the file's name, compressed or not."""
-    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
-    packed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
-    last = suffixes[-2] if packed and len(suffixes) > 1 else suffixes[-1] if suffixes and not packed else ""
-    return next((one for one in FORMATS if last in one.suffixes and (one.compressed or not packed)), None)
-
-
-def _same_format(text: str, paths: list[Path]) -> FileSet:
-    found = {path: format_of(path) for path in paths}
-    odd = next((path for path, one in found.items() if one is None), None)
-    if odd is not None:
-        hint = " JSON is read line by line: write one object per line, as .jsonl." if odd.suffix == ".json" else ""
-        raise FileError(str(odd), f"toplist reads {_formats()}, not {odd.suffix or 'files without a suffix'}.{hint}")
-    formats = {one.name: one for one in found.values() if one is not None}
-    if len(formats) > 1:
-        raise FileError(text, f"files of different formats ({', '.join(sorted(formats))}) in one place.")
-    return FileSet(tuple(paths), *formats.values())
-
-
-def _formats() -> str:
-    return f"{', '.join(one.described or one.suffixes[0] for one in FORMATS)}; text also as .gz or .zst"
-
-
-def _near(place: Path) -> str:
-    try:
-        names = [p.name for p in place.parent.iterdir()]
-    except OSError:
-        return ""
-    near = closest_file(place.name, names)
-    return f" Did you mean {str(place.parent / near)!r}?" if near is not None else ""
-
+from toplist.io.opening import Opened, Produced, open_table, require_effect
+from toplist.io.options import ReadOptions, Truth
+from toplist.io.producers.base import CLASSES, CONFIDENCES, OUTCOME
+from toplist.io.readers import Reader, TableChunk
+from toplist.io.views import View, view_of, with_columns
+from toplist.lists.validation import Repairs
 
 log = logging.getLogger("toplist")
 
@@ -168,9 +54,13 @@ class OpenTable:
     name: str
     reader: Reader
     layout: Layout
-    drops: bool = False  # what lacks its class or its confidence, and counts it
+    options: ReadOptions = field(default_factory=ReadOptions)
     truth: bool = False
     aligned: bool = True  # whether there are other files with the same cases
+    produced: Produced | None = None
+    notes: tuple[str, ...] = ()  # sentences about what was read
+    outcome: str | None = None  # of predictions: the column with outcomes that they carry
+    told: str = ""  # how it is read, where the layout does not say it
 
     @property
     def path(self) -> str:
@@ -183,17 +73,28 @@ class OpenTable:
         return self.layout.class_names
 
     @property
+    def repairs(self) -> Repairs:
+        """What is repaired in its lists; those of a producer are of probabilities."""
+        made = self.options.repairs
+        return made if self.produced is None else replace(made, scale="probability")
+
+    @property
     def reading(self) -> str:
-        """How it is read: the layout, which column is what, and which are ignored."""
-        return self.layout.describe(truth=self.truth, aligned=self.aligned)
+        """How it is read: the layout, which column is what, and which are ignored; or the producer."""
+        how = self.told
+        if not how and self.produced is not None:
+            how = str(self.produced)
+        how = how or self.layout.describe(truth=self.truth, aligned=self.aligned)
+        rows = self.reader.where if isinstance(self.reader, View) else ()
+        return f"{how}; rows with {' and '.join(rows)}" if rows else how
 
     def batches(self, *, together: bool = False, halves: bool = False) -> Iterator[Batch]:
         """The cases in the order of the file; `together` brings rows of a long table together that are apart.
 
         With `halves`, what lacks its class or its confidence is left out and counted, not refused.
         """
-        halves = halves or self.drops
-        pieces = self._pieces(self.layout.columns)
+        halves = halves or self.options.blanks == "drop"
+        pieces = self.pieces(self.layout.columns)
         if self.layout.kind != "long":
             yield from self._rounded(of_one_kind(to_batch(piece, self.layout, halves=halves) for piece in pieces))
             return
@@ -205,7 +106,7 @@ class OpenTable:
     def _rounded(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Batches that know what their numbers were: text, as in JSON, or half floats."""
         columns = self.layout.classes if self.layout.kind == "wide" else self.layout.confidences
-        kinds = [field.type for field in self.reader.schema if field.name in columns]
+        kinds = [one.type for one in self.reader.schema if one.name in columns]
         half = bool(kinds) and all(map(is_half, kinds))
         for batch in batches:
             made = replace(batch, precision=11) if half else batch
@@ -213,37 +114,60 @@ class OpenTable:
                 made = replace(made, rounding=np.full(len(made), np.nan))
             yield made
 
-    def _pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
+    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
+        """The named columns, with text and numbers of the usual kinds."""
         pieces = self.reader.pieces(columns)
         return pieces if self.reader.text else map(sound, pieces)
 
     def ids(self) -> Iterator[tuple[Any, Any]]:
         """The case ids alone, and their rows, of any layout but the long one."""
-        for piece in self._pieces([str(self.layout.case)]):
+        for piece in self.pieces([str(self.layout.case)]):
             yield identifiers(piece.table.column(0), piece.source, piece.row_numbers), piece.row_numbers
 
 
-def open_source(what: Any, name: str, hints: LayoutHints) -> OpenTable:
+@dataclass(frozen=True, slots=True)
+class TableRequest:
+    """What is to be read, what is known of its layout, and how it is read."""
+
+    data: Any
+    hints: LayoutHints
+    options: ReadOptions = field(default_factory=ReadOptions)
+
+
+def open_source(what: Any, name: str, hints: LayoutHints, options: ReadOptions | None = None) -> OpenTable:
     """A source from a path, a pattern, a folder, or a table in memory."""
-    return open_sources({name: (what, hints)})[0]
+    return open_sources({name: TableRequest(what, hints, ReadOptions() if options is None else options)})[0]
 
 
 def open_sources(
-    asked: Mapping[str, tuple[Any, LayoutHints]], truth: tuple[Any, LayoutHints] | None = None
+    asked: Mapping[str, TableRequest], truth: TableRequest | None = None, carried: Truth | None = None
 ) -> list[OpenTable]:
-    """Sources that belong together, the truth before the others: which column is what is settled among all of them."""
-    opened = [CaseColumnRequest(name, Table(_reader(what, name)), hints) for name, (what, hints) in asked.items()]
+    """Sources that belong together, the truth before the others: which column is what is settled among all of them.
+
+    Where there is no truth among them, `carried` says which columns of the predictions are about outcomes.
+    """
+    made = {name: open_table(one.data, name, one.options) for name, one in asked.items()}
+    require_effect(made)
+    opened = [_case_column_request(name, one, asked[name].hints) for name, one in made.items()]
+    composite = next((one.hints.case for one in opened if "," in (one.hints.case or "")), None)
+    opened = [one.viewed(composite) for one in opened]
     if truth is not None:
-        what, hints = truth
-        own = CaseColumnRequest("truth", Table(_reader(what, "truth")), hints)
+        options = truth.options
+        if truth.hints.class_column is not None:
+            options = replace(options, class_column=truth.hints.class_column)
+        found = open_table(truth.data, "truth", options, truth=True)
+        require_effect({"truth": found})
+        own = _case_column_request("truth", found, truth.hints).viewed(composite)
         opened = [own, *(_apart(one, own) for one in opened)]
+    opened = [one if carried is None else _with_outcome(one, carried) for one in opened]
     for one in opened:
         require_header(one.table)
         require_columns(one.table, one.hints)
     _require_ignored(opened)
     sources = []
     for one, case in zip(opened, case_columns(opened), strict=True):
-        layout, reader = one.layout(case), one.table.reader
+        layout = one.layout(case)
+        reader = with_columns(one.table.reader, layout.columns)
         both = next((name for name in layout.classes if name in layout.confidences), None)
         if both is not None:
             raise FileError(
@@ -255,9 +179,29 @@ def open_sources(
             _require_natural_order(reader)
         if layout.kind == "long":
             _require_one_run(one, layout)
-        drops = one.hints.blanks == "drop"
-        sources.append(OpenTable(one.name, reader, layout, drops, one.hints.truth, len(opened) > 1))
+        sources.append(
+            OpenTable(
+                one.name,
+                reader,
+                layout,
+                one.opened.options,
+                one.hints.truth,
+                len(opened) > 1,
+                one.opened.produced,
+                one.opened.notes,
+                one.outcome,
+            )
+        )
     return sources
+
+
+def _case_column_request(name: str, opened: Opened, hints: LayoutHints) -> CaseColumnRequest:
+    """A table with what is known of it; the columns of a producer's table have names of their own."""
+    if opened.produced is not None and hints.truth:
+        hints = replace(hints, class_column=OUTCOME)
+    elif opened.produced is not None:
+        hints = replace(hints, layout="lists", class_column=CLASSES, confidence=CONFIDENCES)
+    return CaseColumnRequest(name, Table(opened.reader), hints, opened)
 
 
 def tell(sources: Sequence[OpenTable]) -> None:
@@ -266,12 +210,26 @@ def tell(sources: Sequence[OpenTable]) -> None:
         log.info("%s%s: %s", "truth: " if source.truth else "", source.path, source.reading)
 
 
-def _reader(what: Any, name: str) -> Reader:
-    if isinstance(what, str | os.PathLike):
-        return open_path(what)
-    if what is None:
-        raise TopListError(f"{name}: nothing was given.")
-    return what if isinstance(what, MemoryReader) else open_frame(what, name)
+def _with_outcome(one: CaseColumnRequest, about: Truth) -> CaseColumnRequest:
+    """Predictions that carry outcomes: these, and what is known beside them, are no predictions.
+
+    Outcomes are in the column that is named; else a producer says where. Where the truth is "same", the only column
+    with a usual name of outcomes holds them.
+    """
+    names = one.table.names
+    if one.opened.produced is not None:
+        outcome = OUTCOME if OUTCOME in names else None
+        return replace(one, outcome=about.outcome if about.outcome in names else outcome)
+    outcome = about.outcome if about.outcome in names else None
+    if about.is_carried and about.outcome is None:
+        able = named([name for name in names if name != one.hints.class_column], TRUTH)
+        if len(able) > 1:
+            ways = " or ".join(argument("outcome", name) for name in able)
+            raise FileError(one.table.source, f"{listed(able)} may all hold outcomes. Say which: {ways}.")
+        outcome = next(iter(able), None)
+    known = [name for name in about.columns.values() if isinstance(name, str) and name in names]
+    no_predictions = tuple(known if outcome is None else [outcome, *known])
+    return replace(one, outcome=outcome, hints=replace(one.hints, ignore=(*one.hints.ignore, *no_predictions)))
 
 
 def _apart(one: CaseColumnRequest, truth: CaseColumnRequest) -> CaseColumnRequest:
@@ -350,6 +308,15 @@ class CaseColumnRequest:
     name: str
     table: Table
     hints: LayoutHints
+    opened: Opened
+    outcome: str | None = None  # the column with outcomes of predictions that carry them
+
+    def viewed(self, composite: str | None) -> CaseColumnRequest:
+        """The same with the paths, conditions and composite ids that are asked for, or that other tables have."""
+        hints, produced = self.hints, self.opened.produced
+        if produced is not None and "where" in producers.load(produced.name).options:
+            hints = replace(hints, where=())
+        return replace(self, table=Table(view_of(self.table.reader, hints, composite)))
 
     @property
     def called(self) -> str:

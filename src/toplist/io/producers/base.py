@@ -5,15 +5,17 @@ from __future__ import annotations
 import csv
 import glob
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from toplist._files import need
 from toplist.errors import TopListError
+from toplist.io.readers.arrow import ARROW, PARQUET
 from toplist.io.readers.base import Reader, TableChunk, opened
 
 if TYPE_CHECKING:
@@ -24,76 +26,137 @@ CASE, CLASSES, CONFIDENCES = "case", "classes", "confidences"
 OUTCOME, N_CLASSES, CLUSTER, GROUP = "outcome", "n_classes", "cluster", "group"
 ANSWER_MASS = "answer_mass"  # the probability of all declared answers together, before anything is done about the rest
 _HEAD = 1 << 20  # bytes of a file that are looked at
+_SHORT = 1 << 16  # bytes that mostly hold a first record
 _RECORDS = 20  # records that are looked at
-_FILES = 10_000  # files of a folder that are looked at
+_KEPT = 64  # things seen of files that are kept
 _BATCH = 4096  # rows of a batch that is made row by row
 
 
 @dataclass(frozen=True)
 class FirstLook:
-    """What can be seen of a path without reading all of it: its files, their first records and their columns."""
+    """What can be seen of a path without reading all of it: its files, their first records and their columns.
+
+    What cannot be read has no records and no columns: whoever opens it says why.
+    """
 
     path: str  # a file, a folder or a pattern
+    most: ClassVar[int] = 10_000  # files that are looked at
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
         """The file, those that match the pattern, or all below the folder that are not hidden, by their names."""
-        place = Path(self.path)
-        if place.is_dir():
-            every = (p for p in place.rglob("*") if p.is_file() and p.name[0] not in "._")
-            return tuple(sorted(islice(every, _FILES)))
-        if place.exists():
-            return (place,)
-        return tuple(
-            sorted(Path(p) for p in islice(glob.iglob(self.path, recursive=True), _FILES) if Path(p).is_file())
-        )
+        return tuple(sorted(self._found[: self.most]))
+
+    @property
+    def too_many(self) -> bool:
+        """Whether there are more files than are looked at."""
+        return len(self._found) > self.most
+
+    @cached_property
+    def _found(self) -> list[Path]:
+        try:
+            place = Path(self.path)
+            if place.is_dir():
+                every = _below(place)
+            elif place.exists():
+                return [place] if place.is_file() else []
+            else:
+                matching = glob.iglob(self.path, recursive=True) if glob.has_magic(self.path) else ()
+                every = (Path(p) for p in matching if Path(p).is_file())
+            return list(islice(every, self.most + 1))
+        except (OSError, ValueError):  # no path, or none that may be seen
+            return []
 
     def head(self, path: Path) -> str:
         """The first megabyte of a file as text, decompressed; nothing where it is no UTF-8 text."""
-        if path not in self._heads:
-            self._heads[path] = _head(path)
-        return self._heads[path]
+        found: str = self._kept("head", path, lambda: _head(path, _HEAD))
+        return found
+
+    def first(self, path: Path) -> Any:
+        """The first value of a JSON or JSON Lines file; None where it is neither."""
+
+        def value() -> Any:
+            short = _head(path, _SHORT)
+            if not short.lstrip().startswith(("{", "[")):
+                return None
+            found = _values(short, 1)
+            return next(iter(found or _values(self.head(path), 1)), None)
+
+        return self._kept("first", path, value)
 
     def records(self, path: Path) -> list[Any]:
         """The first values of a JSON or JSON Lines file; nothing where it is neither.
 
         Of a JSON document that is longer than what is looked at, only an array of records, at its top, is seen.
         """
-        return _values(self.head(path))
+        found: list[Any] = self._kept("records", path, lambda: _values(self.head(path), _RECORDS))
+        return found
 
     def columns(self, path: Path) -> list[str]:
         """The names of the columns of a table: text with a header, Parquet or Arrow; nothing where it is none."""
-        suffix = path.suffix.lower()
-        if suffix in (".parquet", ".pq"):
-            return list(need("pyarrow.parquet").read_schema(path).names)
-        line = next(iter(self.head(path).splitlines()), "")
-        delimiter = "\t" if "\t" in line else ";" if line.count(";") > line.count(",") else ","
-        return [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
+        found: list[str] = self._kept("columns", path, lambda: _columns(path))
+        return found
+
+    def _kept(self, what: str, path: Path, made: Callable[[], Any]) -> Any:
+        """What was seen of the last files is kept: every producer asks for it."""
+        seen = self._seen
+        if (what, path) not in seen:
+            value = made()
+            while len(seen) >= _KEPT:
+                seen.pop(next(iter(seen)))
+            seen[what, path] = value
+        return seen[what, path]
 
     @cached_property
-    def _heads(self) -> dict[Path, str]:
+    def _seen(self) -> dict[tuple[str, Path], Any]:
         return {}
 
 
-def _head(path: Path) -> str:
+def _below(folder: Path) -> Iterator[Path]:
+    """The files in a folder and in the folders below, without those that are hidden."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name[0] not in "._")
+        yield from (Path(place, name) for name in sorted(names) if name[0] not in "._")
+
+
+def _head(path: Path, size: int) -> str:
+    """The first bytes of a file as text; nothing where it is something else, or cannot be read."""
     try:
         with opened(path) as stream:
-            data: bytes = stream.read(_HEAD)
+            data: bytes = stream.read(size)
     except TopListError:
         return ""
     try:
-        text = data.decode("utf-8-sig", "strict" if len(data) < _HEAD else "ignore")
+        text = data.decode("utf-8-sig", "strict" if len(data) < size else "ignore")
     except UnicodeDecodeError:
         return ""
     return "" if "\0" in text else text
 
 
-def _values(text: str) -> list[Any]:
+def _columns(path: Path) -> list[str]:
+    pa, suffix = need("pyarrow"), path.suffix.lower()
+    try:
+        if suffix in PARQUET.suffixes or suffix in ARROW.suffixes:
+            chosen = PARQUET if suffix in PARQUET.suffixes else ARROW
+            return [str(name) for name in chosen.open((path,), str(path)).schema.names]
+    except (TopListError, pa.ArrowException, OSError):
+        return []
+    line = next(iter(_head(path, _HEAD).splitlines()), "")
+    delimiter = "\t" if "\t" in line else ";" if line.count(";") > line.count(",") else ","
+    try:
+        return [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
+    except csv.Error:  # a field that is longer than any name
+        return []
+
+
+def _values(text: str, most: int) -> list[Any]:
     """The first values of JSON Lines, of a JSON array, or the one value of a document."""
     text = text.lstrip()
+    if not text.startswith(("{", "[")):
+        return []
     decoder, at = json.JSONDecoder(), int(text.startswith("["))
     found: list[Any] = []
-    while len(found) < _RECORDS:
+    while len(found) < most:
         while at < len(text) and text[at] in " \t\r\n,":
             at += 1
         try:
@@ -126,6 +189,7 @@ class Match:
 
     paths: tuple[Path, ...]
     reason: str
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

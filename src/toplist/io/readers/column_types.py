@@ -20,6 +20,16 @@ _TEXT = ("is_string", "is_large_string", "is_string_view", "is_binary", "is_larg
 _LARGE = ("is_large_list", "is_large_list_view", "is_large_string", "is_large_binary")
 
 
+def is_any_list(kind: Any) -> bool:
+    """Whether values are lists, in any layout of Arrow."""
+    return _is(kind, _LISTS)
+
+
+def is_large(kind: Any) -> bool:
+    """Whether lists or text may hold more than two gigabytes."""
+    return _is(kind, _LARGE)
+
+
 def usual(kind: Any) -> Any:
     """The type of the values themselves: encodings and views say how they are stored, not what they are."""
     pa = need("pyarrow")
@@ -115,7 +125,7 @@ def fitted(table: Any, schema: Any, source: str, start: int) -> Any:
         except pa.ArrowInvalid:
             raise FileError(source, "this file is damaged: its columns do not fit together.") from None
         try:
-            columns.append(_decoded(column).cast(kind))
+            columns.append(decoded(column).cast(kind))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             at = next((i for i in range(len(column)) if not _fits(column.slice(i, 1), kind)), None)
             what = (
@@ -128,24 +138,24 @@ def fitted(table: Any, schema: Any, source: str, start: int) -> Any:
     return pa.record_batch(columns, names=table.schema.names)
 
 
-def _decoded(column: Any) -> Any:
+def decoded(column: Any) -> Any:
     """The values of a column without encoding; Arrow casts neither run ends nor views of lists as it should."""
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     if pa.types.is_dictionary(column.type):
-        return _decoded(column.dictionary_decode())
+        return decoded(column.dictionary_decode())
     if pa.types.is_run_end_encoded(column.type):
-        return _decoded(pc.run_end_decode(column))
+        return decoded(pc.run_end_decode(column))
     if not _is(column.type, _LISTS) or usual(column.type) == column.type:
         return column
     nothing, sizes = blanks(column), as_numpy(pc.fill_null(pc.list_value_length(column), 0))
-    values = _decoded(pc.list_flatten(column))
+    values = decoded(pc.list_flatten(column))
     return pa.LargeListArray.from_arrays(as_arrow(offsets_of(sizes.astype(np.int64))), values, mask=as_arrow(nothing))
 
 
 def _fits(one: Any, kind: Any) -> bool:
     pa = need("pyarrow")
     try:
-        _decoded(one).cast(kind)
+        decoded(one).cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return False
     return True

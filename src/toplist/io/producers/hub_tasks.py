@@ -1,0 +1,353 @@
+"""What a hub declares and observed: the tasks of `hub-config/tasks.json`, and outcomes in `target-data/oracle-output`.
+
+Versions of the schema from 0.0.0.9 to 6.0.0 differ in names only: the output type `pmf` was called `categorical`, and
+its `output_type_id` was `type_id`. Values have one text, whether a file is CSV or Parquet: that of tasks.json.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from toplist._files import need, read_json
+from toplist._text import listed, quote
+from toplist.errors import FileError
+from toplist.io.readers.base import opened, unreadable
+
+TASKS = Path("hub-config") / "tasks.json"
+ORACLE = Path("target-data") / "oracle-output"
+TYPE, CLASS, VALUE = "output_type", "output_type_id", "value"
+PMF = ("pmf", "categorical")  # what distributions over classes are called
+ORACLE_VALUE, VERSION = "oracle_value", "as_of"
+MISSING = "NA"  # as R and the hubs write what is not there
+_TABLES = (".csv", ".parquet", ".pq", ".gz")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A target of classes: the values that its task ids may have, and its classes in their order."""
+
+    target: str
+    key: Mapping[str, str]  # the task ids, with their values, that name the target
+    values: Mapping[str, tuple[str, ...]]  # declared values by task id; none where the task id does not apply
+    classes: tuple[str, ...]
+    ordinal: bool
+    round: str | None  # the id that names of files begin with, where no task id holds it
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A hub: where it is, and the tasks that ask for distributions over classes."""
+
+    root: Path
+    tasks: tuple[Task, ...]
+    task_ids: tuple[str, ...]  # sorted
+    declared: Mapping[str, Mapping[str, bool]]  # by column: the texts of its values, and whether each is a number
+    round_column: str | None  # the task id with the round, where there is one
+
+    @classmethod
+    def of(cls, root: Path) -> Hub:
+        """The hub of a folder, as its tasks.json declares it."""
+        path = root / TASKS
+        config = read_json(path, "the tasks of a hub")
+        try:
+            return _hub(root, config)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise FileError(
+                str(path),
+                "this is not a tasks.json as the schemas of the hubverse describe it: rounds with model_tasks.",
+            ) from None
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The targets, in the order of tasks.json."""
+        return tuple(dict.fromkeys(task.target for task in self.tasks))
+
+    @cached_property
+    def oracle(self) -> Oracle | None:
+        """The outcomes, where the hub has them."""
+        return Oracle.of(self)
+
+
+def hub_root(path: Path) -> Path | None:
+    """The hub that a file is in: the next folder above it with a tasks.json."""
+    return next((folder for folder in path.absolute().parents if (folder / TASKS).is_file()), None)
+
+
+def _hub(root: Path, config: Mapping[str, Any]) -> Hub:
+    tasks: list[Task] = []
+    ids: set[str] = set()
+    declared: dict[str, dict[str, bool]] = {CLASS: {}}
+    columns: set[str] = set()
+    for one in config["rounds"]:
+        from_column = bool(one.get("round_id_from_variable"))
+        columns |= {one["round_id"]} if from_column else set()
+        for model_task in one["model_tasks"]:
+            values = {name: _values(allowed) for name, allowed in model_task["task_ids"].items()}
+            ids |= set(values)
+            for name, allowed in values.items():
+                declared.setdefault(name, {}).update(allowed)
+            asked = next((model_task["output_type"][name] for name in PMF if name in model_task["output_type"]), None)
+            if asked is None:
+                continue
+            classes = _values(asked.get(CLASS) or asked["type_id"])
+            declared[CLASS].update(classes)
+            plain = {name: tuple(allowed) for name, allowed in values.items()}
+            round_id = None if from_column else str(one["round_id"])
+            tasks.extend(_targets(model_task.get("target_metadata"), plain, tuple(classes), round_id))
+    column = next(iter(columns)) if len(columns) == 1 else None
+    return Hub(root, tuple(tasks), tuple(sorted(ids)), declared, column)
+
+
+def _targets(
+    metadata: Sequence[Mapping[str, Any]] | None,
+    values: Mapping[str, tuple[str, ...]],
+    classes: tuple[str, ...],
+    round_id: str | None,
+) -> Iterator[Task]:
+    """One task for each target; the first schemas say nothing of targets."""
+    for about in metadata or [{"target_id": "", "target_keys": None, "target_type": None}]:
+        key = {name: str(value) for name, value in (about.get("target_keys") or {}).items()}
+        name = ", ".join(key.values()) or str(about["target_id"])
+        own = {**values, **{column: (value,) for column, value in key.items()}}
+        yield Task(name, key, own, classes, about.get("target_type") == "ordinal", round_id)
+
+
+def _values(allowed: Mapping[str, Any]) -> dict[str, bool]:
+    """The texts of required and optional values, and whether each is a number."""
+    every = [*(allowed.get("required") or ()), *(allowed.get("optional") or ())]
+    return {text_of(value): isinstance(value, int | float) and not isinstance(value, bool) for value in every}
+
+
+def text_of(value: Any) -> str:
+    """A value as text; whole numbers are written without decimals, truth values as JSON has them.
+
+    >>> text_of(0.0), text_of(2), text_of("01"), text_of(True)
+    ('0', '2', '01', 'true')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return str(int(value)) if math.isfinite(value) and value == int(value) else repr(value)
+    return str(value)
+
+
+def read_table(path: Path, texts: Iterable[str]) -> Any:
+    """The table of a CSV or Parquet file; the named columns of a CSV file are read as text."""
+    pa = need("pyarrow")
+    if path.suffix.lower() in (".parquet", ".pq"):
+        try:
+            return need("pyarrow.parquet").read_table(path, partitioning=None)
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable(error, path) from None
+    csv = need("pyarrow.csv")
+    options = csv.ConvertOptions(
+        column_types=dict.fromkeys(texts, pa.string()),
+        null_values=["", MISSING],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=True,
+    )
+    with opened(path) as stream:
+        try:
+            return csv.read_csv(stream, convert_options=options)
+        except pa.ArrowInvalid as error:
+            raise unreadable(error, path) from None
+
+
+def as_texts(column: Any, declared: Mapping[str, bool]) -> Any:
+    """A column as text: dates as ISO 8601 has them, numbers as tasks.json has them; null for what is not there.
+
+    >>> import pyarrow as pa
+    >>> as_texts(pa.array([0.0, 1.0, None]), {"0": True, "1": True}).to_pylist()
+    ['0', '1', None]
+    >>> as_texts(pa.array(["01", "NA", "2.0"]), {"01": False, "2": True}).to_pylist()
+    ['01', None, '2']
+    """
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_dictionary(whole.type):
+        whole = whole.dictionary_decode()
+    if pa.types.is_timestamp(whole.type):
+        days = pc.floor_temporal(whole, unit="day")
+        whole = whole.cast(pa.date32()) if pc.all(pc.equal(whole, days)).as_py() is not False else whole
+    typed = pa.types.is_integer(whole.type) or pa.types.is_floating(whole.type)
+    if not (typed or pa.types.is_boolean(whole.type)):
+        whole = whole.cast(pa.string())
+    encoded = pc.dictionary_encode(whole)
+    numbers = _numbers(text for text, is_number in declared.items() if is_number or typed)
+    texts = [_text(value, declared, numbers) for value in encoded.dictionary.to_pylist()]
+    return pa.array(texts, pa.string()).take(encoded.indices)
+
+
+def _numbers(texts: Iterable[str]) -> dict[float, str | None]:
+    """The texts that are numbers, by their values; None where two have the same."""
+    found: dict[float, str | None] = {}
+    for text in texts:
+        number = number_of(text)
+        if number is not None:
+            found[number] = None if number in found else text
+    return found
+
+
+def number_of(text: str) -> float | None:
+    """The number that a text is, if it is a finite one."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _text(value: Any, declared: Mapping[str, bool], numbers: Mapping[float, str | None]) -> str | None:
+    if value is None or value != value:
+        return None
+    text = text_of(value)
+    if text in declared:
+        return text
+    if text in ("", MISSING):
+        return None
+    number = number_of(text)
+    if number is not None and numbers.get(number) is not None:
+        return numbers[number]
+    return next((one for one in declared if one.lower() == text.lower()), text) if text.lower() in _TRUTH else text
+
+
+_TRUTH = ("true", "false")
+
+
+def joined(columns: Mapping[str, Any], names: Sequence[str], rows: int) -> Any:
+    """One text per row: the named columns with their values, as in `horizon=0, location=US`."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    if not names:
+        return pa.array([""] * rows, pa.string())
+    parts: list[Any] = []
+    for name in names:
+        parts += [f"{', ' if parts else ''}{name}=", columns[name].fill_null(MISSING)]
+    return pc.binary_join_element_wise(*parts, "")
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """The outcomes of a hub: rows with value 1 for the class that was observed, by some of the task ids."""
+
+    path: Path
+    columns: Mapping[str, Any]  # texts of the task ids and of the class
+    observed: Any  # whether each row is of the class that happened
+    versioned: bool
+
+    @classmethod
+    def of(cls, hub: Hub) -> Oracle | None:
+        """The rows about distributions over classes, in the latest version; None where the hub has no outcomes."""
+        pa, pc = need("pyarrow"), need("pyarrow.compute")
+        files = _oracle_files(hub.root / ORACLE)
+        if not files:
+            return None
+        texts = [*hub.task_ids, TYPE, CLASS, VERSION]
+        parts = [_with_partition(read_table(path, texts), path, hub.root / ORACLE) for path in files]
+        place = files[0] if len(files) == 1 else hub.root / ORACLE
+        lacks = next(
+            (name for name in (TYPE, CLASS, ORACLE_VALUE) for part in parts if name not in part.schema.names), None
+        )
+        if lacks is not None:
+            raise FileError(
+                str(place),
+                f"there is no column {quote(lacks)}, without which outcomes that are classes cannot be told.",
+            )
+        known = [name for name in (*hub.task_ids, TYPE, CLASS, VERSION) if all(name in p.schema.names for p in parts)]
+        columns = {
+            name: pa.concat_arrays([as_texts(part[name], hub.declared.get(name, {})) for part in parts])
+            for name in known
+        }
+        value = pa.concat_arrays(
+            [as_numbers(part[ORACLE_VALUE], ORACLE_VALUE, path) for part, path in zip(parts, files, strict=True)]
+        )
+        kept = pc.is_in(columns[TYPE], value_set=pa.array(PMF))
+        columns, value = {name: one.filter(kept) for name, one in columns.items()}, value.filter(kept)
+        odd = pc.invert(pc.fill_null(pc.is_in(value, value_set=pa.array([0.0, 1.0])), False))
+        if pc.any(odd).as_py():
+            raise FileError(
+                str(place), f"a value of {ORACLE_VALUE} for the output type pmf is {value.filter(odd)[0]}, not 0 or 1."
+            )
+        versioned = VERSION in columns
+        if versioned:
+            latest = _latest(columns, [name for name in hub.task_ids if name in columns])
+            columns, value = {name: one.filter(latest) for name, one in columns.items()}, value.filter(latest)
+        return cls(place, columns, pc.equal(value, 1.0), versioned)
+
+    def outcomes(self, task: Task, cases: Mapping[str, Any], rows: int) -> Any:
+        """The class that was observed for each case of a target, by the task ids that the outcomes have; or null."""
+        pa, pc = need("pyarrow"), need("pyarrow.compute")
+        mine = self.observed
+        for name, value in task.key.items():
+            if name in self.columns:
+                mine = pc.and_(mine, pc.fill_null(pc.equal(self.columns[name], value), False))
+        own = {name: column.filter(mine) for name, column in self.columns.items()}
+        names = [name for name in sorted(cases) if name in own and own[name].null_count < len(own[name])]
+        keys, classes = joined(own, names, len(own[CLASS])), own[CLASS]
+        both = pa.table({"key": keys, "class": classes}).group_by(["key", "class"]).aggregate([])
+        counts = pc.value_counts(both["key"])
+        twice = counts.filter(pc.greater(counts.field("counts"), 1))
+        if len(twice):
+            where = twice.field("values")[0].as_py()
+            found = both.filter(pc.equal(both["key"], where))["class"].to_pylist()
+            raise FileError(
+                str(self.path),
+                f"two classes, {listed(sorted(map(str, found)))}, are said to have happened where {where}: one has "
+                f"{ORACLE_VALUE} 1.",
+            )
+        at = pc.index_in(joined(cases, names, rows), value_set=both["key"].combine_chunks())
+        return both["class"].combine_chunks().take(at)
+
+
+def _oracle_files(place: Path) -> list[Path]:
+    """One file, or those of a folder of partitions."""
+    single = [
+        one for suffix in (".csv", ".parquet", ".csv.gz") if (one := place.with_name(place.name + suffix)).is_file()
+    ]
+    if len(single) > 1:
+        raise FileError(str(single[0]), f"{single[1].name} is beside it: which of them holds the outcomes? Keep one.")
+    if single or not place.is_dir():
+        return single
+    return sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] not in "._" and p.suffix.lower() in _TABLES)
+
+
+def _with_partition(table: Any, path: Path, place: Path) -> Any:
+    """A table with the columns that names of folders such as `target=peak%20week` hold."""
+    pa = need("pyarrow")
+    folders = path.relative_to(place).parts[:-1] if place in path.parents else ()
+    for folder in folders:
+        name, mark, value = folder.partition("=")
+        if mark and name not in table.schema.names:
+            text = None if value == "__HIVE_DEFAULT_PARTITION__" else unquote(value)
+            table = table.append_column(name, pa.array([text] * len(table), pa.string()))
+    return table
+
+
+def as_numbers(column: Any, name: str, path: Path, rows: Any = None) -> Any:
+    """A column as numbers, null for what is not there; `rows` are the places of its values in the file."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if not pa.types.is_string(whole.type):
+        return whole.cast(pa.float64())
+    text = pc.utf8_trim_whitespace(whole)
+    try:
+        return text.cast(pa.float64())
+    except pa.ArrowInvalid:
+        odd = next(at for at, one in enumerate(text.to_pylist()) if one is not None and number_of(one) is None)
+        row = odd if rows is None else int(rows[odd])
+        raise FileError(str(path), f"{name} is {quote(text[odd].as_py())}, which is no number.", row=row + 1) from None
+
+
+def _latest(columns: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """Which rows are of the latest version of their case."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    keys = joined(columns, names, len(columns[CLASS]))
+    version = columns[VERSION].fill_null("")
+    last = pa.table({"key": keys, "version": version}).group_by("key").aggregate([("version", "max")])
+    own = last["version_max"].combine_chunks().take(pc.index_in(keys, value_set=last["key"].combine_chunks()))
+    return pc.equal(version, own)
