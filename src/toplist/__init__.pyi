@@ -23,6 +23,8 @@ from toplist.evaluation.compare import compare as compare
 from toplist.evaluation.compare import score_cases as score_cases
 from toplist.evaluation.diagnose import diagnose as diagnose
 from toplist.evaluation.diagnosis import Diagnosis as Diagnosis
+from toplist.evaluation.gate import gate as gate
+from toplist.evaluation.gate import score_record as score_record
 from toplist.evaluation.leaderboard import Leaderboard as Leaderboard
 from toplist.evaluation.monitor import Monitor as Monitor
 from toplist.evaluation.monitor import monitor as monitor
@@ -30,6 +32,7 @@ from toplist.evaluation.planning import Equivalence as Equivalence
 from toplist.evaluation.planning import SamplePlan as SamplePlan
 from toplist.evaluation.planning import equivalent as equivalent
 from toplist.evaluation.planning import plan as plan
+from toplist.evaluation.record import ScoreRecord as ScoreRecord
 from toplist.inference.settings import Inference as Inference
 from toplist.io.answers import AnswerSpace as AnswerSpace
 from toplist.io.lists import read_lists as read_lists
@@ -42,6 +45,7 @@ from toplist.lists import TopLists as TopLists
 from toplist.lists import as_lists as as_lists
 from toplist.lists.labelsets import LabelSets as LabelSets
 from toplist.lists.space import ClassSpace as ClassSpace
+from toplist.report.gate import GateReport as GateReport
 from toplist.scoring.case_scores import CaseScores as CaseScores
 from toplist.scoring.case_scores import accuracy as accuracy
 from toplist.scoring.case_scores import coverage as coverage

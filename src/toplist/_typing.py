@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 else:  # only annotations use them, and the help of the command does not wait for numpy
     Floats = Codes = Ints = Bools = Any
-Scale = Literal["probability", "percent", "log"]
+Scale = Literal["probability", "percent", "log", "odds"]
+Overround = Literal["proportional", "power"]
 Duplicates = Literal["error", "sum"]
 Blanks = Literal["error", "drop"]
 Progress = Callable[[str, int, int | None], None]

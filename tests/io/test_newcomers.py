@@ -159,7 +159,7 @@ TOLD = {
     "objects for confidences": (
         "p.jsonl",
         _lines([{**r, "confidences": [{}, {}]} for r in LISTS[:1]]),
-        "'confidences' holds objects, which are not read",
+        "'confidences' holds objects. If they are lists with an object for each class, say records='confidences'",
     ),
     "no numpy file": ("p.npy", b"nothing", "this is no readable numpy file"),
 }

@@ -125,7 +125,7 @@ def test_outcomes_with_the_prefix_are_refused_where_the_labels_lost_it() -> None
 
 def test_a_pair_of_one_case_and_pairs_of_different_lengths_are_refused() -> None:
     with pytest.raises(tl.ShapeError, match="one case"):
-        tl.score((("__label__en", "__label__de"), np.array([0.5, 0.4])), ["en"], space=5)
+        tl.score((["__label__en", "__label__de"], [0.5, 0.4]), ["en"], space=5)  # or the first class of two cases
     for function in (as_lists, raw_rows):
         with pytest.raises(tl.ShapeError, match="2 classes but 1"):
             function(([["en", "de"]], [[0.5]]), 5)

@@ -174,7 +174,7 @@ def test_a_matrix_by_columns_is_not_taken_for_one_by_rows() -> None:
 @pytest.mark.parametrize("option", [{"scale": "percentage"}, {"scale": None}, {"duplicates": "add"}])
 def test_an_unknown_repair_is_refused(option: dict[str, Any]) -> None:
     known = {
-        "scale": 'scale is "probability", "percent" or "log"',
+        "scale": 'scale is "probability", "percent", "log" or "odds"',
         "duplicates": 'duplicates are an "error" or a "sum"',
     }
     (name, value), *_ = option.items()

@@ -12,6 +12,7 @@ import typer
 from toplist.cli.compare import compare, plan, score
 from toplist.cli.demo import demo
 from toplist.cli.diagnose import check, convert, diagnose
+from toplist.cli.gate import gate, record
 from toplist.cli.options import Command, CommandGroup
 from toplist.cli.output import give_up
 from toplist.cli.transform import apply, fit, pool, truncate
@@ -32,7 +33,8 @@ app = typer.Typer(
     ),
     epilog=(
         "Exit codes: 0 success, 1 invalid data, or a file that cannot be read or written, 2 invalid usage, 3 a "
-        "condition of --fail-if holds; ended by a signal: 130 (Ctrl-C), 143 (SIGTERM), 129 (SIGHUP)."
+        "condition of --fail-if holds or a gate fails, 4 a gate is inconclusive; ended by a signal: 130 (Ctrl-C), 143 "
+        "(SIGTERM), 129 (SIGHUP)."
     ),
 )
 recalibrate = typer.Typer(
@@ -61,7 +63,7 @@ def start(
     """Shared by all commands."""
 
 
-for _one in (compare, score, plan, check, diagnose, convert, pool, truncate, demo):
+for _one in (compare, gate, record, score, plan, check, diagnose, convert, pool, truncate, demo):
     app.command(cls=Command, epilog=vars(_one)["epilog"])(_one)
 for _one in (fit, apply):
     recalibrate.command(cls=Command, epilog=vars(_one)["epilog"])(_one)

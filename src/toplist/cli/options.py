@@ -21,7 +21,7 @@ from toplist._text import UTF8_REMEDY, closest, closest_file, did_you_mean, list
 from toplist.cli.output import UsageError, flag_of, of_flags, reading_lines, reported, require_choice
 from toplist.errors import FileError
 from toplist.io.options import MISSING as MISSING_CASES
-from toplist.io.options import TRUTH, ReadOptions, Source, Truth
+from toplist.io.options import SAME, TRUTH, ReadOptions, Source, Truth
 
 if TYPE_CHECKING:
     from toplist.evaluation.next_steps import Invocation
@@ -38,6 +38,7 @@ _METAVARS = {
     "choose": "k|mass",
     "duplicates": "error|sum",
     "fail_if": "CONDITION",
+    "inconclusive": "pass|fail",
     "kind": "KIND",
     "layout": "LAYOUT",
     "method": "METHOD",
@@ -370,9 +371,10 @@ def _table_labels(text: str, delimiter: str, path: str, column: str | None) -> l
 
 _FILE = "Predictions: a file, a folder or a pattern."
 _FILES = "Predictions: files, folders or patterns, each may be named: NAME=FILE."
-_OUTCOMES = "File with the outcome of each case."
+_OUTCOMES = "File with the outcome of each case; same: the outcomes are in the files of predictions."
+_CARRIED = " The default where producers write them there."
 _CLASSES = "Number of classes: a number, 2^L, inf, {}."
-_NAMELESS = ("cluster", "time")  # no name means no column: that of this name is not looked for
+_NAMELESS = ("cluster", "time", "group")  # no name means no column: that of this name is not looked for
 _CHOSEN = ("layout", "scale", "duplicates", "blanks")  # fields that take one of a few words, not a column
 _OF_TRUTH = ("layout", "case", "class_column", "confidence", "ignore")  # what may be said of the truth too
 
@@ -411,7 +413,8 @@ class Printing:
 class Reads:
     """The options of a command about the files that it reads.
 
-    `truth` is True where it is required and False where it may be given; `columns` are those of the truth that count.
+    `truth` is True where it is needed, unless predictions carry outcomes, and False where it may be given; `columns`
+    are those of the truth that count.
     """
 
     several: bool = False
@@ -430,8 +433,9 @@ class Reads:
         about = typer.Option("--classes", "-c", help=_CLASSES.format(labels), metavar=takes)
         yield parameter("classes", str | None, None, about)
         if self.truth is not None:
-            about = typer.Option("--truth", "-t", help=self.why, rich_help_panel=PANELS["Truth"], metavar="FILE")
-            yield parameter("truth", str, ..., about) if self.truth else parameter("truth", str | None, None, about)
+            why = self.why + _CARRIED if self.truth else self.why
+            about = typer.Option("--truth", "-t", help=why, rich_help_panel=PANELS["Truth"], metavar="FILE|same")
+            yield parameter("truth", str | None, None, about)
             for one in fields(Truth):
                 if one.name in self.columns and one.name != "n_classes":
                     yield option_parameter(one, str | None, None, PANELS["Truth"])
@@ -464,9 +468,14 @@ class Reads:
             raise UsageError("--by-position and --case contradict each other: give one of them.")
         files = named_files(given["files"] if self.several else [given["file"]])
         truth = given.get("truth")
-        if columns and truth is None:
-            flags = " and ".join(map(flag_of, columns))
-            raise UsageError(f"{flags}: a column of the truth, which is not given. Give --truth too.")
+        named = [name for name, value in columns.items() if value]
+        if truth is None and (named if self.truth else columns):
+            flags = " and ".join(map(flag_of, named or columns))
+            raise UsageError(
+                f"{flags}: a column of the truth, which is not given. Give --truth too: a file, or same where the "
+                "outcomes are in the files of predictions."
+            )
+        truth = SAME if truth is None and columns else truth
         found = Inputs(files, truth, given["classes"], columns, words, tuple(given.get("normalize_only") or ()))
         if found.n_classes is not None and "n_classes" not in self.columns:
             raise UsageError("--classes is a number, 2^L, inf or a file of labels here, the same for all cases.")
@@ -502,11 +511,12 @@ class Inputs:
         """Everything that is read."""
         word = (self.classes or "").strip()
         every = (*self.files.values(), self.truth_file, word if os.path.isfile(word) else None)
-        return [path for path in every if path is not None]
+        return [path for path in every if path not in (None, SAME)]
 
     @cached_property
     def _classes(self) -> tuple[Any, str | None]:
-        return space_of(self.classes, self.truth_file)
+        file = next(iter(self.files.values())) if self.truth_file == SAME else self.truth_file
+        return space_of(self.classes, file)
 
     @property
     def space(self) -> Any:

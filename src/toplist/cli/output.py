@@ -210,7 +210,7 @@ def reading_lines(quiet: bool) -> Iterator[None]:
         log.propagate = passing
 
 
-BAD_DATA, BAD_USAGE, GATE = 1, 2, 3
+BAD_DATA, BAD_USAGE, GATE, INCONCLUSIVE = 1, 2, 3, 4
 _FLAGS = {
     "method": "--inference",
     "n_classes": "--classes",

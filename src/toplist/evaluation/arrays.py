@@ -164,7 +164,7 @@ def together(
         y,
         scoring,
         None if about.weight is None else as_sample_weight(about.weight, n),
-        _grouping(about.group, n, "group"),
+        _grouping(given(about.group), n, "group"),
         _grouping(given(about.cluster), n, "cluster"),
         None if time is None else _time_points(time, n),
         time is not None if settings is None else settings.ordered,

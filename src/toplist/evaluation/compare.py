@@ -55,7 +55,7 @@ from toplist.scoring.scores import as_penalty, default_penalty
 
 def compare(
     models: Mapping[str, Any],
-    truth: Any,
+    truth: Any = None,
     *,
     space: Any = None,
     rules: Sequence[Any] | Any = ("brier", "log"),
@@ -76,9 +76,10 @@ def compare(
         Predictions by the name of the model. In memory: lists, labels, (n, m) probabilities, dicts, sparse matrices,
         in the order of the outcomes. Or files and dataframes, which are aligned by case ids (of a dataframe, its index
         where it is named or not the default one). A `Source` adds read options of its own.
-    truth : Truth, path, table or array-like
+    truth : Truth, path, table or array-like, optional
         The outcomes: one per case, or a distribution over the classes, for which scores are expected scores. A `Truth`
-        names weights, groups, clusters and time beside them.
+        names weights, groups, clusters and time beside them. "same" takes the outcomes that the files of predictions
+        carry, which have to agree; so does None where all of them are files of producers that carry some.
     space : ClassSpace, LabelSets, int, float or sequence, optional
         The classes, or how many there are (`math.inf` too); needed unless lists, arrays or wide tables say it.
     rules : rule, str or sequence of them, default ("brier", "log")
@@ -135,7 +136,7 @@ def compare(
         scored = _score_arrays(request, space, question)
     else:
         scored = _score_files(tables, space, question, progress or (lambda what, done, total: None))
-    inputs = tuple(os.path.abspath(one) for one in _data(request) if isinstance(one, str | os.PathLike))
+    inputs = tuple(os.path.abspath(one) for one in request.paths)
     asked: Any = {"missing": missing, "baseline": baseline, "penalty": penalty, "inference": question.inference}
     called = None
     if all(one is other for one, other in zip(_data(request), _data(given_as), strict=True)):
@@ -158,7 +159,7 @@ def _typed(request: ReadRequest, space: Any, question: _Question) -> Invocation 
 
 def score_cases(
     model: Any,
-    truth: Any,
+    truth: Any = None,
     *,
     space: Any = None,
     rules: Sequence[Any] | Any = ("brier", "log"),
@@ -173,8 +174,9 @@ def score_cases(
     ----------
     model : Source, path, frame, TopLists or anything that `as_lists` takes
         The predictions.
-    truth : Truth, path, frame or array-like
-        The outcomes; with a `Truth`, weights, groups, clusters and times of the cases are in the result.
+    truth : Truth, path, frame or array-like, optional
+        The outcomes; with a `Truth`, weights, groups, clusters and times of the cases are in the result. "same", or
+        None where a producer's file carries them, takes those of the predictions.
     space : ClassSpace, int or float, optional
         The classes, where the predictions do not say.
     rules : str, Rule or sequence of them, default ("brier", "log")
@@ -210,8 +212,9 @@ def score_cases(
     request = with_indicators(ReadRequest.of({name: model}, truth, read), space)
     tables = as_tables(request, space)
     if tables is None:
+        request.require_outcomes()
         return together(request, space, scoring).scores()[name]
-    plan = plan_of(tables, space, missing="error", find=("cluster", "time"))
+    plan = plan_of(tables, space, missing="error", find=("cluster", "time", "group"))
     with empty_set_explained(plan.set_separator):
         return scores_of_files(plan, scoring, progress or (lambda what, done, total: None))[name]
 
@@ -278,7 +281,7 @@ class _Scored:
 def _score_files(request: ReadRequest, space: Any, question: _Question, progress: Progress) -> _Scored:
     """Files and frames, scored batch by batch."""
     inference, scoring = question.inference, question.scoring
-    plan = plan_of(request, space, missing=question.missing, find=("cluster", "time"))
+    plan = plan_of(request, space, missing=question.missing, find=("cluster", "time", "group"))
     settings = inference.settings(plan.cluster, plan.time, weighted=plan.weight is not None)
     plan = replace(plan, time=settings.time, ordered=settings.ordered)
     by_case = not settings.by_sums or question.missing == "pairwise" or plan.space is None
@@ -303,6 +306,7 @@ def _score_files(request: ReadRequest, space: Any, question: _Question, progress
 
 def _score_arrays(request: ReadRequest, space: Any, question: _Question) -> _Scored:
     """Models in memory, scored all at once."""
+    request.require_outcomes()
     about = request.truth
     cluster, time = (_name(given(one)) for one in (about.cluster, about.time))
     settings = question.inference.settings(cluster, time, weighted=about.weight is not None)
@@ -317,9 +321,9 @@ def _score_arrays(request: ReadRequest, space: Any, question: _Question) -> _Sco
         held.classes,
         held.space.size,
         _name(about.weight),
-        None if about.group is None else "group",
+        None if given(about.group) is None else "group",
         CaseReader(lambda shown, progress: from_memory(held), held.scores),
-        partial(_spelled_in_memory, held),
+        partial(spelled_in_memory, held),
         of_arrays(held, sheets, settings),
         ArrayLosses(held),
     )
@@ -389,7 +393,7 @@ def _intervals(scoring: ScoringSpec, scored: _Scored) -> IntervalsOf:
     settings, panel = scored.settings, scored.panel
     invalid = any(count for one in scored.tallies.values() for count in one.sums["invalid_cases"])
     ever = invalid or settings.method == "bounded"  # which is about all cases there may be, not about these alone
-    bounds = tuple(_bounds(rule, scoring.penalty, penalised=ever) for rule in scoring.rules)
+    bounds = tuple(score_bounds(rule, scoring.penalty, penalised=ever) for rule in scoring.rules)
     return IntervalsOf(settings, panel, bounds)
 
 
@@ -422,13 +426,13 @@ def spelled_in_files(plan: Plan, name: str) -> tuple[list[str], list[str]]:
     return in_file(plan.truth, plan.space), in_file(source, plan.space)
 
 
-def _spelled_in_memory(held: ArrayModels, name: str) -> tuple[list[str], list[str]]:
+def spelled_in_memory(held: ArrayModels, name: str) -> tuple[list[str], list[str]]:
     """The same of predictions in memory."""
     lists = held.lists[name]
     return of_outcomes(held.y, lists.space), in_lists(lists)
 
 
-def _bounds(rule: Rule, penalty: float | None, *, penalised: bool) -> tuple[float, float]:
+def score_bounds(rule: Rule, penalty: float | None, *, penalised: bool) -> tuple[float, float]:
     """The least and the largest score there is, with what invalid lists pay where there may be any."""
     low, high = rule.bounds()
     if penalised:

@@ -289,7 +289,7 @@ def _of_cases(truth: Batch, codes: Codes, places: Places, per_case: bool) -> Cod
 
 def monitor(
     models: Mapping[str, Any],
-    truth: Any,
+    truth: Any = None,
     *,
     space: Any = None,
     rule: Any = "brier",
@@ -310,7 +310,7 @@ def monitor(
     ----------
     models : mapping of str to predictions
         At least two models, as `compare` takes them.
-    truth : Truth, path, table or array-like
+    truth : Truth, path, table or array-like, optional
         The outcomes, as `compare` takes them; of a `Truth`, `time` and `cluster` are used. They may be distributions
         over the classes: then scores are expected scores.
     space : ClassSpace, LabelSets, int, float or sequence, optional
@@ -353,6 +353,7 @@ def monitor(
             raise TopListError(f"{what} has no effect on monitor: {why}.")
     scoring, tables = ScoringSpec((chosen,), (), as_penalty(penalty)), as_tables(request, space)
     if tables is None:
+        request.require_outcomes()
         held = from_memory(together(request, space, scoring))
     else:
         held = from_files(plan_of(tables, space, missing="common"), scoring)

@@ -208,11 +208,11 @@ def sections(
     """
     whole = overall(tallies)
     (first,) = ranked([(None, whole, inference(None, whole))], terms)
-    keys = [] if list(tallies) == [None] else _in_order(tallies)
+    keys = [] if list(tallies) == [None] else in_order(tallies)
     return first, tuple(ranked([(str(k), tallies[k], inference(k, tallies[k])) for k in keys], terms))
 
 
-def _in_order(groups: Iterable[Hashable]) -> list[Hashable]:
+def in_order(groups: Iterable[Hashable]) -> list[Hashable]:
     """Numbers by size, text by the alphabet."""
     names = list(groups)
     try:

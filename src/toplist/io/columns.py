@@ -46,6 +46,13 @@ CONFIDENCE = (
     "log_prob", "log_probability", "confidences", "probabilities", "probs", "scores", "prediction_score",
     "confidence_score", "predicted_probability", "pred_prob", "max_prob", "top_prob", "certainty",
 )  # fmt: skip
+# Fields of objects in a list that name its class where no field has one of the names above.
+RECORD_CLASS = ("name", "display_name", "text", "title", "option", "choice", "candidate")
+# Fields that say where something is: a list of such objects has what was found in an image or a text, not one answer.
+PLACE = (
+    "box", "bbox", "bounding_box", "boundingbox", "polygon", "mask", "segmentation", "start", "end", "begin", "offset",
+    "start_time", "end_time", "timestamp", "x", "y", "xmin", "ymin", "instances",
+)  # fmt: skip
 # What tells models and runs apart, not cases.
 RUN = (
     "model", "model_id", "model_name", "run", "run_id", "system", "method", "team", "forecaster", "annotator", "rater",
@@ -77,6 +84,15 @@ def named(names: Sequence[str], known: Sequence[str]) -> list[str]:
     order = {name: place for place, name in enumerate(known)}
     found = [(order[spelled(name)], name) for name in names if spelled(name) in order]
     return [name for _, name in sorted(found, key=lambda pair: pair[0])]
+
+
+def spelled_field(name: str) -> str:
+    """The name of a field of an object as these lists spell it: JSON has capitals inside of words.
+
+    >>> spelled_field("confidenceScore"), spelled_field("Name")
+    ('confidence_score', 'name')
+    """
+    return spelled(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name))
 
 
 def is_named(name: str, known: Sequence[str]) -> bool:

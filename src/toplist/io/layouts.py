@@ -5,14 +5,32 @@ What could be read in two ways is refused, and the message says what to type for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NoReturn, get_args
 
+from toplist._files import need
 from toplist._text import argument, closest, did_you_mean, listed, quote
 from toplist.errors import FileError
-from toplist.io.columns import CLASS, CONFIDENCE, NEITHER, PREDICTED, TRUTH, Table, is_named, named, numbered, spelled
+from toplist.io.columns import (
+    CLASS,
+    CONFIDENCE,
+    NEITHER,
+    PLACE,
+    PREDICTED,
+    RECORD_CLASS,
+    TRUTH,
+    Table,
+    is_named,
+    kind_of,
+    named,
+    numbered,
+    spelled,
+    spelled_field,
+)
+from toplist.io.readers.column_types import is_any_list
+from toplist.io.views import Side, as_records, heads, resolve
 
 # In the order in which they are tried: told apart by types first, then by numbers in names, then by names.
 Kind = Literal["lists", "ranked", "long", "labels", "wide"]
@@ -51,6 +69,7 @@ class Layout:
     extra: tuple[str, ...] = ()
     names: tuple[str, ...] = ()  # of a wide table: what the classes are called, where that is not the column's name
     ignored: tuple[str, ...] = ()  # columns that are not read
+    records: str | None = None  # the column or path with the objects that lists are read from
 
     @property
     def columns(self) -> list[str]:
@@ -82,6 +101,11 @@ class Layout:
 
     def _how(self) -> str:
         classes, confidences = listed(self.classes), listed(self.confidences)
+        if self.records is not None:
+            inside = [quote(name[len(self.records) + 1 :]) for name in (*self.classes, *self.confidences)]
+            if self.classes[0] == f"{self.records}{Side.KEYS.value}":
+                return f"objects in {quote(self.records)}: classes are the keys, confidences the values"
+            return f"records in {quote(self.records)}: class in {inside[0]}, confidence in {inside[1]}"
         if self.kind == "labels":
             return f"hard labels in {classes}"
         if self.kind == "wide":
@@ -98,12 +122,13 @@ class Layout:
 def require_columns(table: Table, hints: LayoutHints) -> None:
     """Columns that the caller names are there, and are not to be ignored as well."""
     left = set(ignored(table.names, hints.ignore))
-    for wanted in filter(None, (hints.case, hints.class_column, hints.confidence, *hints.extra)):
+    inside = () if hints.records is not None else (hints.class_column, hints.confidence)
+    for wanted in filter(None, (hints.case, *inside, *hints.extra)):
         if wanted == hints.confidence and "*" in wanted and wanted not in table.names:
             if not any(fnmatchcase(name, wanted) for name in table.names):
                 raise FileError(table.source, f"no column matches {quote(wanted)}.{_there_are(table.names)}")
         elif wanted not in table.names:
-            near = did_you_mean(wanted, table.names) or _there_are(table.names)
+            near = _as_field(table, hints, wanted) or did_you_mean(wanted, table.names) or _there_are(table.names)
             raise FileError(table.source, f"there is no column {quote(wanted)}.{near}{_for_one(hints, wanted)}")
         elif wanted in left:
             raise FileError(table.source, f"the column {quote(wanted)} is named, and to be ignored as well.")
@@ -130,6 +155,28 @@ def _is_number(name: str) -> bool:
     return True
 
 
+def _as_field(table: Table, hints: LayoutHints, wanted: str) -> str:
+    """That a name is that of a field, and what to type for it."""
+    if wanted not in (hints.class_column, hints.confidence):
+        return ""
+    places = [path for name in table.names for path in _places(name, table.schema.field(name).type)]
+    place = next((path for path in places if resolve(table.schema, f"{path}.{wanted}") is not None), None)
+    return (
+        ""
+        if place is None
+        else f" It is a field of the objects in {quote(place)}: say {argument('records', place)} too."
+    )
+
+
+def _places(path: str, kind: Any, depth: int = 3) -> Iterator[str]:
+    """The paths to objects, and to lists of them."""
+    if need("pyarrow").types.is_nested(kind):
+        yield path
+    if depth and need("pyarrow").types.is_struct(kind):
+        for one in _fields(kind, 1):
+            yield from _places(f"{path}.{one.path}", one.kind, depth - 1)
+
+
 def _for_one(hints: LayoutHints, wanted: str) -> str:
     """That columns may be named for each file, where one was named for all of them."""
     what = "case" if wanted == hints.case else "class_column" if wanted == hints.class_column else "confidence"
@@ -145,7 +192,8 @@ def ignored(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
 
 def recognise(table: Table, hints: LayoutHints, case: str | None) -> Layout:
     """The layout of a table whose column of case ids is known, or an error that says what to type."""
-    out = {case, table.index, *hints.extra, *ignored(table.names, hints.ignore)}
+    settled = set(table.reader.parts) - {hints.class_column, hints.confidence}
+    out = {case, table.index, *hints.extra, *ignored(table.names, hints.ignore), *settled}
     free = [name for name in table.names if name not in out]
     if hints.truth and not named(free, (*TRUTH, *CLASS)):  # cases may be grouped by their outcome
         free += [hints.class_column] if hints.class_column in hints.extra else named(hints.extra, (*TRUTH, *CLASS))[:1]
@@ -153,7 +201,8 @@ def recognise(table: Table, hints: LayoutHints, case: str | None) -> Layout:
     layout = found.truth() if hints.truth else found.prediction()
     given = ((hints.class_column, layout.classes, "class_column"), (hints.confidence, layout.confidences, "confidence"))
     for name, used, what in given:
-        if name is not None and name not in used and "*" not in name:
+        whole = name if layout.records is None else f"{layout.records}.{name}"
+        if name is not None and whole not in used and "*" not in name:
             say = "outcome" if hints.truth else what
             raise FileError(
                 table.source, f"{say}={name!r} has no effect: this is read as {layout.describe(aligned=False)}."
@@ -173,6 +222,8 @@ class _Finding:
     def prediction(self) -> Layout:
         """The layout of predictions."""
         wanted = self.hints.layout
+        if self.hints.records is not None:
+            return self._stated_records(self.hints.records)
         if self.hints.confidence is not None and "*" in self.hints.confidence and wanted in ("auto", "wide"):
             return self._pattern(self.hints.confidence)
         if wanted == "auto" and self._all_labels_are_columns():
@@ -231,6 +282,23 @@ class _Finding:
         columns = [name for name in self.free if table.is_list(name) and not table.is_object(name)]
         if hints.truth and len(columns) == 1:
             return None  # one list per case and no confidences: a label set
+        found = self._plain_lists(columns)
+        nested = self._nested()
+        if found is not None and nested:
+            ways = " or ".join(argument("records", one) for one in nested)
+            self._refuse(
+                f"lists are in {listed([*found.classes, *found.confidences])}, and in {listed(list(nested))} as well. "
+                f"Say {ways}, or {argument('class_column', found.classes[0])} and "
+                f"{argument('confidence', found.confidences[0])}."
+            )
+        if len(nested) > 1:
+            ways = " or ".join(argument("records", one) for one in nested)
+            self._refuse(f"{listed(list(nested))} may all hold predictions. Say which: {ways}.")
+        return found or next(iter(nested.values()), None)
+
+    def _plain_lists(self, columns: Sequence[str]) -> Layout | None:
+        """Classes and confidences in a column of lists each."""
+        hints, table = self.hints, self.table
         for given, words, what in (
             (hints.confidence, CONFIDENCE, "confidences"),
             (hints.class_column, self._class_words, "classes"),
@@ -249,6 +317,58 @@ class _Finding:
         if classes is None or confidence is None or classes == confidence:
             return None
         return self._layout("lists", [classes], [confidence])
+
+    def _nested(self) -> dict[str, Layout]:
+        """Lists inside of objects, and lists of objects, that can be nothing else; not where columns are named."""
+        if self.hints.class_column is not None or self.hints.confidence is not None:
+            return {}
+        found = {path: fields for path, fields in self._objects() if not fields.doubt}
+        return {path: self._of_records(path, one.classes[0], one.confidences[0], one) for path, one in found.items()}
+
+    def _objects(self) -> Iterator[tuple[str, RecordFields]]:
+        """The places where objects are that have a class and a confidence; outcomes are not among them."""
+        for name in self.free:
+            if not is_named(name, TRUTH):
+                yield from objects_in(name, self.table.schema.field(name).type)
+
+    def _stated_records(self, records: str) -> Layout:
+        """The objects that the caller names, with the fields that the caller names, or those with telling names."""
+        hints, schema = self.hints, self.table.schema
+        path = resolve(schema, records)
+        if path is None:
+            near = did_you_mean(records, self.table.names) or _there_are(self.table.names)
+            self._refuse(f"there is no column or path {quote(records)}.{near}")
+        fields = record_fields(path.kind)
+        if hints.class_column is None and hints.confidence is None and not (fields and fields.classes):
+            keys, values = (f"{records}{side.value}" for side in Side)
+            if resolve(schema, keys) is not None:
+                return replace(self._layout("lists", [keys], [values]), records=records)
+        if fields is None:
+            inner = is_any_list(path.kind) and is_any_list(path.kind.value_type)
+            hint = f" If the first of each is meant, say {argument('records', f'{records}[0]')}." if inner else ""
+            self._refuse(
+                f"{quote(records)} holds {kind_of(path.kind)}, but records are a list of objects, an object with a "
+                f"list of classes and one of confidences, or an object whose keys are classes.{hint}"
+            )
+        class_field = self._field(records, "class_column", hints.class_column, fields.classes, fields)
+        confidence = self._field(records, "confidence", hints.confidence, fields.confidences, fields)
+        return self._of_records(records, class_field, confidence, fields)
+
+    def _field(self, records: str, what: str, given: str | None, able: list[str], fields: RecordFields) -> str:
+        """The field of records for one role: as given, or the only one with a telling name."""
+        if given is not None:
+            if resolve(self.table.schema, f"{records}.{given}") is None:
+                near = did_you_mean(given, fields.names) or f" There are {listed(fields.names)}."
+                self._refuse(f"there is no field {quote(given)} in {quote(records)}.{near}")
+            return given
+        if len(able) == 1:
+            return able[0]
+        ways = " or ".join(argument(what, name) for name in (able or fields.names)[:4])
+        return self._refuse(f"which field of {quote(records)} holds the {_ROLES[what]}? Say {ways}.")
+
+    def _of_records(self, records: str, class_field: str, confidence: str, fields: RecordFields) -> Layout:
+        layout = self._layout("lists", [f"{records}.{class_field}"], [f"{records}.{confidence}"])
+        return layout if fields.lists else replace(layout, records=records)
 
     def _one(
         self, given: str | None, some: list[str], known: Sequence[str], what: str, columns: Sequence[str]
@@ -373,7 +493,7 @@ class _Finding:
         if nested:
             self._refuse(
                 f"{what} may be a hard label, but {listed(nested)} holds lists or objects that may be confidences. "
-                f"For hard labels say {few}; lists are read where classes and confidences are a column of lists each."
+                f"For hard labels say {few}; for lists of objects say {argument('records', nested[0])}."
             )
         if len(doubtful) == 1:
             self._refuse(
@@ -478,8 +598,7 @@ class _Finding:
         if objects:
             say = argument("outcome") if hints.truth else f"{argument('class_column')} and {argument('confidence')}"
             self._refuse(
-                f"{listed(objects)} holds objects, which are not read: write classes and confidences as two columns "
-                f"of lists, or a row per class, or name other columns with {say}."
+                f"{listed(objects)} holds objects.{self._how_objects(objects)} Or name other columns with {say}."
             )
         if hints.truth:
             self._refuse(
@@ -496,6 +615,27 @@ class _Finding:
             f"are, {argument('confidence')}.{_missing_header(table.names)}{_there_are(table.names)}"
         )
 
+    def _how_objects(self, objects: Sequence[str]) -> str:
+        """What to type where columns hold objects that are not predictions by themselves."""
+        for path, fields in self._objects():
+            some = (("class_column", fields.classes), ("confidence", fields.confidences))
+            say = [" or ".join(argument(what, name) for name in names[:4]) for what, names in some]
+            return (
+                f" In {quote(path)}, {fields.doubt}: if it has the list of a case, say {argument('records', path)}, "
+                f"{say[0]}, {say[1]}."
+            )
+        schema = self.table.schema
+        for name in objects:
+            kind = schema.field(name).type
+            if resolve(schema, f"{name}{Side.KEYS.value}") is not None:
+                return f" If the keys of {quote(name)} are classes, say {argument('records', name)}."
+            if is_any_list(kind) and record_fields(kind.value_type) is not None and is_any_list(kind.value_type):
+                return f" If the first list of {quote(name)} is meant, say {argument('records', f'{name}[0]')}."
+        return (
+            f" If they are lists with an object for each class, say {argument('records', objects[0])}, with the fields "
+            f"in {argument('class_column')} and {argument('confidence')}."
+        )
+
     @property
     def _class_words(self) -> tuple[str, ...]:
         """Names of classes; in a truth, what is called a prediction is none."""
@@ -505,11 +645,105 @@ class _Finding:
         self, kind: Kind, classes: Sequence[str], confidences: Sequence[str] = (), names: Sequence[str] = ()
     ) -> Layout:
         extra, used = self.hints.extra, {self.case, *classes, *confidences, *self.hints.extra}
-        left = tuple(name for name in self.table.names if name not in used)
+        every = self.table.names
+        used |= {*self.table.reader.parts, *(head for name in used if name for head, _ in heads(every, name))}
+        left = tuple(name for name in every if name not in used)
         return Layout(kind, self.case, tuple(classes), tuple(confidences), extra, tuple(names), left)
 
     def _refuse(self, problem: str) -> NoReturn:
         raise FileError(self.table.source, problem)
+
+
+_ROLES = {"class_column": "class", "confidence": "confidence"}
+_DEPTH = 3  # objects inside of objects that are looked into
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFields:
+    """The fields of objects: those that may hold the class, those that may hold the confidence, and all of them."""
+
+    classes: list[str]
+    confidences: list[str]
+    names: list[str]
+    lists: bool  # whether one object holds lists, and not a list objects
+    doubt: str = ""  # why they are no predictions unless the caller says so
+
+
+def record_fields(kind: Any, name: str = "") -> RecordFields | None:
+    """The fields of a list of objects, or of an object of lists, that has this name; None for another type."""
+    pa, kind = need("pyarrow"), as_records(kind)
+    lists = pa.types.is_struct(kind)
+    if lists:
+        every = [
+            one for one in _fields(kind, 1) if is_any_list(one.kind) and not pa.types.is_nested(one.kind.value_type)
+        ]
+    elif is_any_list(kind) and pa.types.is_struct(kind.value_type):
+        every = [one for one in _fields(kind.value_type, _DEPTH) if not pa.types.is_nested(one.kind)]
+    else:
+        return None
+    clear = _telling(every, CLASS)
+    classes, confidences = clear or _telling(every, RECORD_CLASS), _telling(every, CONFIDENCE)
+    doubt = "" if lists else _doubt(kind.value_type, name, classes, confidences)
+    if len(classes) != 1 or len(confidences) != 1:
+        doubt = "which of its fields is the class, and which the confidence, is not clear"
+    elif not clear and spelled_field(confidences[0]) == "value":
+        doubt = f"{quote(classes[0])} and {quote(confidences[0])} may be anything"
+    names = [one.path for one in every]
+    return RecordFields(classes, confidences, names, lists, doubt) if names else None
+
+
+def objects_in(path: str, kind: Any, depth: int = _DEPTH) -> Iterator[tuple[str, RecordFields]]:
+    """The places in a column where objects are that have a class and a confidence."""
+    fields = record_fields(kind, path)
+    if fields is not None and fields.classes and fields.confidences:
+        yield path, fields
+    if depth and need("pyarrow").types.is_struct(kind):
+        for one in _fields(kind, 1):
+            yield from objects_in(f"{path}.{one.path}", one.kind, depth - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A field of an object, or of an object inside of it."""
+
+    path: str
+    name: str
+    kind: Any
+    level: int
+
+
+def _fields(kind: Any, depth: int, head: str = "", level: int = 1) -> Iterator[_Field]:
+    """The fields of an object, with those of objects inside of it to some depth."""
+    for at in range(kind.num_fields):
+        name, inner = kind.field(at).name, kind.field(at).type
+        path = head + (name if name and not set(name) & set('.["') else f'"{name.replace(chr(34), chr(34) * 2)}"')
+        yield _Field(path, name, inner, level)
+        if level < depth and need("pyarrow").types.is_struct(inner):
+            yield from _fields(inner, depth, f"{path}.", level + 1)
+
+
+def _telling(fields: Sequence[_Field], words: Sequence[str]) -> list[str]:
+    """The fields with known names that are least deep inside."""
+    found = [one for one in fields if spelled_field(one.name) in words]
+    return [one.path for one in found if one.level == min(other.level for other in found)]
+
+
+def _doubt(kind: Any, name: str, classes: Sequence[str], confidences: Sequence[str]) -> str:
+    """Why a list of such objects may be something else than the list of one case."""
+    own = {spelled_field(one.name): one for one in _fields(kind, 1)}
+    where = next((one.name for word, one in own.items() if word in PLACE), None)
+    if where is not None:
+        return f"{quote(where)} says where something is, so these may be several answers"
+    inner = next(
+        (one.name for one in own.values() if is_any_list(one.kind) and list(objects_in("", one.kind, 0))), None
+    )
+    if inner is not None:
+        first = argument("records", f"{name}[0].{inner}")
+        return f"each object has a list of its own, in {quote(inner)} (for that of the first, say {first})"
+    words = {spelled_field(one) for one in (*classes, *confidences)}
+    if "token" in words and words & {"logprob", "log_prob", "log_probability"} and "top" not in spelled_field(name):
+        return "these may be the tokens of a text, one after the other"
+    return ""
 
 
 def _is_floating(table: Table, name: str) -> bool:

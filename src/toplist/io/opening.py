@@ -68,7 +68,7 @@ def open_table(what: Any, name: str, options: ReadOptions, *, truth: bool = Fals
     is noted. Of a truth, only a producer that gives outcomes is of use.
     """
     is_path = isinstance(what, str | os.PathLike)
-    if options.producer not in ("auto", "none"):
+    if options.names_producer:
         return _by_name(what if is_path else None, None if is_path else what, name, options)
     if not is_path:
         return Opened(_frame(what, name), options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -16,6 +17,7 @@ if TYPE_CHECKING:  # the command makes its options from these records, and its h
     from toplist.lists.validation import Repairs
 
 TRUTH = "truth"  # the name of the truth among the files
+SAME = "same"  # a truth that predictions carry
 MISSING = ("error", "common", "pairwise", "uniform", "worst", "baseline")  # for cases that a model lacks
 LayoutName = Literal["auto", "lists", "ranked", "long", "labels", "wide"]
 Norm = Literal["none", "chars", "bytes", "tokens", "unconditional"]  # of log-likelihoods of whole answers
@@ -144,18 +146,34 @@ class ReadOptions:
                 raise TopListError(f"{what} is True or False, not {getattr(self, what)!r}.")
         for what, allowed in _CHOICES.items():
             _require_choice(what, getattr(self, what), allowed)
-        for what in ("case", "class_column", "confidence"):
+        for what in ("case", "class_column", "confidence", "records"):
             _require_column(what, getattr(self, what))
+        if not isinstance(self.producer, str) or not self.producer:
+            raise TopListError(f"producer is the name of a program, 'auto' or 'none', not {self.producer!r}.")
+        if isinstance(self.position, bool) or not isinstance(self.position, int | str):
+            raise TopListError(f"position is the number of a token, or the text before it, not {self.position!r}.")
         if self.set_separator is not None and not (isinstance(self.set_separator, str) and self.set_separator):
             raise TopListError(f"set_separator is text between labels, such as ';', not {self.set_separator!r}.")
-        object.__setattr__(self, "ignore", _ignored(self.ignore))
+        object.__setattr__(self, "ignore", _texts("ignore", "names columns to leave out", self.ignore))
+        object.__setattr__(self, "where", _texts("where", "has conditions such as 'column=value'", self.where))
 
     @property
     def repairs(self) -> Repairs:
         """What is repaired in lists."""
         from toplist.lists.validation import Repairs  # noqa: PLC0415
 
-        return Repairs(scale=self.scale, normalize=self.normalize, duplicates=self.duplicates, blanks=self.blanks)
+        return Repairs(
+            scale=self.scale,
+            normalize=self.normalize,
+            duplicates=self.duplicates,
+            blanks=self.blanks,
+            overround=self.overround,
+        )
+
+    @property
+    def names_producer(self) -> bool:
+        """Whether it is said which producer the data come from, so that they may be anything that it reads."""
+        return self.producer not in ("auto", "none")
 
     def given(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
@@ -199,7 +217,8 @@ class Truth:
     Parameters
     ----------
     data : path, table or array-like
-        One outcome per case, or a distribution over the classes per case.
+        One outcome per case, or a distribution over the classes per case; or "same": the outcomes that the files of
+        predictions carry, which have to agree.
     outcome : str, optional
         The column with outcomes.
     weight, group, cluster, time : str or array-like, optional
@@ -254,9 +273,8 @@ class Truth:
         n_classes: str | None = None,
         **options: Any,
     ) -> None:
-        for what, column in (("weight", weight), ("group", group)):
-            if isinstance(column, str) and not column.strip():
-                raise TopListError(f"{what} names a column of the truth: what is given is empty.")
+        if isinstance(weight, str) and not weight.strip():
+            raise TopListError("weight names a column of the truth: what is given is empty.")
         _require_column("outcome", outcome)
         _require_column("n_classes", n_classes)
         if outcome is not None and options.get("class_column") is not None:
@@ -278,6 +296,11 @@ class Truth:
             raise TopListError(
                 f"{named[0]} names a column and {arrays[0]} is an array: give columns of a table, or arrays in memory."
             )
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether the outcomes are those that predictions carry."""
+        return isinstance(self.data, str) and self.data == SAME
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -338,6 +361,12 @@ class ReadRequest:
         return replace(self, models=models, truth=self.truth.with_data(outcomes))
 
     @property
+    def paths(self) -> list[str]:
+        """The files that are named, the truth last."""
+        every = (*self.models.values(), None if self.truth.is_carried else self.truth.data)
+        return [os.fspath(one) for one in every if isinstance(one, str | os.PathLike)]
+
+    @property
     def repairs(self) -> dict[str, Repairs]:
         """What is repaired in the lists of each model."""
         return {name: one.repairs for name, one in self.options.items()}
@@ -368,6 +397,11 @@ class ReadRequest:
         if vain is not None:
             raise TopListError(f"{vain} is about files and frames: it has no effect with outcomes in memory.")
         self.truth.require_arrays()
+
+    def require_outcomes(self) -> None:
+        """Predictions in memory carry no outcomes."""
+        if self.truth.data is None:
+            raise TopListError("what are the outcomes? Predictions in memory carry none: give them as truth.")
 
     def hints(self, name: str, space: ClassSpace | None) -> LayoutHints:
         """What is known about one file of predictions."""
@@ -418,6 +452,8 @@ def _hints(read: ReadOptions, space: ClassSpace | None, *, class_column: str | N
         blanks=read.blanks,
         ignore=tuple(read.ignore),
         by_position=read.by_position,
+        records=read.records,
+        where=tuple(read.where),
         **known,
     )
 
@@ -451,15 +487,16 @@ def _common(given: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _ignored(value: Any) -> tuple[str, ...]:
-    names = (value,) if isinstance(value, str) else value
-    if isinstance(names, Mapping) or not isinstance(names, Iterable):
-        raise TopListError(f"ignore names columns to leave out, not {value!r}.{_by_file('ignore', value)}")
-    every = tuple(names)
-    odd = next((name for name in every if not isinstance(name, str)), None)
+def _texts(what: str, meaning: str, value: Any) -> tuple[str, ...]:
+    """One text or several as several."""
+    every = (value,) if isinstance(value, str) else value
+    if isinstance(every, Mapping) or not isinstance(every, Iterable):
+        raise TopListError(f"{what} {meaning}, not {value!r}.{_by_file(what, value)}")
+    found = tuple(every)
+    odd = next((one for one in found if not isinstance(one, str)), None)
     if odd is not None:
-        raise TopListError(f"ignore names columns to leave out, not {odd!r}.")
-    return every
+        raise TopListError(f"{what} {meaning}, not {odd!r}.")
+    return found
 
 
 def _require_choice(what: str, value: Any, allowed: Sequence[str]) -> None:

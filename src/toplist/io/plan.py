@@ -19,6 +19,7 @@ from toplist._typing import Codes, Progress
 from toplist.errors import FileError, SpaceError, TopListError
 from toplist.io.align import AlignedCases, OutOfStepError, silent
 from toplist.io.batches import Batch
+from toplist.io.carried import carried_truth
 from toplist.io.encoding import ClassNames, CommonEncoder, Gathering, as_sets, has_integers
 from toplist.io.lists import (
     by_appearance,
@@ -84,10 +85,11 @@ def as_tables(request: ReadRequest, space: Any) -> ReadRequest | None:
     Plain values have no ids but those of their index or their own: they become tables with one row per case.
     """
     y = request.truth.data
-    if not any(_is_table(value) for value in (*request.models.values(), y)):
+    tables = {name: _is_table(what) or request.options[name].names_producer for name, what in request.models.items()}
+    if not (_is_table(y) or any(tables.values())):
         return None
     known = None if space is None else as_space(space)
-    made = {name: what if _is_table(what) else _predicted(what, name, known) for name, what in request.models.items()}
+    made = {name: what if tables[name] else _predicted(what, name, known) for name, what in request.models.items()}
     return request.with_data(made, y if y is None or _is_table(y) else _outcomes(y))
 
 
@@ -199,6 +201,8 @@ def plan_of(
         raise SpaceError(
             "with files and frames, n_classes names the column of the truth that says how many classes there are."
         )
+    if about.is_carried or about.data is None:
+        return _with_carried(request, known, missing, find, keep)
     named = (about.weight, about.group, about.cluster, about.time, about.n_classes)
     truth, *sources = open_request(request, known, _distinct(*named, *keep))
     truth, cluster, time = _dependence(truth, about, find)
@@ -215,12 +219,41 @@ def plan_of(
         separator,
         missing,
         about.weight,
-        about.group,
+        about.group or None,
         cluster,
         time,
         bool(time),
         keep,
         Repairs(normalize=request.truth_normalized),
+    )
+
+
+def _with_carried(
+    request: ReadRequest, known: ClassSpace | None, missing: str, find: Sequence[str], keep: tuple[str, ...]
+) -> Plan:
+    """The plan where predictions carry the outcomes."""
+    sources = open_request(request, known)
+    found = carried_truth(sources, request.truth, find=find, keep=keep)
+    tell([*sources, found.table])
+    columns = dict(found.columns)
+    if known is not None:
+        columns["n_classes"] = request.truth.n_classes
+    elif columns["n_classes"] is None:
+        known = space_of_columns(sources)
+    return Plan(
+        found.table,
+        tuple(sources),
+        {source.name: source.repairs for source in sources},
+        known,
+        columns["n_classes"],
+        request.set_separator,
+        missing,
+        columns["weight"],
+        columns["group"],
+        columns["cluster"],
+        columns["time"],
+        columns["time"] is not None,
+        keep,
     )
 
 
@@ -230,16 +263,17 @@ def open_request(request: ReadRequest, space: ClassSpace | None, extra: tuple[st
         name: TableRequest(what, request.hints(name, space), request.options[name])
         for name, what in request.models.items()
     }
-    y = request.truth.data
-    truth = None if y is None else TableRequest(y, request.truth_hints(space, extra), request.truth_options)
-    return open_sources(asked, truth)
+    about = request.truth
+    if about.is_carried or about.data is None:
+        return open_sources(asked, carried=about)
+    return open_sources(asked, TableRequest(about.data, request.truth_hints(space, extra), request.truth_options))
 
 
 def _dependence(truth: OpenTable, about: Truth, find: Sequence[str]) -> tuple[OpenTable, str | None, str | None]:
     """The truth with the columns by which cases depend on each other: of clusters, and of time."""
     columns: dict[str, str | None] = {"cluster": about.cluster, "time": about.time}
     if not any(columns.values()):
-        found = [name for name in find if columns[name] is None and name in truth.layout.ignored]
+        found = [name for name in columns if name in find and columns[name] is None and name in truth.layout.ignored]
         columns |= {name: name for name in found}
         left = tuple(other for other in truth.layout.ignored if other not in found)
         truth = replace(truth, layout=replace(truth.layout, extra=(*truth.layout.extra, *found), ignored=left))
@@ -299,10 +333,15 @@ def open_aligned(
     if known is not None and known.per_case:
         raise SpaceError("files are changed with one number of classes for all cases, not one per case.")
     sources = open_request(request, known, _distinct(*named.values()))
-    cluster = None
-    if truth:
+    weight, cluster, find = about.weight, None, ("cluster",) if "cluster" in columns else ()
+    if about.is_carried:
+        found = carried_truth(sources, about, find=find)
+        sources, cluster = [found.table, *sources], found.columns["cluster"]
+        if known is None and len(found.sizes) == 1:
+            known = ClassSpace(next(iter(found.sizes)))
+    elif truth:
         _require_labels(sources[0])
-        sources[0], cluster, _ = _dependence(sources[0], about, ("cluster",) if "cluster" in columns else ())
+        sources[0], cluster, _ = _dependence(sources[0], about, find)
     tell(sources)
     if known is None:
         unnamed = not counted and not any(source.names for source in sources)
@@ -312,7 +351,7 @@ def open_aligned(
     whole = separator is None and all(map(has_integers, sources))
     encoder = CommonEncoder(known, whole, separator)
     repairs = [source.repairs for source in sources[truth:]]
-    return AlignedFiles(AlignedCases(sources, missing), encoder, repairs, truth, about.weight, cluster)
+    return AlignedFiles(AlignedCases(sources, missing), encoder, repairs, truth, weight, cluster)
 
 
 @dataclass(slots=True)

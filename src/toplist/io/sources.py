@@ -14,6 +14,7 @@ import numpy as np
 from toplist._files import need
 from toplist._text import argument, listed, quote
 from toplist.errors import AlignmentError, FileError
+from toplist.io import producers
 from toplist.io.batches import Batch, case_by_case, of_one_kind, to_batch, to_batches
 from toplist.io.columns import (
     CASE,
@@ -37,9 +38,10 @@ from toplist.io.columns import (
 )
 from toplist.io.layouts import Layout, LayoutHints, ignored, recognise, require_columns, require_header
 from toplist.io.opening import Opened, Produced, open_table, require_effect
-from toplist.io.options import ReadOptions
+from toplist.io.options import ReadOptions, Truth
 from toplist.io.producers.base import CLASSES, CONFIDENCES, OUTCOME
 from toplist.io.readers import Reader, TableChunk
+from toplist.io.views import View, view_of, with_columns
 from toplist.lists.validation import Repairs
 
 log = logging.getLogger("toplist")
@@ -57,6 +59,8 @@ class OpenTable:
     aligned: bool = True  # whether there are other files with the same cases
     produced: Produced | None = None
     notes: tuple[str, ...] = ()  # sentences about what was read
+    outcome: str | None = None  # of predictions: the column with outcomes that they carry
+    told: str = ""  # how it is read, where the layout does not say it
 
     @property
     def path(self) -> str:
@@ -77,9 +81,12 @@ class OpenTable:
     @property
     def reading(self) -> str:
         """How it is read: the layout, which column is what, and which are ignored; or the producer."""
-        if self.produced is not None:
-            return str(self.produced)
-        return self.layout.describe(truth=self.truth, aligned=self.aligned)
+        how = self.told
+        if not how and self.produced is not None:
+            how = str(self.produced)
+        how = how or self.layout.describe(truth=self.truth, aligned=self.aligned)
+        rows = self.reader.where if isinstance(self.reader, View) else ()
+        return f"{how}; rows with {' and '.join(rows)}" if rows else how
 
     def batches(self, *, together: bool = False, halves: bool = False) -> Iterator[Batch]:
         """The cases in the order of the file; `together` brings rows of a long table together that are apart.
@@ -87,7 +94,7 @@ class OpenTable:
         With `halves`, what lacks its class or its confidence is left out and counted, not refused.
         """
         halves = halves or self.options.blanks == "drop"
-        pieces = self._pieces(self.layout.columns)
+        pieces = self.pieces(self.layout.columns)
         if self.layout.kind != "long":
             yield from self._rounded(of_one_kind(to_batch(piece, self.layout, halves=halves) for piece in pieces))
             return
@@ -107,13 +114,14 @@ class OpenTable:
                 made = replace(made, rounding=np.full(len(made), np.nan))
             yield made
 
-    def _pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
+    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
+        """The named columns, with text and numbers of the usual kinds."""
         pieces = self.reader.pieces(columns)
         return pieces if self.reader.text else map(sound, pieces)
 
     def ids(self) -> Iterator[tuple[Any, Any]]:
         """The case ids alone, and their rows, of any layout but the long one."""
-        for piece in self._pieces([str(self.layout.case)]):
+        for piece in self.pieces([str(self.layout.case)]):
             yield identifiers(piece.table.column(0), piece.source, piece.row_numbers), piece.row_numbers
 
 
@@ -131,26 +139,35 @@ def open_source(what: Any, name: str, hints: LayoutHints, options: ReadOptions |
     return open_sources({name: TableRequest(what, hints, ReadOptions() if options is None else options)})[0]
 
 
-def open_sources(asked: Mapping[str, TableRequest], truth: TableRequest | None = None) -> list[OpenTable]:
-    """Sources that belong together, the truth before the others: which column is what is settled among all of them."""
+def open_sources(
+    asked: Mapping[str, TableRequest], truth: TableRequest | None = None, carried: Truth | None = None
+) -> list[OpenTable]:
+    """Sources that belong together, the truth before the others: which column is what is settled among all of them.
+
+    Where there is no truth among them, `carried` says which columns of the predictions are about outcomes.
+    """
     made = {name: open_table(one.data, name, one.options) for name, one in asked.items()}
     require_effect(made)
     opened = [_case_column_request(name, one, asked[name].hints) for name, one in made.items()]
+    composite = next((one.hints.case for one in opened if "," in (one.hints.case or "")), None)
+    opened = [one.viewed(composite) for one in opened]
     if truth is not None:
         options = truth.options
         if truth.hints.class_column is not None:
             options = replace(options, class_column=truth.hints.class_column)
         found = open_table(truth.data, "truth", options, truth=True)
         require_effect({"truth": found})
-        own = _case_column_request("truth", found, truth.hints)
+        own = _case_column_request("truth", found, truth.hints).viewed(composite)
         opened = [own, *(_apart(one, own) for one in opened)]
+    opened = [one if carried is None else _with_outcome(one, carried) for one in opened]
     for one in opened:
         require_header(one.table)
         require_columns(one.table, one.hints)
     _require_ignored(opened)
     sources = []
     for one, case in zip(opened, case_columns(opened), strict=True):
-        layout, reader = one.layout(case), one.table.reader
+        layout = one.layout(case)
+        reader = with_columns(one.table.reader, layout.columns)
         both = next((name for name in layout.classes if name in layout.confidences), None)
         if both is not None:
             raise FileError(
@@ -172,6 +189,7 @@ def open_sources(asked: Mapping[str, TableRequest], truth: TableRequest | None =
                 len(opened) > 1,
                 one.opened.produced,
                 one.opened.notes,
+                one.outcome,
             )
         )
     return sources
@@ -190,6 +208,28 @@ def tell(sources: Sequence[OpenTable]) -> None:
     """Log how each source is read."""
     for source in sources:
         log.info("%s%s: %s", "truth: " if source.truth else "", source.path, source.reading)
+
+
+def _with_outcome(one: CaseColumnRequest, about: Truth) -> CaseColumnRequest:
+    """Predictions that carry outcomes: these, and what is known beside them, are no predictions.
+
+    Outcomes are in the column that is named; else a producer says where. Where the truth is "same", the only column
+    with a usual name of outcomes holds them.
+    """
+    names = one.table.names
+    if one.opened.produced is not None:
+        outcome = OUTCOME if OUTCOME in names else None
+        return replace(one, outcome=about.outcome if about.outcome in names else outcome)
+    outcome = about.outcome if about.outcome in names else None
+    if about.is_carried and about.outcome is None:
+        able = named([name for name in names if name != one.hints.class_column], TRUTH)
+        if len(able) > 1:
+            ways = " or ".join(argument("outcome", name) for name in able)
+            raise FileError(one.table.source, f"{listed(able)} may all hold outcomes. Say which: {ways}.")
+        outcome = next(iter(able), None)
+    known = [name for name in about.columns.values() if isinstance(name, str) and name in names]
+    no_predictions = tuple(known if outcome is None else [outcome, *known])
+    return replace(one, outcome=outcome, hints=replace(one.hints, ignore=(*one.hints.ignore, *no_predictions)))
 
 
 def _apart(one: CaseColumnRequest, truth: CaseColumnRequest) -> CaseColumnRequest:
@@ -269,6 +309,14 @@ class CaseColumnRequest:
     table: Table
     hints: LayoutHints
     opened: Opened
+    outcome: str | None = None  # the column with outcomes of predictions that carry them
+
+    def viewed(self, composite: str | None) -> CaseColumnRequest:
+        """The same with the paths, conditions and composite ids that are asked for, or that other tables have."""
+        hints, produced = self.hints, self.opened.produced
+        if produced is not None and "where" in producers.load(produced.name).options:
+            hints = replace(hints, where=())
+        return replace(self, table=Table(view_of(self.table.reader, hints, composite)))
 
     @property
     def called(self) -> str:

@@ -67,14 +67,14 @@ def resolve(schema: Any, text: str) -> Path | None:
     >>> resolve(schema, "results.score").kind, resolve(schema, "results[0].score").kind, resolve(schema, "x")
     (ListType(list<element: double>), DataType(double), None)
     """
-    for name, rest in _heads(schema.names, text):
+    for name, rest in heads(schema.names, text):
         found = _steps(schema.field(name).type, rest)
         if found is not None:
             return Path(name, *found)
     return None
 
 
-def _heads(names: Sequence[str], text: str) -> list[tuple[str, str]]:
+def heads(names: Sequence[str], text: str) -> list[tuple[str, str]]:
     """The names that a path may begin with, each with what follows it; the longest first."""
     found = [(name, text[len(name) :]) for name in set(names) if text.startswith(name) and name]
     quoted = re.match(r'"((?:[^"]|"")*)"', text)
@@ -86,7 +86,7 @@ def _heads(names: Sequence[str], text: str) -> list[tuple[str, str]]:
 def _steps(kind: Any, rest: str) -> tuple[tuple[Step, ...], Any] | None:
     """What a path says beyond a value of this type, and the type of what is there."""
     pa = need("pyarrow")
-    kind = _as_records(kind)
+    kind = as_records(kind)
     if not rest:
         return (), usual(kind)
     for side in Side:
@@ -101,14 +101,14 @@ def _steps(kind: Any, rest: str) -> tuple[tuple[Step, ...], Any] | None:
         return None if found is None else (found[0], _list_type(kind, found[1]))
     if pa.types.is_struct(kind) and rest[0] == ".":
         kinds = {kind.field(i).name: kind.field(i).type for i in range(kind.num_fields)}
-        for name, further in _heads(list(kinds), rest[1:]):
+        for name, further in heads(list(kinds), rest[1:]):
             found = _steps(kinds[name], further)
             if found is not None:
                 return (name, *found[0]), found[1]
     return None
 
 
-def _as_records(kind: Any) -> Any:
+def as_records(kind: Any) -> Any:
     """A map as what it is: a list of objects with a key and a value."""
     pa = need("pyarrow")
     if pa.types.is_map(kind):
@@ -144,7 +144,7 @@ def extract(column: Any, steps: Sequence[Step]) -> Any:
     """The values at a path inside a column; null where anything on the way is null, or is not there."""
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     if pa.types.is_map(column.type):
-        column = column.cast(_as_records(column.type))
+        column = column.cast(as_records(column.type))
     if not steps:
         kind = usual(column.type)
         return column if column.type == kind else decoded(column).cast(kind)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_array, as_count, as_floats, as_vector, is_several, read_only
-from toplist._typing import Duplicates, Scale
+from toplist._typing import Duplicates, Overround, Scale
 from toplist.core import kernel
 from toplist.core.kernel import Rows
 from toplist.errors import ClassError, ConfidenceError, MassError, ShapeError, SpaceError
@@ -40,6 +40,7 @@ class Constructors:
         scale: Scale = "probability",
         normalize: bool = False,
         duplicates: Duplicates = "error",
+        overround: Overround = "proportional",
     ) -> Any:
         """Lists of one length from two (n, k) arrays. Arrays of torch, JAX or CuPy stay on their device.
 
@@ -55,12 +56,14 @@ class Constructors:
             Case ids, one per case.
         log_rest : array-like, optional
             Log of the unlisted mass per case, where it is known better than one minus the sum.
-        scale : {"probability", "percent", "log"}, default "probability"
-            Scale of the confidences.
+        scale : {"probability", "percent", "log", "odds"}, default "probability"
+            Scale of the confidences; odds are decimal.
         normalize : bool, default False
             Divide the confidences of a case by their sum where that is above one.
         duplicates : {"error", "sum"}, default "error"
             What to do with a class that a case lists twice.
+        overround : {"proportional", "power"}, default "proportional"
+            How the overround of odds is removed: by division, or by a power.
 
         Returns
         -------
@@ -73,7 +76,7 @@ class Constructors:
         >>> tl.TopLists.from_topk([[3, 1]], [[0.6, 0.3]], 5)
         TopLists(1 case, k = 2, 5 classes)
         """
-        repairs = Repairs(scale=scale, normalize=normalize, duplicates=duplicates)
+        repairs = Repairs(scale=scale, normalize=normalize, duplicates=duplicates, overround=overround)
         if is_foreign(confidences):
             return DeviceLists.from_topk(classes, confidences, space, log_rest=log_rest, ids=ids, repairs=repairs)
         rows, space = rectangle(classes, confidences, space, log_rest)
@@ -92,6 +95,7 @@ class Constructors:
         scale: Scale = "probability",
         normalize: bool = False,
         duplicates: Duplicates = "error",
+        overround: Overround = "proportional",
     ) -> Self:
         """Lists of any lengths: case i has the entries offsets[i] to offsets[i + 1], as in Arrow and CSR.
 
@@ -109,12 +113,14 @@ class Constructors:
             Case ids, one per case.
         log_rest : array-like, optional
             Log of the unlisted mass per case, where it is known better than one minus the sum.
-        scale : {"probability", "percent", "log"}, default "probability"
-            Scale of the confidences.
+        scale : {"probability", "percent", "log", "odds"}, default "probability"
+            Scale of the confidences; odds are decimal.
         normalize : bool, default False
             Divide the confidences of a case by their sum where that is above one.
         duplicates : {"error", "sum"}, default "error"
             What to do with a class that a case lists twice.
+        overround : {"proportional", "power"}, default "proportional"
+            How the overround of odds is removed: by division, or by a power.
 
         Returns
         -------
@@ -128,7 +134,9 @@ class Constructors:
         TopLists(2 cases, k from 0 to 2, 5 classes)
         """
         rows, space = ragged(offsets, classes, confidences, space, log_rest)
-        return cls._validated(rows, space, ids, Repairs(scale=scale, normalize=normalize, duplicates=duplicates))
+        return cls._validated(
+            rows, space, ids, Repairs(scale=scale, normalize=normalize, duplicates=duplicates, overround=overround)
+        )
 
     @classmethod
     def from_dicts(
@@ -140,6 +148,7 @@ class Constructors:
         log_rest: Any = None,
         scale: Scale = "probability",
         normalize: bool = False,
+        overround: Overround = "proportional",
     ) -> Self:
         """One mapping from class to confidence per case; an empty one is the empty list.
 
@@ -153,10 +162,12 @@ class Constructors:
             Case ids, one per case.
         log_rest : array-like, optional
             Log of the unlisted mass per case, where it is known better than one minus the sum.
-        scale : {"probability", "percent", "log"}, default "probability"
-            Scale of the confidences.
+        scale : {"probability", "percent", "log", "odds"}, default "probability"
+            Scale of the confidences; odds are decimal.
         normalize : bool, default False
             Divide the confidences of a case by their sum where that is above one.
+        overround : {"proportional", "power"}, default "proportional"
+            How the overround of odds is removed: by division, or by a power.
 
         Returns
         -------
@@ -170,7 +181,7 @@ class Constructors:
         TopLists(2 cases, k from 0 to 1, 10 classes)
         """
         rows, space = dicts(lists, space, log_rest)
-        return cls._validated(rows, space, ids, Repairs(scale=scale, normalize=normalize))
+        return cls._validated(rows, space, ids, Repairs(scale=scale, normalize=normalize, overround=overround))
 
     @classmethod
     def from_labels(cls, labels: Any, space: Any, *, ids: Any = None) -> Self:
@@ -212,6 +223,7 @@ class Constructors:
         ids: Any = None,
         scale: Scale = "probability",
         normalize: bool = False,
+        overround: Overround = "proportional",
     ) -> Self:
         """Distributions, one row per case and one column per class.
 
@@ -225,10 +237,12 @@ class Constructors:
             Keep the k most likely classes of each case.
         ids : array-like, optional
             Case ids, one per case.
-        scale : {"probability", "percent", "log"}, default "probability"
-            Scale of the confidences.
+        scale : {"probability", "percent", "log", "odds"}, default "probability"
+            Scale of the confidences; odds are decimal.
         normalize : bool, default False
             Divide the confidences of a case by their sum where that is above one.
+        overround : {"proportional", "power"}, default "proportional"
+            How the overround of odds is removed: by division, or by a power.
 
         Returns
         -------
@@ -242,7 +256,7 @@ class Constructors:
         TopList(1 0.5; unlisted 0.5 over 2 classes)
         """
         rows, space = dense(p, space)
-        full = cls._validated_whole(rows, space, ids, Repairs(scale=scale, normalize=normalize))
+        full = cls._validated_whole(rows, space, ids, Repairs(scale=scale, normalize=normalize, overround=overround))
         return full if k is None else full.truncate(k)
 
     @classmethod
@@ -285,6 +299,7 @@ class Constructors:
         scale: Scale = "probability",
         normalize: bool = False,
         duplicates: Duplicates = "error",
+        overround: Overround = "proportional",
     ) -> Self:
         """A sparse matrix in CSR form, one row per case and one column per class.
 
@@ -296,12 +311,14 @@ class Constructors:
             The classes; by default one per column.
         ids : array-like, optional
             Case ids, one per case.
-        scale : {"probability", "percent", "log"}, default "probability"
-            Scale of the confidences.
+        scale : {"probability", "percent", "log", "odds"}, default "probability"
+            Scale of the confidences; odds are decimal.
         normalize : bool, default False
             Divide the confidences of a case by their sum where that is above one.
         duplicates : {"error", "sum"}, default "error"
             What to do with a class that a case lists twice.
+        overround : {"proportional", "power"}, default "proportional"
+            How the overround of odds is removed: by division, or by a power.
 
         Returns
         -------
@@ -322,7 +339,9 @@ class Constructors:
         if not known.per_case and known.size < columns:
             raise ShapeError(f"{columns} columns for {known!r}.", "Declare the right number of classes.")
         rows, known = ragged(offsets, codes, t, known, None)
-        return cls._validated(rows, known, ids, Repairs(scale=scale, normalize=normalize, duplicates=duplicates))
+        return cls._validated(
+            rows, known, ids, Repairs(scale=scale, normalize=normalize, duplicates=duplicates, overround=overround)
+        )
 
     @classmethod
     def _validated(

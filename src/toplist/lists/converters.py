@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,19 +13,35 @@ from numpy.typing import NDArray
 from toplist._arguments import as_array, as_flat, as_floats
 from toplist._typing import Scale
 from toplist.core.kernel import Rows
-from toplist.errors import AlignmentError, ClassError, OutcomeError, ShapeError, SpaceError, TopListError
+from toplist.errors import (
+    AlignmentError,
+    ClassError,
+    ConfidenceError,
+    MassError,
+    OutcomeError,
+    ShapeError,
+    SpaceError,
+    TopListError,
+)
 from toplist.lists.constructors import as_classes, as_offsets, csr_parts, encode_labels, precision_of, to_rows
 from toplist.lists.device import DeviceLists
-from toplist.lists.error_messages import are_bits
+from toplist.lists.error_messages import are_bits, as_a_whole
 from toplist.lists.labelsets import LabelSets, Sets
+from toplist.lists.pipelines import (
+    PREFIX,
+    Outputs,
+    as_rectangle,
+    is_nested,
+    outputs_of,
+    plain,
+    refuse_outputs,
+    require_candidates,
+    with_remedy,
+)
 from toplist.lists.space import UNLISTED, ClassSpace, as_space, show_size
 from toplist.lists.toplist import TopList
 from toplist.lists.toplists import TopLists
 from toplist.lists.validation import Repairs
-
-PREFIX = "__label__"  # of fastText's labels
-_ENTRY = frozenset(("label", "score"))
-Flat = tuple[list[int], list[Any], list[Any]]
 
 
 def as_lists(what: Any, space: Any = None, *, repairs: Repairs | None = None) -> TopLists:
@@ -35,8 +51,9 @@ def as_lists(what: Any, space: Any = None, *, repairs: Repairs | None = None) ->
     ----------
     what : TopLists, TopList or array-like
         Lists, an (n, m) array of distributions, a CSR matrix, a mapping from class to confidence per case, a pair of
-        classes and confidences, (n, k) arrays or one sequence of each per case, the output of a Hugging Face or
-        fastText pipeline, or one label per case.
+        classes and confidences, (n, k) arrays or one sequence of each per case, what `torch.topk` returns, which is
+        not copied, the output of a pipeline of Hugging Face, fastText, spaCy (`doc.cats`) or Keras
+        (`decode_predictions`, whose classes are WordNet ids, because names are not unique), or one label per case.
     space : ClassSpace, int or sequence of labels, optional
         The classes, where the predictions do not say how many there are.
     repairs : Repairs, optional
@@ -70,7 +87,7 @@ def as_lists(what: Any, space: Any = None, *, repairs: Repairs | None = None) ->
     if isinstance(what, DeviceLists):
         raise TopListError("this works on lists in memory, not on DeviceLists: make them from numpy arrays.")
     how = Repairs() if repairs is None else repairs
-    options: dict[str, Any] = {"scale": how.scale, "normalize": how.normalize}
+    options: dict[str, Any] = {"scale": how.scale, "normalize": how.normalize, "overround": how.overround}
     known = None if space is None else as_space(space)
     several = isinstance(what, list | tuple)
     sets = _as_sets(what, known) if isinstance(known, LabelSets) else None
@@ -82,11 +99,22 @@ def as_lists(what: Any, space: Any = None, *, repairs: Repairs | None = None) ->
         raise ShapeError("these are single lists.", "Give the TopLists that they come from, or TopLists.from_dicts.")
     if several and any(isinstance(one, set | frozenset) for one in what):
         raise ShapeError("labels that are sets need a space of label sets.", "TopLists.from_labels(y, LabelSets(...)).")
-    flat = spelled_out(what, known)
-    if flat is not None:
-        return TopLists.from_ragged(*_columns(flat), _need(known), duplicates=how.duplicates, **options)
+    pair = as_rectangle(what)
+    if pair is not None:
+        wide = _need(known, " It is the width of the array that the largest were taken of, logits.shape[-1].")
+        with _explained("topk", how):
+            return cast("TopLists", TopLists.from_topk(*pair, wide, duplicates=how.duplicates, **options))
+    refuse_outputs(what)
+    outputs = outputs_of(what, known)
+    if outputs is not None:
+        wide = _need(known)
+        if outputs.kind == "zero-shot" and how == Repairs():
+            require_candidates(outputs)
+        options["normalize"] = how.normalize or (how.scale == "probability" and outputs.slightly_above)
+        with _explained(outputs.kind, how):
+            return TopLists.from_ragged(*_columns(outputs), wide, duplicates=how.duplicates, **options)
     if several and any(hasattr(one, "items") for one in what):
-        return TopLists.from_dicts(what, _need(known), **options)
+        return _from_dicts(what, _need(known), options)
     if hasattr(what, "columns") and hasattr(what, "shape"):
         raise ShapeError("this is a table.", "Make lists of it: toplist.read_lists(table, space).")
     if what is None or isinstance(what, str | bytes | Mapping):
@@ -103,128 +131,45 @@ def as_lists(what: Any, space: Any = None, *, repairs: Repairs | None = None) ->
     return TopLists.from_labels(what, _need(known))
 
 
-def _need(space: ClassSpace | None) -> ClassSpace:
+def _need(space: ClassSpace | None, hint: str = "") -> ClassSpace:
     if space is None:
         raise SpaceError(
             "how many classes are there? Say so with space=: a number, math.inf or ClassSpace(labels=[...]); or make "
-            "the lists first, TopLists.from_dicts or from_labels."
+            f"the lists first, TopLists.from_dicts or from_labels.{hint}"
         )
     return space
 
 
-def _columns(flat: Flat) -> tuple[Any, Any, Any]:
+@contextmanager
+def _explained(kind: str, how: Repairs) -> Iterator[None]:
+    """Raises an error about values with the remedy for the kind of pipeline that they come from."""
+    try:
+        yield
+    except (ConfidenceError, MassError) as error:
+        if how.scale != "probability":
+            raise
+        raise with_remedy(error, kind) from None
+
+
+def _from_dicts(cases: Sequence[Any], space: ClassSpace, options: Mapping[str, Any]) -> TopLists:
+    """Mappings; where all give a number to the same labels, the error says what they are as a whole."""
+    try:
+        return TopLists.from_dicts(cases, space, **options)
+    except MassError as error:
+        if options["scale"] != "probability" or any(one.keys() != cases[0].keys() for one in cases):
+            raise
+        raise as_a_whole(error, np.array([[one[label] for label in cases[0]] for one in cases], float)) from None
+
+
+def _columns(outputs: Outputs) -> tuple[Any, Any, Any]:
     """Offsets, classes and confidences as arrays; labels stay what they are."""
-    offsets, classes, confidences = flat
+    offsets, classes, confidences = outputs[:3]
     named = np.empty(len(classes), dtype=object)
     for place, one in enumerate(classes):
         named[place] = one
     if all(isinstance(one, int | float) and not isinstance(one, bool) for one in classes):
         named = np.array(classes)
     return np.array(offsets, dtype=np.int64), named, confidences or np.empty(0)
-
-
-def spelled_out(what: Any, space: ClassSpace | None) -> Flat | None:
-    """Offsets, classes and confidences of predictions with a label and a number for each entry; None for other shapes.
-
-    These are the output of a pipeline of Hugging Face, a list of {"label", "score"} per case or one of them per case,
-    and a pair of classes and confidences with a sequence of each per case, such as fastText's.
-    """
-    if not isinstance(what, list | tuple) or not what:
-        return None
-    if isinstance(what, tuple) and len(what) == 2 and all(map(_is_nested, what)):
-        return _side_by_side(what[0], what[1], space)
-    if isinstance(what, tuple) and len(what) == 2 and _is_one_case(*what):
-        raise ShapeError("these are the labels and confidences of one case.", "Give a list of each per case.")
-    nested = [isinstance(one, list | tuple) and all(_is_entry(entry) for entry in one) for one in what]
-    if all(nested) and any(map(len, what)):
-        return _entries(what)
-    single = [_is_entry(one) for one in what]
-    if any(single) and _can_be_confidences(what, space):
-        return None
-    if not any(single) and not any(one and len(what[i]) for i, one in enumerate(nested)):
-        return None
-    case = next(
-        (i for i, (one, few) in enumerate(zip(single, nested, strict=True)) if one != single[0] or one == few), None
-    )
-    if case is not None:
-        raise ShapeError(
-            f"some cases are a label with a score, others are not: {what[case]!r:.80}.",
-            'Give each case a list of {"label": ..., "score": ...}.',
-            case=case,
-        )
-    return _entries([[one] for one in what])
-
-
-def _is_nested(column: Any) -> bool:
-    """Whether there is a sequence for each case."""
-    if isinstance(column, np.ndarray) and column.dtype != object:
-        return column.ndim == 2
-    return isinstance(column, list | tuple | np.ndarray) and all(
-        isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim == 1) for row in column
-    )
-
-
-def _is_one_case(labels: Any, numbers: Any) -> bool:
-    sized = isinstance(labels, list | tuple) and isinstance(numbers, list | tuple | np.ndarray)
-    named = sized and len(labels) > 0 and all(isinstance(label, str) for label in labels)
-    return named and len(labels) == len(numbers) and not any(isinstance(x, str) for x in numbers)
-
-
-def _is_entry(one: Any) -> bool:
-    """Whether this is a label with its score."""
-    return isinstance(one, Mapping) and set(one) == _ENTRY
-
-
-def _can_be_confidences(cases: Sequence[Any], space: ClassSpace | None) -> bool:
-    """Whether mappings with the keys label and score give confidences to two classes of these names."""
-    entries = [one for one in cases if _is_entry(one)]
-    numbers = [isinstance(one["label"], int | float | np.number) for one in entries]
-    if not all(numbers):
-        return False
-    if space is not None and space.labels is not None and set(space.labels) >= _ENTRY:
-        return True
-    raise ShapeError(
-        f"{entries[0]!r} is either the class {entries[0]['label']!r} with a score, or two classes, label and score.",
-        'Classes and scores go as a list per case, [[{"label": ..., "score": ...}], ...]; classes of these names need '
-        "ClassSpace(labels=[...]).",
-    )
-
-
-def _entries(cases: Sequence[Sequence[Mapping[str, Any]]]) -> Flat:
-    offsets = np.cumsum([0, *map(len, cases)]).tolist()
-    flat = [*chain.from_iterable(cases)]
-    return offsets, [entry["label"] for entry in flat], [entry["score"] for entry in flat]
-
-
-def _side_by_side(classes: Any, confidences: Any, space: ClassSpace | None) -> Flat:
-    """A sequence of classes and one of confidences per case; fastText's prefix is taken off if all labels have it."""
-    sizes, others = ([len(row) for row in column] for column in (classes, confidences))
-    if sizes != others:
-        odd = next((i for i, (a, b) in enumerate(zip(sizes, others, strict=False)) if a != b), None)
-        if odd is None:
-            raise ShapeError(f"{len(sizes)} lists of classes for {len(others)} lists of confidences.")
-        raise ShapeError(f"{sizes[odd]} classes but {others[odd]} confidences.", case=odd)
-    named, numbers = ([*chain.from_iterable(map(plain, column))] for column in (classes, confidences))
-    return np.cumsum([0, *sizes]).tolist(), _without_prefix(named, space), numbers
-
-
-def _without_prefix(labels: list[Any], space: ClassSpace | None) -> list[Any]:
-    marked = [isinstance(label, str) and label.startswith(PREFIX) for label in labels]
-    if not any(marked) or (space is not None and any(str(known).startswith(PREFIX) for known in space.labels or ())):
-        return labels
-    if not all(marked):
-        bare = labels[marked.index(False)]
-        raise ClassError(
-            f"some labels begin with {PREFIX}, others such as {bare!r} do not.",
-            "Take the prefix off all of them, or give a space whose labels have it.",
-        )
-    return [label.removeprefix(PREFIX) for label in labels]
-
-
-def plain(values: Any) -> list[Any]:
-    """The values of a sequence, as Python has them."""
-    found: list[Any] = values.tolist() if hasattr(values, "tolist") else list(values)
-    return found
 
 
 def _as_sets(what: Any, space: LabelSets) -> Any:
@@ -241,7 +186,7 @@ def _as_sets(what: Any, space: LabelSets) -> Any:
             return None
         if any(isinstance(one, str) for one in members) or all(isinstance(x, Hashable) and x in names for x in members):
             return what
-        if isinstance(what, tuple) and len(what) == 2 and all(map(_is_nested, what)):
+        if isinstance(what, tuple) and len(what) == 2 and all(map(is_nested, what)):
             return None
         what = as_array(what, "predictions")
     columns = what.shape[1] if len(getattr(what, "shape", ())) == 2 else None
@@ -274,9 +219,14 @@ def raw_rows(predictions: Any, space: Any = None, *, scale: Scale = "probability
     if hasattr(predictions, "indptr"):
         *flat, columns = csr_parts(predictions)
         return _flat(flat, as_space(columns if space is None else space))
-    entries = spelled_out(predictions, None if space is None else as_space(space))
-    if entries is not None:
-        return _flat(entries, _known(space))
+    pair = as_rectangle(predictions)
+    if pair is not None:
+        cases, k = pair[0].shape
+        return _flat((np.arange(cases + 1) * k, *(one.ravel() for one in pair)), _known(space))
+    refuse_outputs(predictions)
+    outputs = outputs_of(predictions, None if space is None else as_space(space))
+    if outputs is not None:
+        return _flat(outputs[:3], _known(space))
     if isinstance(predictions, tuple) and len(predictions) == 3:
         return _flat(predictions, _known(space))
     if isinstance(predictions, tuple) and len(predictions) == 2:

@@ -18,12 +18,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._typing import Blanks, Duplicates, Floats, Scale
+from toplist._typing import Blanks, Duplicates, Floats, Overround, Scale
 from toplist.core import array_api, flags, kernel
 from toplist.core.array_api import log_or
 from toplist.core.kernel import Rows
 from toplist.errors import CaseError, ShapeError, TopListError
 from toplist.lists.error_messages import SENTINEL, bad_case, complain, first_bad
+from toplist.lists.odds import fair_probabilities, require_odds, require_overround
 from toplist.lists.space import ClassSpace
 
 SMALL: Final = 1e-290  # masses below this are better known by their logarithms
@@ -234,10 +235,12 @@ class Repairs:
     normalize: bool = False
     duplicates: Duplicates = "error"
     blanks: Blanks = "error"  # of files and frames: a class without a confidence, or a confidence without a class
+    overround: Overround = "proportional"  # how what odds add up to beyond one is removed
 
     def __post_init__(self) -> None:
-        if self.scale not in ("probability", "percent", "log"):
-            raise TopListError(f'scale is "probability", "percent" or "log", not {self.scale!r}.')
+        if self.scale not in ("probability", "percent", "log", "odds"):
+            raise TopListError(f'scale is "probability", "percent", "log" or "odds", not {self.scale!r}.')
+        require_overround(self.overround, self.scale)
         if not isinstance(self.normalize, bool):
             raise TopListError(f"normalize is True or False, not {self.normalize!r}.")
         if self.duplicates not in ("error", "sum"):
@@ -255,6 +258,12 @@ def validate(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> Ch
         rows = exponentiate(rows)
     elif repairs.scale == "percent":
         rows = from_percent(rows)
+    elif repairs.scale == "odds":
+        require_odds(rows, space, ids)
+        over = int(np.count_nonzero(row_sums(1.0 / rows.confidences, rows.offsets) >= 1.0))
+        changed = {"overround removed": over, "sums of odds below 1 raised": len(rows) - over}
+        counts |= {f"{name} ({repairs.overround})": n for name, n in changed.items() if n}
+        rows = from_odds(rows, repairs.overround)
     if repairs.scale != "probability":
         counts[f"scale: {repairs.scale}"] = len(rows)
     signed_rest, found, seen = inspect(rows)
@@ -393,6 +402,18 @@ def from_percent(rows: Rows) -> Rows:
     """Rows whose confidences were given in percent."""
     t, shown = rows.confidences, _shown(rows)
     return replace(rows, confidences=t / t.dtype.type(100), shown=None if shown is None else shown / 100)
+
+
+def from_odds(rows: Rows, overround: Overround = "proportional") -> Rows:
+    """Rows whose confidences were given as decimal odds; what is none stays above one, or is no number."""
+    odds, some = rows.confidences.astype(np.float64), np.diff(rows.offsets) > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        plain = row_sums(~(np.isfinite(odds) & (odds > 1.0)), rows.offsets) == 0
+        where, t = gather(rows, np.flatnonzero(plain & some)), 1.0 / odds
+        if len(where):
+            fair = fair_probabilities(where.confidences.astype(np.float64), where.offsets, overround)
+            t[np.repeat(plain & some, np.diff(rows.offsets))] = fair
+    return replace(rows, confidences=t, precision=rows.bits, shown=None)
 
 
 def _shown(rows: Rows) -> NDArray[np.float64] | None:

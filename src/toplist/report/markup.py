@@ -212,14 +212,14 @@ def as_markdown(
     if detail:
         return "\n\n".join(_titled(table) for table in details(results)) + "\n"
     table = board(results)
-    said = [f"**{_in_markdown(str(verdict(results, called(results))))}**", ""]
-    gated = [f"- {'FAIL' if one.failed else 'PASS'} {_in_markdown(one.sentence)}" for one in gates]
+    said = [f"**{in_markdown(str(verdict(results, called(results))))}**", ""]
+    gated = [f"- {'FAIL' if one.failed else 'PASS'} {in_markdown(one.sentence)}" for one in gates]
     right = [str(one) for pair in against for one in top_1_cases(pair, results.baseline, called(results))]
-    told = [f"- {_in_markdown(one)}" for one in (*table.warnings, *right, *table.notes)]
+    told = [f"- {in_markdown(one)}" for one in (*table.warnings, *right, *table.notes)]
     below = gated + told[: max(_NOTES - len(gated), 0)]
     if results.baseline is not None or len(results.overall.rows) == 2:
         return "\n".join([*said, *_grid(_shortened(table, results)), "", *below[:_BELOW]]) + "\n"
-    groups = [["", *_grid(one), "", _in_markdown(" ".join(one.notes))] for one in by_group(results)]
+    groups = [["", *_grid(one), "", in_markdown(" ".join(one.notes))] for one in by_group(results)]
     return "\n".join([*said, *_grid(table), "", *below, *(line for lines in groups for line in lines)]).rstrip() + "\n"
 
 
@@ -237,20 +237,21 @@ def _shortened(table: TextTable, results: Comparison) -> TextTable:
 
 
 def _titled(table: TextTable) -> str:
-    found = [f"**{_in_markdown(table.title)}**", "", *_grid(table)]
+    found = [f"**{in_markdown(table.title)}**", "", *_grid(table)]
     if table.sentences:
-        found += ["", *(f"- {_in_markdown(sentence)}" for sentence in table.sentences)]
+        found += ["", *(f"- {in_markdown(sentence)}" for sentence in table.sentences)]
     return "\n".join(found)
 
 
 def _grid(table: TextTable) -> list[str]:
     rules = ["--:" if column.align == "right" else ":--" for column in table.columns]
-    head = [_in_markdown(column.header) for column in table.columns]
-    rows = [[_in_markdown(cell) for cell in row] for row in table.rows]
+    head = [in_markdown(column.header) for column in table.columns]
+    rows = [[in_markdown(cell) for cell in row] for row in table.rows]
     return [f"| {' | '.join(row)} |" for row in (head, rules, *rows)]
 
 
-def _in_markdown(text: str) -> str:
+def in_markdown(text: str) -> str:
+    """The text without anything that is markup."""
     if _NUMBERS.fullmatch(text):
         return text.strip()
     return "".join(_MARKDOWN.get(c, c) for c in text.strip())

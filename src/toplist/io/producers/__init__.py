@@ -31,8 +31,17 @@ class Entry:
 
 
 PRODUCERS: dict[str, Entry] = {
+    "football": Entry(
+        "football", "football-data.co.uk matches", ("*.csv",), columns=("Home*", "Away*", "*H", "*D", "*A")
+    ),
     "hubverse": Entry(
         "hubverse", "hubverse model output", ("*.csv", "*.parquet"), columns=("output_type", "output_type_id", "value")
+    ),
+    "lm-eval": Entry(
+        "lm_eval",
+        "lm-evaluation-harness samples",
+        ("*.jsonl", "*.jsonl.gz", "*.jsonl.zst"),
+        keys=("doc_id", "arguments", "filtered_resps"),
     ),
 }
 

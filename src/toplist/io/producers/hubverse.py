@@ -49,6 +49,8 @@ from toplist.io.producers.hub_tasks import (
     joined,
     read_table,
 )
+from toplist.io.readers import MemoryReader
+from toplist.io.views import Condition, View
 
 _BINARY = (".parquet", ".pq")
 _OUTPUT = (TYPE, CLASS, VALUE)
@@ -98,28 +100,21 @@ class _Folder:
     targets: dict[str, Task] = field(default_factory=dict)  # those that occurred
 
     @cached_property
-    def where(self) -> list[tuple[str, str]]:
+    def where(self) -> tuple[Condition, ...]:
         """Conditions on task ids."""
-        found = []
-        for one in self.request.options.where:
-            name, mark, value = one.partition("=")
-            if not mark or name not in (*self.hub.task_ids, TYPE):
-                raise FileError(
-                    self.request.name,
-                    f"{argument('where', one)}: the task ids of this hub are {listed(list(self.hub.task_ids))}.",
-                )
-            found.append((name, value))
-        return found
+        pa = need("pyarrow")
+        empty = pa.table({name: pa.array([], pa.string()) for name in (*self.hub.task_ids, TYPE)})
+        return View(MemoryReader(empty, self.request.name), where=self.request.options.where)._conditions
 
     @cached_property
     def grouped(self) -> bool:
         """Whether the hub has several targets among those that are asked for: the same for all its models."""
-        asked = [
-            task.target
-            for task in self.hub.tasks
-            if all(value in task.values.get(name, (value,)) for name, value in self.where)
-        ]
-        return len(set(asked)) > 1
+        return len({task.target for task in self.hub.tasks if all(self._may_hold(one, task) for one in self.where)}) > 1
+
+    def _may_hold(self, condition: Condition, task: Task) -> bool:
+        """Whether a condition on what names a target leaves a task."""
+        pa, name = need("pyarrow"), condition.name
+        return name not in task.key or bool(condition.holds(pa.array([task.key[name]]), self.request.name)[0])
 
     @cached_property
     def place(self) -> str | None:
@@ -135,7 +130,7 @@ class _Folder:
         known |= {GROUP: pa.string()} if self.grouped else {}
         known |= {} if self.place is None else {CLUSTER: pa.string()}
         known |= {} if self.hub.round_column in (None, self.place) else {_TIME: pa.string()}
-        return columns_of(**known)
+        return columns_of(**known, **{name: pa.string() for name in (*self.hub.task_ids, TYPE) if name not in known})
 
     def batch(self, path: Path) -> Any:
         """The cases of one file."""
@@ -159,7 +154,7 @@ class _Folder:
             CLASSES: pa.ListArray.from_arrays(offsets, texts[CLASS].take(order)),
             CONFIDENCES: pa.ListArray.from_arrays(offsets, values.take(order)),
         }
-        made |= self._known({name: texts[name].take(first) for name in self.hub.task_ids}, task[first])
+        made |= self._known({name: texts[name].take(first) for name in (*self.hub.task_ids, TYPE)}, task[first])
         return pa.record_batch([made[name] for name in self.columns], schema=pa.schema(list(self.columns.items())))
 
     def _distributions(self, table: Any) -> tuple[Ints, dict[str, Any]]:
@@ -175,8 +170,8 @@ class _Folder:
             declared = self.hub.declared.get(name, {})
             texts[name] = as_texts(table[name].take(rows), declared) if there else pa.nulls(len(rows), pa.string())
         meant = np.ones(len(rows), dtype=bool)
-        for name, value in self.where:
-            meant &= pc.fill_null(pc.equal(texts[name], value), False).to_numpy(zero_copy_only=False)
+        for one in self.where:
+            meant &= one.holds(texts[one.name], self.request.name)
         return rows[meant], {name: one.filter(pa.array(meant)) for name, one in texts.items()}
 
     def _tasks(self, path: Path, texts: Mapping[str, Any], rows: Ints, columns: Sequence[str]) -> Ints:
@@ -226,8 +221,8 @@ class _Folder:
         if (rank < 0).any():
             odd = int(np.argmax(rank < 0))
             about = self.hub.tasks[task[odd]]
-            key = next(iter(about.key.items()), None)
-            ways = "" if key is None else f" or targets, as in {argument('where', f'{key[0]}={key[1]}')}"
+            others = [key for one in self.hub.tasks if one.key != about.key for key in one.key.items()]
+            ways = f" or targets, as in {argument('where', '='.join(others[0]))}" if others else ""
             raise FileError(
                 str(path),
                 f"the class {quote(classes[odd].as_py())} is not among those that {TASKS} declares for "
@@ -240,7 +235,7 @@ class _Folder:
     def _known(self, texts: Mapping[str, Any], task: Ints) -> dict[str, Any]:
         """What is known of the cases beside their lists."""
         pa, tasks = need("pyarrow"), self.hub.tasks
-        known = {N_CLASSES: pa.array([len(tasks[at].classes) for at in task.tolist()], pa.int64())}
+        known = {**texts, N_CLASSES: pa.array([len(tasks[at].classes) for at in task.tolist()], pa.int64())}
         known[GROUP] = pa.array([tasks[at].target for at in task.tolist()], pa.string())
         known |= {} if self.place is None else {CLUSTER: texts[self.place]}
         known |= {} if self.hub.round_column is None else {_TIME: texts[self.hub.round_column]}
@@ -249,7 +244,7 @@ class _Folder:
         outcome = np.full(len(task), None, dtype=object)
         for at in np.unique(task).tolist():
             mine = np.flatnonzero(task == at)
-            own = {name: one.take(mine) for name, one in texts.items()}
+            own = {name: texts[name].take(mine) for name in self.hub.task_ids}
             outcome[mine] = self.hub.oracle.outcomes(tasks[at], own, len(mine)).to_numpy(zero_copy_only=False)
         self.unresolved += sum(one is None for one in outcome)
         known[OUTCOME] = pa.array(outcome, pa.string())

@@ -16,7 +16,7 @@ from toplist.lists.error_messages import SENTINEL
 from toplist.lists.labelsets import LabelSets, Sets
 from toplist.lists.space import ClassSpace
 from toplist.lists.toplists import TopLists
-from toplist.lists.validation import doubles, exponentiate, from_percent, gather, inspect, row_sums
+from toplist.lists.validation import doubles, exponentiate, from_odds, from_percent, gather, inspect, row_sums
 
 
 class Names(Protocol):
@@ -127,15 +127,18 @@ def detect(rows: Rows, scale: str = "probability") -> CaseFlags:
     """Which unvalidated cases have which issue."""
     written = rows.confidences
     finite = np.isfinite(written)
-    top = {"probability": 1.0, "percent": 100.0, "log": 0.0}[scale]
+    top = {"probability": 1.0, "percent": 100.0, "log": 0.0, "odds": np.inf}[scale]
     impossible = finite & (written > top + max(top, 1.0) * 1e-6)
-    impossible |= finite & ((written <= SENTINEL) if scale == "log" else (written < -top * 1e-6))
+    least = {"log": written <= SENTINEL, "odds": written <= 1.0}
+    impossible |= finite & (least[scale] if scale in least else written < -top * 1e-6)
     if scale == "log":
         with np.errstate(over="ignore"):
             rows = exponentiate(rows)
         rows = replace(rows, confidences=np.where(written <= SENTINEL, written, rows.confidences))
     elif scale == "percent":
         rows = from_percent(rows)
+    elif scale == "odds":
+        rows = from_odds(rows)
     with np.errstate(invalid="ignore", over="ignore"):
         found = inspect(rows)[1]
         t, sizes = doubles(rows), np.diff(rows.offsets)

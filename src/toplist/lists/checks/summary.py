@@ -469,7 +469,7 @@ def _first(found: Count) -> str:
 
 
 def _largest(counts: QualityCounts) -> str:
-    scale = {"probability": "", "percent": " percent", "log": " as a logarithm"}[counts.scale]
+    scale = {"probability": "", "percent": " percent", "log": " as a logarithm", "odds": " as odds"}[counts.scale]
     return f"{counts.numbers.largest:g}{scale}"
 
 

@@ -1,0 +1,261 @@
+"""`toplist gate` and `toplist record`: continuous integration that a new model must pass, and its baseline."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from toplist._text import visible
+from toplist.cli.options import (
+    RULES,
+    Inputs,
+    Printing,
+    Reads,
+    command,
+    missing_option,
+    named_files,
+    option,
+    parameter,
+)
+from toplist.cli.output import (
+    GATE,
+    INCONCLUSIVE,
+    UsageError,
+    keep_freed_memory,
+    of_flags,
+    print_json,
+    print_text,
+    progress_bar,
+    require_json,
+    require_outputs,
+)
+from toplist.inference.settings import Inference
+from toplist.report.text import number_of
+
+if TYPE_CHECKING:
+    from toplist.report.gate import GateReport
+
+MISSING = ("error", "common", "uniform")
+SUMMARY = "GITHUB_STEP_SUMMARY"  # the variable with the file that GitHub shows on the page of a run
+_FORMATS = (".json", ".md", ".xml", ".txt", ".html")
+_COLUMNS = ("outcome", "weight", "group", "cluster", "time", "n_classes")
+_PENALTY = "Penalty of an invalid list; 1% of the score of the uniform prediction by default."
+
+
+@dataclass(frozen=True)
+class GateInputs:
+    """The files of both models, or that of the new one and a record."""
+
+    inputs: Inputs
+    new: str
+    baseline: str
+    record: str | None
+
+    @property
+    def paths(self) -> list[str]:
+        """Everything that is read."""
+        return [*self.inputs.paths, *([] if self.record is None else [self.record])]
+
+
+@dataclass(frozen=True, slots=True)
+class GateReads:
+    """The options of a command that reads a new model and a baseline, which may be a record."""
+
+    reads: Reads
+
+    def parameters(self) -> Iterator[inspect.Parameter]:
+        """Those of the files, with one file for the new model and an option for the baseline."""
+        for one in self.reads.parameters():
+            if one.name == "files":
+                about: Any = typer.Argument(metavar="FILE", help="Predictions of the new model; NAME=FILE names it.")
+                yield parameter("file", str, ..., about)
+                about = typer.Option(
+                    "--baseline",
+                    "-b",
+                    metavar="FILE",
+                    help="Predictions of the baseline, or its record by toplist record; NAME=FILE names it.",
+                )
+                yield parameter("baseline", str, ..., about)
+            else:
+                yield one
+
+    def build(self, given: Mapping[str, Any]) -> GateInputs:
+        """The files as they were named."""
+        from toplist.evaluation.record import is_record
+
+        words = [given["file"], given["baseline"]]
+        new, baseline = named_files(words)
+        path = named_files(words)[baseline]
+        recorded = is_record(path)
+        inputs = self.reads.build({**given, "files": words[:1] if recorded else words})
+        return GateInputs(inputs, new, baseline, path if recorded else None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateOptions(Printing):
+    """The options of `toplist gate`."""
+
+    max_loss: float = option(..., "Margin: the mean loss to the baseline must be shown to be below it, such as 0.01.")
+    per_case: float | None = option(None, "Largest loss that is allowed in any single case.")
+    max_loss_group: float | None = option(None, "Margin of the groups of --group; --max-loss by default.")
+    rule: str = option("brier", "Scoring rule.", choices=RULES)
+    penalty: float | None = option(None, _PENALTY)
+    missing: str = missing_option(MISSING)
+    inconclusive: str | None = option(
+        None, "Exit code where nothing is shown: pass is 0, fail is 3; 4 by default.", choices=("pass", "fail")
+    )
+    output: tuple[Path, ...] = option(
+        (), "Write a summary (.md), JUnit XML (.xml), .json, .txt or .html; may be repeated.", "-o"
+    )
+    no_summary: bool = option(False, f"Do not append the summary to the file that {SUMMARY} names.")
+
+
+@command(
+    GateReads(Reads(several=True, truth=True, columns=_COLUMNS)),
+    examples=(
+        "toplist gate new.parquet --baseline old.parquet --truth y.csv --classes 10 --max-loss 0.01",
+        "toplist gate new.csv -b baseline.json -t y.csv -c 10 --max-loss 0.01 --per-case 1 -o summary.md -o junit.xml",
+        "toplist gate new=run2/ -b old=run1/ -t y.csv -c 10 --group site --max-loss 0.01 --max-loss-group 0.03",
+        "Exit codes: 0 pass, 3 fail, 4 inconclusive, 2 invalid usage, 1 invalid data.",
+    ),
+)
+def gate(files: GateInputs, options: GateOptions, inference: Inference) -> None:
+    """Pass only if a new model is shown to be no worse than a baseline: for continuous integration."""
+    keep_freed_memory()
+    _require_formats(options.output)
+    require_outputs(options.output, files.paths)
+    from toplist.evaluation.gate import run_gate
+    from toplist.evaluation.gate_checks import GateSpec
+
+    with of_flags(("max_loss", "per_case", "max_loss_group")):
+        limits = GateSpec(options.max_loss, options.per_case, options.max_loss_group)
+    if options.max_loss_group is not None and "group" not in files.inputs.columns:
+        raise UsageError("--max-loss-group goes with --group: name the column of the truth with the groups.")
+    inputs, models = files.inputs, files.inputs.models
+    with progress_bar(options.quiet, len(models)) as update:
+        found = run_gate(
+            (files.new, models[files.new]),
+            (files.baseline, models[files.baseline] if files.record is None else files.record),
+            inputs.truth,
+            limits,
+            space=inputs.space,
+            rule=options.rule,
+            missing=options.missing,
+            penalty=options.penalty,
+            inference=inference,
+            read=inputs.read,
+            progress=update,
+            command=shlex.join(["toplist", *sys.argv[1:]]),
+        )
+    as_code = options.inconclusive or "fail"
+    for path in options.output:
+        _write(found, path, as_code)
+    if not options.no_summary:
+        _append_summary(found)
+    if options.json:
+        print_json(found.to_dict())
+    else:
+        print_text(found.to_text())
+    code = {
+        "pass": 0,
+        "fail": GATE,
+        "inconclusive": {None: INCONCLUSIVE, "pass": 0, "fail": GATE}[options.inconclusive],
+    }
+    if code[found.verdict]:
+        raise typer.Exit(code[found.verdict])
+
+
+def _require_formats(output: Sequence[Path]) -> None:
+    for path in output:
+        if path.suffix.lower() not in _FORMATS:
+            *most, last = _FORMATS
+            raise UsageError(f"--output is {', '.join(most)} or {last}, not {path.name!r}.")
+
+
+def _write(found: GateReport, path: Path, inconclusive: str) -> None:
+    """Write the result in the format of a file's name."""
+    from toplist._files import write_bytes
+
+    made = {
+        ".json": lambda: found.to_json() + "\n",
+        ".md": found.to_markdown,
+        ".xml": lambda: found.to_junit(inconclusive=inconclusive),
+        ".txt": lambda: found.to_text() + "\n",
+        ".html": found._repr_html_,
+    }
+    write_bytes(path, made[path.suffix.lower()]().encode("utf-8", "backslashreplace"))
+
+
+def _append_summary(found: GateReport) -> None:
+    """Append the summary to the file that GitHub names; where that fails, the verdict stands all the same."""
+    name = os.environ.get(SUMMARY)
+    if not name:
+        return
+    try:
+        with Path(name).open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"{found.to_markdown()}\n")
+    except OSError as error:
+        typer.echo(f"toplist: warning: {SUMMARY} ({visible(name)}) cannot be written: {error.strerror}.", err=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordOptions(Printing):
+    """The options of `toplist record`."""
+
+    output: Path = option(..., "File of the record, such as baseline.json.", "-o")
+    rule: tuple[str, ...] = option(("brier",), "Scoring rule, brier by default; may be repeated.", choices=RULES)
+    penalty: float | None = option(None, _PENALTY)
+    missing: str = missing_option(MISSING)
+
+
+@command(
+    Reads(truth=True, columns=("outcome", "n_classes")),
+    examples=(
+        "toplist record old.parquet --truth y.csv --classes 10 -o baseline.json",
+        "toplist record old.parquet -t y.csv -c 10 --rule brier --rule log -o baseline.json",
+    ),
+)
+def record(inputs: Inputs, options: RecordOptions) -> None:
+    """Record the scores of a model case by case, as the baseline of toplist gate: a small file for a repository."""
+    require_json(options.output, "--output")
+    require_outputs([options.output], inputs.paths)
+    from toplist.evaluation.gate import score_record
+
+    with progress_bar(options.quiet) as update:
+        found = score_record(
+            inputs.models,
+            inputs.truth,
+            space=inputs.space,
+            rules=tuple(dict.fromkeys(options.rule)),
+            missing=options.missing,
+            penalty=options.penalty,
+            read=inputs.read,
+            progress=update,
+        )
+    found.write(options.output)
+    for sentence in found.warnings:
+        typer.echo(f"toplist: warning: {visible(sentence)}", err=True)
+    if options.json:
+        print_json(
+            {
+                "schema": "toplist.recorded/1",
+                "model": found.model,
+                "cases": len(found),
+                "rules": list(found.rules),
+                "filled": found.filled,
+                "output": str(options.output),
+                "bytes": options.output.stat().st_size,
+            }
+        )
+        return
+    typer.echo(f"Scores of {number_of(len(found), 'case')} in {visible(str(options.output))}")
+    if found.filled:
+        typer.echo(f"missing predictions taken as empty lists: {number_of(found.filled, 'case')}")
