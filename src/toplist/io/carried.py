@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -88,6 +87,10 @@ def carried_truth(
     columns: dict[str, str | None] = {what: value or found.get(what) for what, value in about.columns.items()}
     extra = tuple(dict.fromkeys(filter(None, (*columns.values(), *keep))))
     cases = _united([_Cases.of(source, extra) for source in able])
+    unresolved = 0
+    if all(source.produced is not None for source in able):
+        cases, unresolved = _resolved(cases)
+    _require_all(cases)
     if "group" in found and not _are_groups(cases.column(GROUP)):
         columns["group"], extra = None, tuple(name for name in extra if name != GROUP)
     first = able[0]
@@ -95,6 +98,7 @@ def carried_truth(
     reader = _TruthReader(listed([source.path for source in able], 3, str), cases)
     told = f"outcomes in {quote(first.outcome)} of these predictions"
     told += f"; also used: {listed(extra)}" if extra else ""
+    told += f"; {unresolved:,} cases without an outcome are left out" if unresolved else ""
     sizes = frozenset() if columns["n_classes"] is None else _whole_numbers(cases.column(columns["n_classes"]))
     return CarriedTruth(OpenTable(TRUTH, reader, layout, truth=True, told=told), cases.outcome, columns, sizes)
 
@@ -292,8 +296,19 @@ def _united(every: Sequence[_Cases]) -> _Cases:
             rows=np.concatenate((known.rows, other.rows[new])),
             files=(*known.files, *other.files),
         )
-    _require_all(known)
     return known
+
+
+def _resolved(cases: _Cases) -> tuple[_Cases, int]:
+    """The cases with an outcome, and how many have none: producers know of questions that are still open."""
+    at = np.flatnonzero(~blanks(cases.outcome))
+    if len(at) in (0, len(cases)):
+        return cases, 0
+    some = as_arrow(at)
+    ids = None if cases.ids is None else cases.ids.take(some)
+    columns = {name: column.take(some) for name, column in cases.columns.items()}
+    kept = replace(cases, ids=ids, columns=columns, places=cases.places[at], rows=cases.rows[at])
+    return kept, len(cases) - len(at)
 
 
 def _places(ids: Any, known: Any) -> NDArray[np.int64]:
@@ -360,8 +375,8 @@ class _TruthReader(Reader):
         return self.batch.schema
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
-        """The named columns, file by file."""
+        """The named columns, with the rows of the file or, where there are several, numbered through all of them."""
         cases, chosen = self.cases, self.batch.select(list(columns))
-        cuts = [0, *(np.flatnonzero(np.diff(cases.places)) + 1).tolist(), len(cases)]
-        for lo, hi in pairwise(cuts):
-            yield TableChunk(cases.files[cases.places[lo]], 0, chosen.slice(lo, hi - lo), cases.rows[lo:hi])
+        used = np.unique(cases.places)
+        one = len(used) == 1
+        yield TableChunk(cases.files[used[0]] if one else self.name, 0, chosen, cases.rows if one else None)

@@ -165,7 +165,7 @@ class ReadOptions:
             normalize=self.normalize,
             duplicates=self.duplicates,
             blanks=self.blanks,
-            overround=self.overround,
+            overround=self.overround if self.scale == "odds" else "proportional",
         )
 
     @property

@@ -6,6 +6,7 @@ import csv
 import glob
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -74,14 +75,17 @@ class FirstLook:
         return found
 
     def first(self, path: Path) -> Any:
-        """The first value of a JSON or JSON Lines file; None where it is neither."""
+        """The first value of a JSON or JSON Lines file; None where it is neither.
+
+        Of a document that is longer than what is looked at, it is the beginning.
+        """
 
         def value() -> Any:
             short = _head(path, _SHORT)
             if not short.lstrip().startswith(("{", "[")):
                 return None
-            found = _values(short, 1)
-            return next(iter(found or _values(self.head(path), 1)), None)
+            found = _values(short, 1) or _values(self.head(path), 1) or _values(_closed(short), 1)
+            return next(iter(found), None)
 
         return self._kept("first", path, value)
 
@@ -166,6 +170,27 @@ def _values(text: str, most: int) -> list[Any]:
             break
         found.append(value)
     return found
+
+
+_MARKS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]')
+
+
+def _closed(text: str) -> str:
+    """The beginning of a JSON document up to its last comma, with everything closed that is open there.
+
+    >>> _closed('{"a": [{"b": 1, "c": "x,y"}, {"b": 2, "c": "x')
+    '{"a": [{"b": 1, "c": "x,y"}, {"b": 2}]}'
+    """
+    open_, end, closing = [], 0, ""
+    for found in _MARKS.finditer(text):
+        mark = found[0]
+        if mark in "[{":
+            open_.append("]" if mark == "[" else "}")
+        elif mark in "]}" and open_:
+            open_.pop()
+        elif mark == ",":
+            end, closing = found.start(), "".join(reversed(open_))
+    return text[:end] + closing
 
 
 def at_path(value: Any, path: str) -> Any:
