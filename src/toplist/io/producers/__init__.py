@@ -37,6 +37,13 @@ PRODUCERS: dict[str, Entry] = {
     "hubverse": Entry(
         "hubverse", "hubverse model output", ("*.csv", "*.parquet"), columns=("output_type", "output_type_id", "value")
     ),
+    "every-eval-ever": Entry(
+        "every_eval_ever",
+        "Every Eval Ever records",
+        ("*.jsonl", "*.jsonl.gz", "*.jsonl.zst"),
+        keys=("schema_version", "evaluation_id", "sample_id", "input.raw"),
+    ),
+    "helm": Entry("helm", "HELM scenario state", ("scenario_state.json",)),
     "inspect-ai": Entry("inspect_ai", "inspect_ai log", ("*.eval", "*.json")),
     "lm-eval": Entry(
         "lm_eval",
@@ -44,6 +51,9 @@ PRODUCERS: dict[str, Entry] = {
         ("*.jsonl", "*.jsonl.gz", "*.jsonl.zst"),
         keys=("doc_id", "arguments", "filtered_resps"),
     ),
+    "lighteval": Entry("lighteval", "lighteval details", ("details_*.parquet",)),
+    "mmlu": Entry("mmlu", "MMLU-style results", ("*.csv", "*.csv.gz"), columns=("*_choiceA_prob*", "*_choiceB_prob*")),
+    "simple-evals": Entry("simple_evals", "simple-evals results", ("*.json",)),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -54,9 +54,29 @@ def letters(count: int) -> list[str]:
     return [chr(ord("A") + at) if at < 26 else str(at - 25) for at in range(count)]
 
 
+def letter_of(answer: str, choices: Sequence[str]) -> str:
+    """The letter of the choice that an answer names, by its letter or by its text; nothing where it names none.
+
+    >>> letter_of(" (b) ", ["red", "blue"]), letter_of("blue", ["red", "blue"]), letter_of("green", ["red", "blue"])
+    ('B', 'B', '')
+    """
+    text, own = answer.strip(), letters(len(choices))
+    letter = text.strip("().*: ").upper()
+    if letter in own:
+        return letter
+    found = [one for one, choice in zip(own, choices, strict=True) if choice.strip() == text]
+    return found[0] if len(found) == 1 else ""
+
+
 def hard_label(answer: str, choices: Sequence[str]) -> tuple[list[str], list[float]]:
     """An answer as a list of one class with probability 1: `OTHER` where it is none of the choices."""
     return [answer if answer in choices else OTHER], [1.0]
+
+
+def others(task: str, rows: Sequence[Row]) -> list[str]:
+    """A note of the answers that are none of the choices, if there are any."""
+    none = sum(list(row.classes) == [OTHER] for row in rows)
+    return [f"task {quote(task)}: {none:,} answers are none of the choices: they are the class {OTHER}."] * bool(none)
 
 
 def known_of(outcome: str, choices: int, *, task: str = "", unit: str = "", **more: Any) -> dict[str, Any]:
@@ -97,9 +117,3 @@ class Cases:
             every[CLUSTER] = pa.string()
         more = dict.fromkeys(name for one in known for name in one if name not in (OUTCOME, N_CLASSES, GROUP, CLUSTER))
         return columns_of(**every, **dict.fromkeys(more, pa.float64()))
-
-
-def text_of(value: Mapping[str, Any], name: str) -> str:
-    """A field as text; nothing where it is not there."""
-    found = value.get(name)
-    return "" if found is None else str(found)

@@ -23,7 +23,7 @@ from toplist.errors import CaseError, FileError
 from toplist.io.answers import OTHER, AnswerSpace
 from toplist.io.producers.base import ANSWER_MASS, FirstLook, Match, ProducedReader, Producer, Request, Row, at_path
 from toplist.io.producers.conditions import Conditions
-from toplist.io.producers.harness import HARD, Cases, NoListsError, hard_label, known_of, letters, require_files
+from toplist.io.producers.harness import HARD, Cases, NoListsError, hard_label, known_of, letters, others, require_files
 from toplist.io.producers.tokens import Position, Positions, Summary, Token, after
 from toplist.io.producers.zip_members import members_of
 
@@ -225,7 +225,7 @@ class _Task:
             self._say(f"the status of the run is {quote(self.log.status)}: samples may be missing.")
         if len(self.samples) < total - failed:
             kept_text = f"{len(self.samples):,} of {total - failed:,} samples fulfil"
-            self._say(f"{kept_text} {argument('where', self.options.where)}.")
+            self._say(f"{kept_text} {self.conditions}.")
 
     def _say(self, text: str) -> None:
         self.notes.append(f"task {quote(self.log.task)}: {text}")
@@ -233,9 +233,8 @@ class _Task:
     def rows(self) -> list[Row]:
         """One list for each sample."""
         if not self.samples:
-            where = self.options.where
             raise NoListsError(
-                f"no sample fulfils {argument('where', where)}." if where else "there is no sample in it."
+                f"no sample fulfils {self.conditions}." if self.conditions.every else "there is no sample in it."
             )
         if any(one.listed for one in self.samples):
             return self._from_tokens()
@@ -321,7 +320,7 @@ class _Task:
                 "its samples have no choices and no log-probabilities: there is nothing to spread probability over."
             )
         outcomes = self._outcomes(space)
-        made, none = [], 0
+        made = []
         for one, outcome in zip(self.samples, outcomes, strict=True):
             choices = space.answers if space and not one.choices else letters(len(one.choices))
             found = one.answers[scorer]
@@ -332,11 +331,9 @@ class _Task:
                     f"the scorer {quote(scorer)} counts sample {one.id} as {'correct' if hit else 'wrong'}, but its "
                     f"answer is {quote(found)} and the target {quote(outcome)}."
                 )
-            none += answer == OTHER
             made.append(self._row(one, *hard_label(answer, choices), outcome, len(choices) + 1))
         self._say(HARD + " Log-probabilities are in a log if the task is run with logprobs and top_logprobs.")
-        if none:
-            self._say(f"{none:,} answers are none of the choices: they are the class {OTHER}.")
+        self.notes += others(self.log.task, made)
         return made
 
     def _scorer(self) -> str:
