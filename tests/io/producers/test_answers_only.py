@@ -47,8 +47,8 @@ def test_answers_are_hard_labels_over_the_choices_and_other(tmp_path):
     rows, notes = produced(path)
     assert [row["classes"] for row in rows] == [["B"], ["A"], ["OTHER"], ["C"]]
     assert {(row["outcome"], row["n_classes"], *row["confidences"]) for row in rows} == {("B", 4, 1.0)}
-    assert any("answers have no probabilities" in note for note in notes)
-    assert "task 'colours': 1 answers are none of the choices: they are the class OTHER." in notes
+    assert any("nswers have no probabilities" in note for note in notes)
+    assert "Task 'colours': 1 answers are none of the choices: they are the class OTHER." in notes
 
 
 def test_a_sample_goes_by_its_hash_or_else_by_its_id(tmp_path):
@@ -127,7 +127,7 @@ def test_letters_of_joint_multiple_choice_are_hard_labels(tmp_path):
     assert [row["classes"] for row in rows] == [["B"], ["A"], ["OTHER"]]
     assert [row["case"] for row in rows] == [f"colours:subject=x/id{at}" for at in range(3)]
     assert {(row["outcome"], row["n_classes"]) for row in rows} == {("B", 4)}
-    assert any("answers have no probabilities" in note for note in notes)
+    assert any("nswers have no probabilities" in note for note in notes)
 
 
 def test_perturbed_instances_and_trials_are_cases_of_one_cluster(tmp_path):

@@ -107,7 +107,7 @@ def test_an_answer_may_be_a_place(tmp_path):
 def test_letters_that_were_not_listed_are_said(tmp_path):
     row = ["?", "a", "b", "c", "d", "A", True, 1.0, 0.0, 3e-44, 0.0]
     _, notes = produced(write(tmp_path / "a.csv", [row], head("m")))
-    assert any("in 1 questions a probability is below 1e-30" in note for note in notes)
+    assert any("n 1 questions a probability is below 1e-30" in note for note in notes)
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError
 from toplist.io.producers.base import ProducedReader, Producer, Request, Row, at_path
@@ -20,22 +17,18 @@ from toplist.io.producers.harness import (
     others,
     require_files,
 )
-from toplist.io.readers.base import lines_of
-from toplist.io.readers.json_lines import parse
-
-_Record = Mapping[str, Any]
+from toplist.io.producers.json_records import Record, records
 
 
 def _open(request: Request) -> ProducedReader:
     cases, conditions = Cases(request), Conditions.of(request.options.where)
-    tasks: dict[str, list[tuple[str, int, _Record]]] = {}
+    tasks: dict[str, list[tuple[str, int, Record]]] = {}
     models: dict[str, None] = {}
     total, failed = 0, 0
     for path in require_files(request):
-        for row, line in enumerate(lines_of(path), 1):
-            record = parse(line, str(path), row) if line.strip() else {}
-            total += bool(record)
-            if record and conditions.hold(record):
+        for row, record in records(path):
+            total += 1
+            if conditions.hold(record):
                 models[str(record.get("model_id"))] = None
                 if record.get("error"):
                     failed += 1
@@ -47,9 +40,9 @@ def _open(request: Request) -> ProducedReader:
         raise FileError(
             request.name, f"these are records of {len(models)} models, {listed(list(models))}: choose with {way}."
         )
-    for task, records in tasks.items():
+    for task, every in tasks.items():
         try:
-            made = [(source, _row(record, task, row)) for source, row, record in records]
+            made = [(source, _row(record, task, row)) for source, row, record in every]
         except NoListsError as error:
             cases.left_out[task] = str(error)
             continue
@@ -60,7 +53,7 @@ def _open(request: Request) -> ProducedReader:
     return cases.reader()
 
 
-def _row(record: _Record, task: str, row: int) -> Row:
+def _row(record: Record, task: str, row: int) -> Row:
     choices, references = at_path(record, "input.choices"), at_path(record, "input.reference")
     if not isinstance(choices, list) or len(choices) < 2:
         raise NoListsError("its records have no choices: there is nothing to spread probability over.")
@@ -81,7 +74,7 @@ def _row(record: _Record, task: str, row: int) -> Row:
     return Row(unit, *hard_label(answer, letters(len(texts))), known_of(outcome, len(texts) + 1, task=task, unit=unit))
 
 
-def _answer(record: _Record, row: int) -> str:
+def _answer(record: Record, row: int) -> str:
     """The answer that was extracted, or else the only output."""
     attributed = record.get("answer_attribution")
     last = [one for one in attributed if at_path(one, "is_terminal")] if isinstance(attributed, list) else []

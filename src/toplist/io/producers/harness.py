@@ -92,6 +92,7 @@ class Cases:
     rows: list[tuple[str, Row]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)  # tasks, and why
+    beside: list[Path] = field(default_factory=list)  # other files that were read
 
     def reader(self, nothing: str = "there is no record here.") -> ProducedReader:
         """The table of all tasks that have lists; an error where none has.
@@ -104,9 +105,9 @@ class Cases:
         notes = [*self.notes, *(f"task {quote(name)} is left out: {why}" for name, why in self.left_out.items())]
         columns = self._columns()
         made = list(batches_of(self.rows, columns))
-        return ProducedReader(
-            self.request.name, lambda: iter(made), columns, self.request.paths, tuple(dict.fromkeys(notes))
-        )
+        paths = (*self.request.paths, *self.beside)
+        sentences = dict.fromkeys(f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in notes)
+        return ProducedReader(self.request.name, lambda: iter(made), columns, paths, tuple(sentences))
 
     def _columns(self) -> dict[str, Any]:
         pa, known = need("pyarrow"), [row.known for _, row in self.rows]

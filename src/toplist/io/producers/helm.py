@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,8 @@ from toplist._text import listed
 from toplist.errors import FileError
 from toplist.io.producers.base import FirstLook, Match, ProducedReader, Producer, Request, Row, at_path
 from toplist.io.producers.harness import HARD, Cases, NoListsError, hard_label, known_of, others, require_files
-from toplist.io.readers.base import opened
+from toplist.io.producers.json_records import Record, records
 
-_State = Mapping[str, Any]
 _FILE = "scenario_state.json"
 
 
@@ -40,20 +38,14 @@ def _open(request: Request) -> ProducedReader:
     return cases.reader()
 
 
-def _run(path: Path) -> _State:
-    with opened(path) as stream:
-        data = stream.read()
-    try:
-        found = json.loads(data)
-    except (ValueError, RecursionError):
-        raise FileError(str(path), "this is no JSON.") from None
-    if not isinstance(at_path(found, "request_states"), list):
+def _run(path: Path) -> Record:
+    _, found = next(records(path), (0, {}))
+    if not isinstance(found.get("request_states"), list):
         raise FileError(str(path), "this is no state of a scenario of HELM: it has no request_states.")
-    run: _State = found
-    return run
+    return found
 
 
-def _rows(run: _State, task: str) -> list[Row]:
+def _rows(run: Record, task: str) -> list[Row]:
     method = str(at_path(run, "adapter_spec.method"))
     states = [one for one in run["request_states"] if isinstance(one, Mapping)]
     if not states:
@@ -69,7 +61,7 @@ def _rows(run: _State, task: str) -> list[Row]:
     return [_row(one, task, trials) for one in states]
 
 
-def _row(state: _State, task: str, trials: bool) -> Row:
+def _row(state: Record, task: str, trials: bool) -> Row:
     mapping, name = dict(state["output_mapping"]), str(at_path(state, "instance.id"))
     references = at_path(state, "instance.references")
     listed_references = references if isinstance(references, list) else []
@@ -93,7 +85,7 @@ def _tags(reference: Any) -> list[Any]:
 def _match(look: FirstLook, match: Match) -> Match | None:
     """The states of scenarios, which are long: they begin with the specification of the adapter."""
     found = tuple(path for path in match.paths if '"adapter_spec"' in look.head(path)[:2000])
-    return Match(found, f"it is called {_FILE} and begins with adapter_spec", match.notes) if found else None
+    return Match(found, f"it is called {_FILE} and begins with adapter_spec") if found else None
 
 
 PRODUCER = Producer(open=_open, match=_match)

@@ -124,7 +124,7 @@ def _match(look: FirstLook, match: Match) -> Match | None:
     """Details that have the three columns."""
     found = tuple(path for path in match.paths if _columns(look.columns(path)))
     names = listed([name for path in found[:1] for name in _columns(look.columns(path)) or ()])
-    return Match(found, f"it has the columns {names}", match.notes) if found else None
+    return Match(found, f"it has the columns {names}") if found else None
 
 
 PRODUCER = Producer(open=_open, match=_match, options=("norm", "where"))

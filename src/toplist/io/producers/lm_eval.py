@@ -47,6 +47,7 @@ def _open(request: Request) -> ProducedReader:
     for path in _of_one_model(request, require_files(request)):
         samples.add(path)
     samples.conditions.require_met(request.name)
+    cases.beside += samples.results
     for name, every in samples.tasks.items():
         try:
             task = _Task.of(name, every, request.options.norm)

@@ -20,8 +20,8 @@ from toplist._text import argument, listed, quote
 from toplist.errors import FileError
 from toplist.io.producers.base import ProducedReader, Producer, Request, Row
 from toplist.io.producers.conditions import Conditions
+from toplist.io.producers.entries import text_of
 from toplist.io.producers.harness import Cases, known_of, letters, require_files
-from toplist.io.readers.base import NOT_UTF8, opened
 
 _PROBABILITIES = re.compile(r"(?P<model>.+)_choice(?P<letter>[A-Z])_probs?")
 _ANSWERS = ("answer", "label", "target", "gold")
@@ -49,12 +49,8 @@ class _Table:
 
 
 def _table(path: Path) -> _Table:
-    with opened(path) as stream:
-        data: bytes = stream.read()
     try:
-        rows = [row for row in csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True) if row]
-    except UnicodeDecodeError:
-        raise FileError(str(path), NOT_UTF8) from None
+        rows = [row for row in csv.reader(io.StringIO(text_of(path), newline=""), strict=True) if row]
     except csv.Error as error:
         raise FileError(str(path), f"this is no CSV: {error}.") from None
     if not rows:

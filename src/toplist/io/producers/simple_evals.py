@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from pathlib import Path
 
-from toplist.errors import FileError
-from toplist.io.producers.base import FirstLook, Match, Producer, Request
+from toplist.io.producers.base import FirstLook, Match, Producer
+from toplist.io.producers.entries import matched, refusal
 
 _WHOLE = {"score", "metrics", "htmls", "convos"}  # keys of NAME_allresults.json
 _SUMS = {"score", "chars"}  # keys of NAME.json, beside others that are numbers, too
 
 
-def _open(request: Request) -> NoReturn:
-    raise FileError(
-        request.name,
+def _match(look: FirstLook, match: Match) -> Match | None:
+    return matched(match, lambda path: _reason(look, path))
+
+
+def _reason(look: FirstLook, path: Path) -> str:
+    record = look.first(path)
+    if not isinstance(record, dict):
+        return ""
+    if record.keys() >= _WHOLE:
+        return "it has score, metrics, htmls and convos"
+    numbers = all(isinstance(value, int | float) for value in record.values())
+    sums = numbers and record.keys() >= _SUMS and any(key.endswith(":std") for key in record)
+    return "it has score, chars and standard deviations, and nothing but numbers" if sums else ""
+
+
+PRODUCER = Producer(
+    open=refusal(
         "simple-evals stores scores over all questions, and conversations as text: neither answers by question nor "
         "probabilities. Run the same questions with inspect_ai or lm-evaluation-harness, whose logs are read, or save "
-        "the responses of the server with logprobs.",
-    )
-
-
-def _match(look: FirstLook, match: Match) -> Match | None:
-    for path in match.paths:
-        record = look.first(path)
-        if isinstance(record, dict) and (record.keys() >= _WHOLE or _is_sums(record)):
-            keys = sorted(_WHOLE if record.keys() >= _WHOLE else _SUMS)
-            return Match((path,), f"its keys are {', '.join(keys)} and no questions", match.notes)
-    return None
-
-
-def _is_sums(record: dict[str, object]) -> bool:
-    numbers = all(isinstance(value, int | float) for value in record.values())
-    return numbers and record.keys() >= _SUMS and any(key.endswith(":std") for key in record)
-
-
-PRODUCER = Producer(open=_open, match=_match)
+        "the responses of the server with logprobs."
+    ),
+    match=_match,
+)
