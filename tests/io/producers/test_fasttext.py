@@ -96,7 +96,7 @@ def test_a_blank_line_is_a_reject_that_keeps_the_others_in_their_places(home, tm
     rows, notes = produced(home / "hs-sure.txt")
     lines = text.removesuffix("\n").split("\n")
     assert [len(row["classes"]) for row in rows] == [len(line.split()) // 2 for line in lines]
-    assert notes[-1].startswith("3 lists empty")
+    assert notes[-1].startswith("3 lists without an entry")
     first = tmp_path / "first.txt"
     first.write_text("\n" + text)
     assert recognised_as(first) == "fasttext"
