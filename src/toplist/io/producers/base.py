@@ -30,6 +30,7 @@ _HEAD = 1 << 20  # bytes of a file that are looked at
 _SHORT = 1 << 16  # bytes that mostly hold a first record
 _RECORDS = 20  # records that are looked at
 _KEPT = 64  # things seen of files that are kept
+_HELD = 1 << 28  # bytes of a table that are kept in memory for further passes
 _BATCH = 4096  # rows of a batch that is made row by row
 
 
@@ -128,7 +129,7 @@ def _head(path: Path, size: int) -> str:
     try:
         with opened(path) as stream:
             data: bytes = stream.read(size)
-    except TopListError:
+    except (TopListError, ValueError):  # a name of a file may be no text
         return ""
     try:
         text = data.decode("utf-8-sig", "strict" if len(data) < size else "ignore")
@@ -143,7 +144,7 @@ def _columns(path: Path) -> list[str]:
         if suffix in PARQUET.suffixes or suffix in ARROW.suffixes:
             chosen = PARQUET if suffix in PARQUET.suffixes else ARROW
             return [str(name) for name in chosen.open((path,), str(path)).schema.names]
-    except (TopListError, pa.ArrowException, OSError):
+    except (TopListError, pa.ArrowException, OSError, ValueError):
         return []
     line = next(iter(_head(path, _HEAD).splitlines()), "")
     delimiter = "\t" if "\t" in line else ";" if line.count(";") > line.count(",") else ","
@@ -214,7 +215,7 @@ class Match:
 
     paths: tuple[Path, ...]
     reason: str
-    notes: tuple[str, ...] = ()
+    beside: tuple[Path, ...] = ()  # tables in the same place that are not of the producer
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +254,7 @@ class ProducedReader(Reader):
     paths: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
     origin: Any = None
+    kept: list[tuple[str, Any]] | None = None  # all batches, after a pass in which they proved to be small
 
     @cached_property
     def schema(self) -> Any:
@@ -262,10 +264,25 @@ class ProducedReader(Reader):
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
         starts: dict[str, int] = {}
-        for source, batch in self.batches():
+        for source, batch in self._passed():
             start = starts.get(source, 0)
             yield TableChunk(source, start, batch.select(list(columns)))
             starts[source] = start + len(batch)
+
+    def _passed(self) -> Iterator[tuple[str, Any]]:
+        """The batches; after a whole pass they are kept, if they are small: to make them again may take long."""
+        if self.kept is not None:
+            yield from self.kept
+            return
+        held: list[tuple[str, Any]] | None = []
+        size = 0
+        for source, batch in self.batches():
+            size += batch.nbytes
+            if held is not None:
+                held.append((source, batch))
+                held = held if size <= _HELD else None
+            yield source, batch
+        self.kept = held
 
 
 @dataclass(frozen=True, slots=True)
