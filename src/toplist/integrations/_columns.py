@@ -12,6 +12,7 @@ from toplist._files import need
 from toplist._text import quote
 from toplist._typing import Codes
 from toplist.errors import CaseError, TopListError
+from toplist.io.batches import flat_lists
 from toplist.io.columns import Column, as_numpy, blanks, is_list, kind_of, plain, text_if_none
 from toplist.io.encoding import within_case
 from toplist.io.readers.column_types import decoded
@@ -99,13 +100,9 @@ def _scored(rows: _Rows, rule: Rule) -> NDArray[np.float64]:
 
 
 def _flat(column: Column, name: str) -> tuple[NDArray[np.int64], Column]:
-    """Where each list begins, and what is in all of them."""
     if not is_list(column.type):
         raise TopListError(f"{name} are lists, one per row, not {kind_of(column.type)}.")
-    if need("pyarrow").types.is_fixed_size_list(column.type):
-        return np.arange(len(column) + 1, dtype=np.int64) * column.type.list_size, plain(column.flatten())
-    at = as_numpy(column.offsets).astype(np.int64, copy=False)
-    return at - at[0], plain(column.values.slice(int(at[0]), int(at[-1] - at[0])))
+    return flat_lists(column)
 
 
 def _numbers(values: Column) -> NDArray[Any]:
