@@ -33,7 +33,7 @@ from toplist._files import PathLike, need, read_json, write_json
 from toplist._text import did_you_mean, listed, quote
 from toplist._typing import Bools, Floats, Ints
 from toplist.core import kernel
-from toplist.errors import FileError, TopListError
+from toplist.errors import ClassError, FileError, ShapeError, TopListError
 from toplist.io.columns import as_arrow, as_numpy, offsets_of
 from toplist.io.top_tokens import TopTokens
 
@@ -214,9 +214,7 @@ class AnswerSpace:
         Raises
         ------
         CaseError
-            Where values are no log-probabilities.
-        TopListError
-            If a case has fewer than two answers, or other ones than this space.
+            Where values are no log-probabilities, or a case has fewer than two answers, or other ones than these.
         """
         tokens, counts = tokens.cleaned()
         permitted = self._permitted(len(tokens), n_answers, allowed)
@@ -261,9 +259,9 @@ class AnswerSpace:
             raise TopListError("give the number of answers of each case, or their names.")
         if allowed is not None:
             place = {answer: at for at, answer in enumerate(self.answers)}
-            odd = next((one for row in allowed for one in row if one not in place), None)
+            odd = next(((at, one) for at, row in enumerate(allowed) for one in row if one not in place), None)
             if odd is not None:
-                raise TopListError(f"{quote(odd)} is none of the answers {listed(self.answers)}.")
+                raise ClassError(f"{quote(odd[1])} is none of the answers {listed(self.answers)}.", case=odd[0])
             out = np.zeros((n, m), bool)
             for at, row in enumerate(allowed):
                 out[at, [place[one] for one in row]] = True
@@ -277,9 +275,8 @@ class AnswerSpace:
             raise TopListError(f"there are {len(n_answers):,} numbers of answers for {n:,} cases.")
         bad = np.flatnonzero((n_answers < 2) | (n_answers > m))
         if len(bad):
-            raise TopListError(
-                f"case {int(bad[0])} has {int(n_answers[bad[0]])} answers: each has from 2 to {m}, those declared."
-            )
+            problem = f"there are {int(n_answers[bad[0]])} answers."
+            raise ShapeError(problem, f"A case has from 2 to {m}, those declared.", case=int(bad[0]), more=len(bad) - 1)
         return out
 
     def _codes(self, tokens: TopTokens) -> Ints:
@@ -308,9 +305,9 @@ class AnswerSpace:
         return by_id.get(int(named[1]), -1) if named else -1 if found is None else found
 
     @property
-    def needs_bytes(self) -> bool:
-        """Whether a variant is declared by its bytes."""
-        return bool(self._lookup[2])
+    def text_only(self) -> bool:
+        """Whether no variant is declared by its bytes or its id."""
+        return not (self._lookup[1] or self._lookup[2])
 
     @cached_property
     def _lookup(self) -> tuple[dict[str, int], dict[int, int], dict[bytes, int]]:

@@ -7,7 +7,9 @@ counted here, for every server alike:
   and -3.4028235e38. Its token is not listed.
 - the sampled token in front of a list in which it does not belong: vLLM writes it first, and cuts the list after k
   entries. An entry at the front that is smaller than all the others is either that, or the last one of the list: it is
-  not listed, so that what is known of all other tokens stays true (none exceeds the smallest that is listed).
+  not listed, so that what is known of all other tokens stays true (none exceeds the smallest that is listed). This is
+  about lists of the most probable tokens, which fall from the second entry on. Where some list does not, tokens were
+  asked for (`logprob_token_ids` of vLLM), and all of them stay.
 - a token that is listed twice, by its id or else by its bytes: it counts once, with the larger value. Tokens with the
   same text and other ids or bytes, or with neither, are different tokens.
 - log-probabilities above zero are logits: they are refused, as are probabilities that sum to more than one.
@@ -30,6 +32,7 @@ LEAST = -700.0  # no log-probability of a softmax is this low: what is, marks a 
 _MARK = -100.0
 _ABOVE = 1e-4  # by which single precision may exceed a log-probability of zero, or probabilities a sum of one
 MARKED, SAMPLED, TWICE = "marked", "sampled", "twice"  # what is removed
+UNSORTED = "unsorted"
 _LOGITS = (
     "These may be logits. Let the server return log-probabilities: with vLLM, leave logprobs_mode at raw_logprobs or "
     "set processed_logprobs."
@@ -82,9 +85,11 @@ class TopTokens:
         tokens = self.keep(good)
         removed[MARKED] = int(np.count_nonzero(~good))
         tokens._refuse_logits()
-        first = tokens._sampled_first()
-        removed[SAMPLED] = int(np.count_nonzero(first))
-        tokens = tokens.keep(~first)
+        removed[UNSORTED] = tokens._unsorted()
+        if not removed[UNSORTED]:
+            first = tokens._sampled_first()
+            removed[SAMPLED] = int(np.count_nonzero(first))
+            tokens = tokens.keep(~first)
         again = tokens._again()
         removed[TWICE] = int(np.count_nonzero(again))
         tokens = tokens.keep(~again)
@@ -114,6 +119,12 @@ class TopTokens:
         if len(high):
             problem = f"the probabilities of the listed tokens sum to {mass[high[0]]:.4g}."
             raise MassError(problem, _LOGITS, case=int(high[0]), more=len(high) - 1)
+
+    def _unsorted(self) -> int:
+        """In how many cases an entry exceeds the one before it, the first one apart."""
+        rises = np.flatnonzero(np.diff(self.logprobs) > _ABOVE) + 1
+        place = rises - self.offsets[self.cases[rises]]
+        return len(np.unique(self.cases[rises[place > 1]]))
 
     def _sampled_first(self) -> Bools:
         """Whether an entry is at the front of at least two, and smaller than all the others of its case."""

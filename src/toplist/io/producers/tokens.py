@@ -21,8 +21,9 @@ from toplist._text import argument
 from toplist._typing import Floats, Ints
 from toplist.errors import TopListError
 from toplist.io.answers import EMPTY, NORMALIZED
-from toplist.io.columns import as_arrow, offsets_of
-from toplist.io.top_tokens import MARKED, SAMPLED, TWICE, TopTokens
+from toplist.io.columns import as_arrow, as_numpy, offsets_of
+from toplist.io.producers.base import CLASSES, CONFIDENCES
+from toplist.io.top_tokens import MARKED, SAMPLED, TWICE, UNSORTED, TopTokens
 
 _NUMBER = re.compile(r"[+-]?\d+")
 NO_POSITION, NO_TEXT, INSIDE, SEVERAL = "no position", "no text", "inside", "several"
@@ -75,8 +76,7 @@ class Positions:
 
     def at(self, position: int | str) -> tuple[TopTokens, Counter[str]]:
         """The listed tokens at the position of the answer of each case, and how many cases have none, and why."""
-        if isinstance(position, str) and _NUMBER.fullmatch(position.strip()):
-            position = int(position)
+        position = as_position(position)
         if isinstance(position, str):
             chosen, counts = self._after(position)
         else:
@@ -119,6 +119,33 @@ class Positions:
         return chosen, counts
 
 
+def joined_positions(parts: Sequence[Positions]) -> Positions:
+    """The cases of several, in one; a single one as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    pa = need("pyarrow")
+    tops = [one.top for one in parts]
+    ids = [one.ids for one in tops if one.ids is not None]
+    top = TopTokens(
+        offsets_of(np.concatenate([np.diff(one.offsets) for one in tops] or [np.zeros(0, np.int64)])),
+        pa.concat_arrays([one.text for one in tops]) if tops else pa.array([], "string"),
+        np.concatenate([one.logprobs for one in tops] or [np.zeros(0)]),
+        np.concatenate(ids) if len(ids) == len(tops) and ids else None,
+    )
+    sizes = np.concatenate([np.diff(one.offsets) for one in parts] or [np.zeros(0, np.int64)])
+    sampled = pa.concat_arrays([one.sampled for one in parts]) if parts else pa.array([], "string")
+    return Positions(offsets_of(sizes), sampled, top)
+
+
+def as_position(value: int | str) -> int | str:
+    """A number, also where it is written as text, as a command has it, or a text.
+
+    >>> as_position("0"), as_position("-1"), as_position("ANSWER:")
+    (0, -1, 'ANSWER:')
+    """
+    return int(value) if isinstance(value, str) and _NUMBER.fullmatch(value.strip()) else value
+
+
 def after(text: str, tokens: Sequence[str]) -> tuple[int | None, list[str]]:
     """The place of the first token after a text that is not blank, or None; and what is to be said about it.
 
@@ -142,6 +169,31 @@ def after(text: str, tokens: Sequence[str]) -> tuple[int | None, list[str]]:
     return None, [*said, NO_POSITION]
 
 
+def nested(offsets: Ints, values: Any) -> Any:
+    """Lists of Arrow."""
+    return need("pyarrow").ListArray.from_arrays(as_arrow(offsets.astype(np.int32)), values)
+
+
+def vocabulary_lists(tokens: TopTokens) -> dict[str, Any]:
+    """Lists over tokens: tokens with the same text are one class."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    text = tokens.text
+    if text.null_count:
+        ids = np.full(len(text), -1) if tokens.ids is None else tokens.ids
+        named_ids = pa.array([f"token_id:{one}" for one in ids.tolist()], "string")
+        text = pc.coalesce(text, named_ids)
+    codes = as_numpy(text.dictionary_encode().indices).astype(np.int64)
+    keys = tokens.cases * (int(codes.max(initial=0)) + 1) + codes
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    p = np.bincount(group, np.exp(tokens.logprobs.astype(np.float64, copy=False)), minlength=len(first))
+    order = np.argsort(first)
+    cases = tokens.cases[first[order]]
+    offsets = offsets_of(np.bincount(cases, minlength=len(tokens)))
+    total = np.bincount(cases, p[order], minlength=len(tokens))
+    p = p[order] / np.maximum(total, 1.0)[cases]
+    return {CLASSES: nested(offsets, text.take(as_arrow(first[order]))), CONFIDENCES: nested(offsets, as_arrow(p))}
+
+
 @dataclass(slots=True)
 class Summary:
     """What there is to say about lists over answers, block by block: counts, and the mass on declared answers."""
@@ -158,10 +210,11 @@ class Summary:
         if mass is not None:
             self.masses.append(mass[~np.isnan(mass)])
 
-    def notes(self) -> list[str]:
-        """Sentences."""
+    def notes(self, explained: int = 0) -> list[str]:
+        """Sentences; of so many cases it was said already why their lists are empty."""
         counts = self.counts.copy()
-        counts[EMPTY] -= counts[NO_POSITION] + counts[NO_TEXT] + counts[INSIDE]  # these say why
+        counts[NO_TEXT if counts[NO_TEXT] else NO_POSITION] -= explained
+        counts[EMPTY] -= explained + counts[NO_POSITION] + counts[NO_TEXT] + counts[INSIDE]  # these say why
         notes = [
             say.format(n=f"{counts[kind]:,}", position=self.position, cases=f"{self.cases:,}")
             for kind, say in _SAID.items()
@@ -175,31 +228,33 @@ def mass_notes(mass: Floats) -> list[str]:
     """What the mass on declared answers says about the prompt.
 
     >>> mass_notes(np.array([0.9, 0.8, 0.3]))
-    ['mass on declared answers: median 0.80, below 0.5 in 1 of 3 cases.']
+    ['mass on declared answers: median 0.80, below 0.5 in 1 of 3 cases']
     """
     if not len(mass):
         return []
     low = int(np.count_nonzero(mass < 0.5))
-    notes = [f"mass on declared answers: median {np.median(mass):.2f}, below 0.5 in {low:,} of {len(mass):,} cases."]
+    notes = [f"mass on declared answers: median {np.median(mass):.2f}, below 0.5 in {low:,} of {len(mass):,} cases"]
     if np.median(mass) < 0.5:
         notes.append(
             "most probability is on tokens that are no declared answer: the prompt was measured, not the model. Ask "
             f"for the answer alone, choose its position ({argument('position')}), or declare more of its tokens "
-            f"({argument('answers')})."
+            f"({argument('answers')})"
         )
     return notes
 
 
 _SAID = {
-    NO_POSITION: "{n} of {cases} cases have no token at position {position!r}: their lists are empty.",
-    NO_TEXT: "{n} of {cases} cases do not have the text {position!r}: their lists are empty.",
+    NO_POSITION: "{n} of {cases} cases have no token at position {position!r}: their lists are empty",
+    NO_TEXT: "{n} of {cases} cases do not have the text {position!r}: their lists are empty",
     INSIDE: "in {n} of {cases} cases the text {position!r} ends inside a token, with more after it: their lists are "
-    "empty.",
-    SEVERAL: "{n} of {cases} cases have the text {position!r} several times: the last one counts.",
-    EMPTY: "{n} of {cases} cases have no listed token: nothing is known of them.",
-    MARKED: "{n} tokens have a mark (null, -inf, -100, -9999 or lower) for a log-probability: they are not listed.",
+    "empty",
+    SEVERAL: "{n} of {cases} cases have the text {position!r} several times: the last one counts",
+    EMPTY: "{n} of {cases} cases have no listed token: nothing is known of them",
+    MARKED: "{n} tokens have a mark (null, -inf, -100, -9999 or lower) for a log-probability: they are not listed",
     SAMPLED: "in {n} of {cases} cases the first token is smaller than all others: it was sampled from outside the "
-    "list, and is not listed.",
-    TWICE: "{n} tokens are listed twice in one case: they count once.",
-    NORMALIZED: "in {n} of {cases} cases all answers are listed: confidences were divided by their sum.",
+    "list, and is not listed",
+    UNSORTED: "in {n} of {cases} cases tokens are not in the order of their probabilities: they are taken as tokens "
+    "that were asked for, not as the most probable ones",
+    TWICE: "{n} tokens are listed twice in one case: they count once",
+    NORMALIZED: "in {n} of {cases} cases all answers are listed: confidences were divided by their sum",
 }

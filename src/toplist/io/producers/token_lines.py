@@ -1,0 +1,128 @@
+"""Positions with top tokens in lines of JSON, read by Arrow: fields that are not asked for are skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from toplist._files import need
+from toplist._typing import Ints
+from toplist.io.columns import as_numpy, blanks, offsets_of, plain
+from toplist.io.producers.tokens import Positions
+from toplist.io.top_tokens import TopTokens
+
+_PARSED = 1 << 18  # bytes that a thread parses at a time
+_METADATA = "metadata."
+_BETWEEN = (b'}]}, {"token"', b'}]},{"token"')  # two positions, with and without blanks
+
+
+def trimmed(lines: Sequence[bytes], position: int | str) -> bytes:
+    """Lines without the positions between that of the answer, where it is a number, and the last one.
+
+    Between two positions stands `}]}, {"token"`: the end of the list of a position, of the position, and the beginning
+    of the next. Inside a text every quotation mark has a backslash before it, so that this stands nowhere else. A line
+    that is written in another way stays as it is.
+    """
+    if not isinstance(position, int) or position < 0:
+        return b"".join(lines)
+    between = next((one for one in _BETWEEN if one in lines[0]), None)
+    return b"".join(lines if between is None else [_trimmed(line, between, position) for line in lines])
+
+
+def _trimmed(line: bytes, between: bytes, position: int) -> bytes:
+    first = -1
+    for _ in range(position + 1):
+        first = line.find(between, first + 1)
+        if first < 0:
+            return line
+    last = line.rfind(between)
+    return line if last == first else line[:first] + line[last:]
+
+
+def parsed(
+    text: bytes, rows: int, kinds: Mapping[str, Any], path: str, *, with_bytes: bool
+) -> tuple[dict[str, Any], Positions] | None:
+    """The fields of lines, and the positions at a path; None where Arrow cannot read them so.
+
+    `path` is such as `choices.0.logprobs.content`; `metadata.x` among the fields is x in the object metadata.
+    """
+    pa, reader = need("pyarrow"), need("pyarrow.json")
+    head, *inside = path.split(".")
+    top = {name: kind for name, kind in kinds.items() if not name.startswith(_METADATA)}
+    below = {name: kind for name, kind in kinds.items() if name not in top}
+    wanted = [*top.items(), (head, _type_at(inside, _positions_type(with_bytes)))]
+    if below:
+        wanted.append(("metadata", pa.struct([(name.removeprefix(_METADATA), kind) for name, kind in below.items()])))
+    options = reader.ParseOptions(explicit_schema=pa.schema(wanted), unexpected_field_behavior="ignore")
+    try:
+        table = reader.read_json(pa.BufferReader(text), reader.ReadOptions(block_size=_PARSED), options)
+        columns = {name: plain(table.column(name)) for name in top}
+        for name in below:
+            columns[name] = _field(plain(table.column("metadata")), name.removeprefix(_METADATA))
+        return (columns, _positions_at(plain(table.column(head)), inside)) if len(table) == rows else None
+    except pa.ArrowException:
+        return None
+
+
+def _field(column: Any, name: str) -> Any:
+    return need("pyarrow.compute").struct_field(column, name)
+
+
+def _positions_type(with_bytes: bool) -> Any:
+    pa = need("pyarrow")
+    token = [("token", pa.string()), ("logprob", pa.float64())]
+    listed_token = pa.struct([*token, ("bytes", pa.list_(pa.int64()))] if with_bytes else token)
+    return pa.list_(pa.struct([("token", pa.string()), ("top_logprobs", pa.list_(listed_token))]))
+
+
+def _type_at(path: Sequence[str], inner: Any) -> Any:
+    """The type of a field that has this type at a path inside."""
+    pa = need("pyarrow")
+    for part in reversed(path):
+        inner = pa.list_(inner) if part.isdigit() else pa.struct([(part, inner)])
+    return inner
+
+
+def _positions_at(column: Any, path: Sequence[str]) -> Positions:
+    """The positions inside a column: a struct is entered, and of a list the first element is taken."""
+    for part in path:
+        column = _element(column, int(part)) if part.isdigit() else _field(column, part)
+    positions, offsets = _unnested(column)
+    tokens, inner = _unnested(_field(positions, "top_logprobs"))
+    fields = [tokens.type.field(i).name for i in range(tokens.type.num_fields)]
+    logs = _field(tokens, "logprob")
+    top = TopTokens(
+        inner,
+        _field(tokens, "token"),
+        as_numpy(logs.fill_null(np.nan)),
+        raw=_as_binary(_field(tokens, "bytes")) if "bytes" in fields else None,
+    )
+    return Positions(offsets, _field(positions, "token"), top)
+
+
+def _element(column: Any, at: int) -> Any:
+    """The element of each list at a place; null where it has fewer."""
+    values, offsets = _unnested(column)
+    if at == 0 and np.array_equal(offsets, np.arange(len(column) + 1)):
+        return values
+    places = offsets[:-1] + at
+    return values.take(need("pyarrow").array(places, mask=places >= offsets[1:]))
+
+
+def _unnested(column: Any) -> tuple[Any, Ints]:
+    """The elements of all lists, and where each list begins; a null is empty."""
+    sizes = as_numpy(need("pyarrow.compute").list_value_length(column).fill_null(0)).astype(np.int64)
+    return column.flatten(), offsets_of(sizes)
+
+
+def _as_binary(column: Any) -> Any:
+    """Lists of bytes as binary."""
+    pa = need("pyarrow")
+    values, offsets = _unnested(column)
+    data = as_numpy(values.cast(pa.uint8())) if len(values) else np.zeros(0, np.uint8)
+    none = blanks(column)
+    mask = pa.py_buffer(np.packbits(~none, bitorder="little")) if none.any() else None
+    starts = pa.py_buffer(offsets.astype(np.int32))
+    return pa.Array.from_buffers(pa.binary(), len(column), [mask, starts, pa.py_buffer(np.ascontiguousarray(data))])
