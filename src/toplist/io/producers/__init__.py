@@ -55,6 +55,13 @@ PRODUCERS: dict[str, Entry] = {
     "hubverse": Entry(
         "hubverse", "hubverse model output", ("*.csv", "*.parquet"), columns=("output_type", "output_type_id", "value")
     ),
+    "every-eval-ever": Entry(
+        "every_eval_ever",
+        "Every Eval Ever records",
+        ("*.jsonl", "*.jsonl.gz", "*.jsonl.zst"),
+        keys=("schema_version", "evaluation_id", "sample_id", "input.raw"),
+    ),
+    "helm": Entry("helm", "HELM scenario state", ("scenario_state.json",)),
     "inspect-ai": Entry("inspect_ai", "inspect_ai log", ("*.eval", "*.json")),
     "transformers": Entry("transformers", "outputs of Hugging Face pipelines", JSON),
     "keras": Entry("keras", "decode_predictions of Keras", JSON, keys=("0.0", "0.1", "0.2")),
@@ -85,6 +92,9 @@ PRODUCERS: dict[str, Entry] = {
         ("*.jsonl", "*.jsonl.gz", "*.jsonl.zst"),
         keys=("doc_id", "arguments", "filtered_resps"),
     ),
+    "lighteval": Entry("lighteval", "lighteval details", ("details_*.parquet",)),
+    "mmlu": Entry("mmlu", "MMLU-style results", ("*.csv", "*.csv.gz"), columns=("*_choiceA_prob*", "*_choiceB_prob*")),
+    "simple-evals": Entry("simple_evals", "simple-evals results", ("*.json",)),
 }
 
 
