@@ -214,7 +214,7 @@ def _case_column_request(name: str, opened: Opened, hints: LayoutHints) -> CaseC
 def tell(sources: Sequence[OpenTable]) -> None:
     """Log how each source is read: those that are read alike in one line, and then what is to be noted of each."""
     alike: dict[tuple[bool, str], list[str]] = {}
-    for source in sources:
+    for source in sorted(sources, key=lambda one: one.truth):
         alike.setdefault((source.truth, source.reading), []).append(source.path)
     for (truth, reading), paths in alike.items():
         which = paths[0] if len(paths) == 1 else f"{len(paths):,} files ({listed(paths, 3, str)})"
