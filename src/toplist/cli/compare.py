@@ -104,6 +104,7 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
     if options.title is not None and options.report is None:
         raise UsageError("--title goes with --report.")
     from toplist.evaluation.compare import compare as ranked
+    from toplist.io.plan import PER_CASE
 
     Thread(target=import_module, args=("scipy.special",), daemon=True).start()  # for intervals, while files are read
     reading: Any = {
@@ -129,7 +130,8 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
                 board, comparison=replace(board.comparison, paths=_paths(board, inputs, inference, reading))
             )
         checked = [gate.check(board) for gate in gates]
-        invocation = inputs.invocation(options.missing, inference)
+        per_case = board.comparison.classes == PER_CASE
+        invocation = inputs.invocation(options.missing, inference, per_case=per_case)
         if options.report is not None:
             typed = shlex.join(["toplist", *sys.argv[1:]])
             asked: Any = {"command": typed, "gates": checked, "invocation": invocation}

@@ -30,22 +30,13 @@ _FIGURES = (".svg", ".pdf", ".png")
 )
 def check(inputs: Inputs, options: Printing) -> None:
     """Check the data quality of a file, as diagnose does without truth; exit with 1 if there is a problem."""
+    from toplist.evaluation.diagnose import check as checked
+
     with progress_bar(options.quiet) as update:
-        found = _diagnosed(inputs, progress=update)
+        found = checked(
+            inputs.models[inputs.name], space=inputs.space, name=inputs.name, read=inputs.read, progress=update
+        )
     _print(found, options, _summary(found))
-
-
-def _diagnosed(inputs: Inputs, **settings: object) -> Diagnosis:
-    from toplist.evaluation.diagnose import diagnose as diagnosis_of
-
-    return diagnosis_of(
-        inputs.models[inputs.name],
-        inputs.truth,
-        space=inputs.space,
-        name=inputs.name,
-        read=inputs.read,
-        **settings,  # type: ignore[arg-type]
-    )
 
 
 def _print(found: Diagnosis, options: Printing, text: str, *more: str) -> None:
@@ -76,6 +67,7 @@ def _summary(found: Diagnosis) -> str:
         n = f", {number_of(issue.cases, 'case')}" if issue.example and issue.cases else ""
         sign = typer.style("!", fg="red", bold=True) if issue.blocking else "-"
         lines.append(f" {sign} {issue.kind}{n}: {visible(issue.example or issue.message)}")
+    lines += [f" - {visible(note)}" for note in (() if table is None else table.notes)]
     some = ", ".join(map(visible, columns[:8]))
     return "\n".join([*lines, f"   read in the {layout} layout: {some}{', ...' if len(columns) > 8 else ''}"])
 
@@ -98,15 +90,29 @@ class DiagnoseOptions(Printing):
 )
 def diagnose(inputs: Inputs, options: DiagnoseOptions, inference: Annotated[Inference, "level", "seed"]) -> None:
     """Diagnose one model: data quality, calibration, and what its score is made of."""
+    from toplist.evaluation.diagnose import SEVERAL
+    from toplist.evaluation.diagnose import diagnose as diagnosis_of
     from toplist.evaluation.diagnosis import WIDTH
 
     if options.plot is not None:
         _require_place(options.plot, inputs)
     with progress_bar(options.quiet) as update:
-        found = _diagnosed(inputs, missing=options.missing, draws=options.draws, inference=inference, progress=update)
+        found = diagnosis_of(
+            inputs.models[inputs.name],
+            inputs.truth,
+            space=inputs.space,
+            name=inputs.name,
+            missing=options.missing,
+            draws=options.draws,
+            inference=inference,
+            read=inputs.read,
+            progress=update,
+        )
     figures = [] if options.plot is None else _drawn(found, options.plot)
     told = [f"\nFigures: {', '.join(visible(str(path)) for path in figures)}"] if figures else []
-    typed = inputs.invocation(options.missing, inference) if inputs.truth_file is not None else None
+    typed = None
+    if found.calibration is not None:
+        typed = inputs.invocation(options.missing, inference, per_case=found.classes == SEVERAL)
     command = "" if typed is None else typed.recalibrate(inputs.name, "brier", "auto")
     width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
     _print(found, options, found.to_text(width, command=command), *told)

@@ -9,7 +9,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints
@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from toplist._text import UTF8_REMEDY, closest, closest_file, did_you_mean, listed, quote, visible
 from toplist.cli.output import UsageError, flag_of, of_flags, reading_lines, reported, require_choice
-from toplist.errors import FileError
+from toplist.errors import FileError, TopListError
 from toplist.io.options import MISSING as MISSING_CASES
 from toplist.io.options import SAME, TRUTH, ReadOptions, Source, Truth
 
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from toplist.inference.settings import Inference
 
 FILES, VALUES = "Input files (VALUE for all, NAME=VALUE for one)", "Input values (VALUE for all, NAME=VALUE for one)"
+PROGRAMS = "Files of other programs (VALUE for all, NAME=VALUE for one)"
 PANELS = {"Truth": "Truth", "Inference": "Uncertainty"}  # of the fields of a record
 _VALUES = ("scale", "normalize", "duplicates", "blanks")  # read options about values; the others are about files
+_PROGRAMS = ("producer", "answers", "position", "norm", "overround")  # read options about what producers write
 _COLUMN = ("case", "class_column", "confidence", "ignore", "outcome", "weight", "group", "cluster", "time", "keep")
 _METAVARS = {
     **dict.fromkeys(_COLUMN, "COLUMN"),
@@ -43,6 +45,13 @@ _METAVARS = {
     "layout": "LAYOUT",
     "method": "METHOD",
     "missing": "POLICY",
+    "answers": "FILE",
+    "norm": "NORM",
+    "overround": "METHOD",
+    "position": "NUMBER|TEXT",
+    "producer": "NAME",
+    "records": "PATH",
+    "where": "CONDITION",
     "plot": "FOLDER|FILE",
     "rule": "RULE",
     "scale": "SCALE",
@@ -121,8 +130,10 @@ def parameter(name: str, kind: Any, default: Any, about: Any) -> inspect.Paramet
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about])
 
 
-def option_parameter(one: Field[Any], kind: Any, default: Any, panel: str | None = None) -> inspect.Parameter:
-    """The option of a field, or its positional argument."""
+def option_parameter(
+    one: Field[Any], kind: Any, default: Any, panel: str | None = None, more: str = ""
+) -> inspect.Parameter:
+    """The option of a field, or its positional argument; `more` is said after its help text."""
     if "metavar" in one.metadata:
         return parameter(
             one.name, kind, ..., typer.Argument(metavar=one.metadata["metavar"], help=one.metadata["help"])
@@ -130,7 +141,7 @@ def option_parameter(one: Field[Any], kind: Any, default: Any, panel: str | None
     flags = one.metadata.get("flags", ())
     shown = {"rich_help_panel": panel, "metavar": metavar(one.name, kind), **one.metadata.get("shown", {})}
     return parameter(
-        one.name, kind, default, typer.Option(flag_of(one.name), *flags, help=one.metadata["help"], **shown)
+        one.name, kind, default, typer.Option(flag_of(one.name), *flags, help=one.metadata["help"] + more, **shown)
     )
 
 
@@ -231,7 +242,7 @@ def space_of(text: str | None, truth: str | None) -> tuple[Any, str | None]:
     if power:
         return 2 ** int(power.group(1)), None
     if Path(word).is_file():
-        return read_labels(Path(word)), None
+        return number_in(Path(word)) or read_labels(Path(word)), None
     table, mark, column = word.rpartition(":")
     if mark and Path(table).suffix.lower() in _TABLES and Path(table).is_file():
         return read_labels(Path(table), column), None
@@ -289,16 +300,37 @@ def read_labels(path: Path, column: str | None = None) -> list[str]:
     return labels
 
 
-def _json_labels(text: str, path: str) -> list[str]:
-    """A list; or an object with a label for each code, or a code for each label, as models keep it (id2label)."""
+def number_in(path: Path) -> int | None:
+    """The number of classes that the configuration of a model has, where it has no names for them."""
+    if path.suffix.lower() != ".json" or path.stat().st_size > _CONFIGURATION:
+        return None
+    found = _json(path.read_bytes())
+    if not isinstance(found, dict) or any(isinstance(found.get(key), dict) for key in _NAMED):
+        return None
+    said = {found[key] for key in _COUNTED if type(found.get(key)) is int and found[key] > 0}
+    return said.pop() if len(said) == 1 else None
+
+
+_CONFIGURATION = 1 << 26  # bytes
+_NAMED = ("id2label", "label2id")  # names of classes in configurations of models
+_COUNTED = ("num_labels", "num_classes")
+
+
+def _json(text: str | bytes) -> Any:
+    """A JSON document; None where it is none."""
     import json
 
     try:
-        found = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
-        found = None
+        return None
+
+
+def _json_labels(text: str, path: str) -> list[str]:
+    """A list; or an object with a label for each code, or a code for each label, as models keep it (id2label)."""
+    found = _json(text)
     if isinstance(found, dict):
-        inner = next((found[key] for key in ("id2label", "label2id") if isinstance(found.get(key), dict)), None)
+        inner = next((found[key] for key in _NAMED if isinstance(found.get(key), dict)), None)
         labels = _by_code(found if inner is None else inner, path)
         said = found.get("num_labels", len(labels))
         if inner is not None and said != len(labels):
@@ -319,7 +351,11 @@ def _by_code(found: Mapping[str, Any], path: str) -> list[str]:
     elif found and all(type(code) is int for code in found.values()):
         pairs = {code: label for label, code in found.items()}
     if not found or len(pairs) < len(found):
-        raise FileError(path, 'a JSON object of labels has one for each code, as in {"0": "cat", "1": "dog"}.')
+        raise FileError(
+            path,
+            'a JSON object of labels has one for each code, as in {"0": "cat", "1": "dog"}, and the configuration of a '
+            "model has them as id2label, or their number as num_labels.",
+        )
     gap = next((code for code in range(len(pairs)) if code not in pairs), None)
     if gap is not None:
         raise FileError(path, f"there are {len(pairs):,} labels, but none for the code {gap}: codes are 0, 1, 2, ...")
@@ -375,8 +411,18 @@ _OUTCOMES = "File with the outcome of each case; same: the outcomes are in the f
 _CARRIED = " The default where producers write them there."
 _CLASSES = "Number of classes: a number, 2^L, inf, {}."
 _NAMELESS = ("cluster", "time", "group")  # no name means no column: that of this name is not looked for
-_CHOSEN = ("layout", "scale", "duplicates", "blanks")  # fields that take one of a few words, not a column
-_OF_TRUTH = ("layout", "case", "class_column", "confidence", "ignore")  # what may be said of the truth too
+_CHOSEN = ("layout", "scale", "duplicates", "blanks", "producer", "norm", "overround")  # take one of a few words
+_REPEATED = ("ignore", "where")  # fields that may be given several times
+_OF_TRUTH = (
+    "layout",
+    "case",
+    "class_column",
+    "confidence",
+    "ignore",
+    "records",
+    "where",
+    "producer",
+)  # what may be said of the truth too
 
 
 def names_in(table: str, module: str) -> tuple[str, ...]:
@@ -393,6 +439,7 @@ def names_in(table: str, module: str) -> tuple[str, ...]:
 
 
 RULES = names_in("RULES", "scoring/rules/standard")
+PRODUCERS = names_in("PRODUCERS", "io/producers/__init__")
 
 
 def missing_option(choices: Sequence[str] = MISSING_CASES) -> Any:
@@ -447,8 +494,9 @@ class Reads:
                 if one.name == "set_separator"
                 else list[str] | None
             )
-            panel = VALUES if one.name in _VALUES else FILES
-            yield option_parameter(one, kind, False if kind is bool else None, panel)
+            panel = VALUES if one.name in _VALUES else PROGRAMS if one.name in _PROGRAMS else FILES
+            more = f" One of {', '.join(PRODUCERS)}; none reads plain tables." if one.name == "producer" else ""
+            yield option_parameter(one, kind, False if kind is bool else None, panel, more)
         if self.several:
             about = typer.Option(
                 "--normalize-only",
@@ -467,6 +515,8 @@ class Reads:
         if words["by_position"] and words["case"]:
             raise UsageError("--by-position and --case contradict each other: give one of them.")
         files = named_files(given["files"] if self.several else [given["file"]])
+        if not self.several and len(files) > 1:
+            raise UsageError(f"{given['file']}: this pattern matches {len(files):,} folders. Name one of them.")
         truth = given.get("truth")
         named = [name for name, value in columns.items() if value]
         if truth is None and (named if self.truth else columns):
@@ -540,13 +590,17 @@ class Inputs:
         with of_flags(self.words):
             return {name: Source(path, **self._typed[name]) for name, path in self.files.items()}
 
-    def invocation(self, missing: str, inference: Inference) -> Invocation | None:
-        """How the files and their options are written in a shell, for the commands that are suggested."""
+    def invocation(self, missing: str, inference: Inference, *, per_case: bool = False) -> Invocation | None:
+        """How the files and their options are written in a shell, for the commands that are suggested.
+
+        `per_case` says that cases have different numbers of classes, as far as the files tell.
+        """
         from toplist.evaluation.next_steps import Invocation
         from toplist.io.options import ReadRequest
 
         request = ReadRequest.of(self.models, self.truth, self.read)
-        return Invocation.of(request, self.classes, missing=missing, inference=inference)
+        made = Invocation.of(request, self.classes, missing=missing, inference=inference)
+        return replace(made, one_space=False) if made is not None and per_case else made
 
     @property
     def truth(self) -> Truth | None:
@@ -573,16 +627,18 @@ class Inputs:
                 name, value = self._for_one(key, word)
                 if not value:
                     raise UsageError(f"{flag_of(key)} {word!r}: name a column.")
-                if key == "ignore":
+                if key == "producer":
+                    require_choice(key, value, ("auto", "none", *PRODUCERS))
+                if key in _REPEATED:
                     found[name][key] = (*found[name].get(key, ()), value)
                 elif key in found[name]:
                     raise UsageError(self._twice(key, name, found[name][key], value))
                 else:
-                    found[name][key] = value
-        everywhere = found[""].get("ignore", ())
-        for name in (*self.files, TRUTH):
-            if "ignore" in found[name]:
-                found[name]["ignore"] = (*everywhere, *found[name]["ignore"])
+                    found[name][key] = int(value) if key == "position" and re.fullmatch(r"-?\d+", value) else value
+        for key in _REPEATED:
+            for name in (*self.files, TRUTH):
+                if key in found[name]:
+                    found[name][key] = (*found[""].get(key, ()), *found[name][key])
         for name in self.normalize_only:
             if name not in self.files:
                 known = ", ".join(map(repr, self.files))
@@ -594,7 +650,7 @@ class Inputs:
         """`name=value`, where the name is that of a file or "truth"; else a value for all files, which have no name."""
         able = [*self.files, *([TRUTH] if self.truth_file is not None and field in _OF_TRUTH else [])]
         name, mark, value = word.rpartition("=") if field in _CHOSEN else word.partition("=")
-        if mark and name in able:
+        if mark and name in able and (field != "where" or "=" in value):
             return name, value
         if mark and field in _CHOSEN:
             known = ", ".join(map(repr, self.files))
@@ -607,24 +663,10 @@ class Inputs:
 
 
 def named_files(words: Sequence[str]) -> dict[str, str]:
-    """Models by name: `name=path`, or a path, which is named after its file."""
-    from toplist.io.paths import stem_of
+    """Models by name."""
+    from toplist.io.naming import models_by_path
 
-    pairs = []
-    for word in words:
-        name, mark, path = word.partition("=")
-        given = mark and name and path and not os.path.exists(word)
-        pairs.append((name, path) if given else (stem_of(word), word))
-    names = [name for name, _ in pairs]
-    if len(set(names)) < len(names):
-        pairs = [(_with_folder(name, path) if names.count(name) > 1 else name, path) for name, path in pairs]
-        names = [name for name, _ in pairs]
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if twice is not None:
-        raise UsageError(f"two files are called {twice!r}: give them names, as in old={dict(pairs)[twice]}.")
-    return dict(pairs)
-
-
-def _with_folder(name: str, path: str) -> str:
-    folder = Path(path).parent.name
-    return f"{folder}/{name}" if folder else name
+    try:
+        return models_by_path(*words)
+    except TopListError as error:
+        raise UsageError(str(error)) from None

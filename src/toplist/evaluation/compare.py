@@ -141,7 +141,10 @@ def compare(
     called = None
     if all(one is other for one, other in zip(_data(request), _data(given_as), strict=True)):
         called = Call.of(models, truth, space, read, tables=tables is not None, size=scored.size, **asked)
-    return replace(_rank(question, scored, inputs), _invocation=_typed(request, space, question), _call=called)
+    typed = _typed(request, space, question)
+    if typed is not None and scored.size is None:
+        typed = replace(typed, one_space=False)
+    return replace(_rank(question, scored, inputs), _invocation=typed, _call=called)
 
 
 def _data(request: ReadRequest) -> tuple[Any, ...]:

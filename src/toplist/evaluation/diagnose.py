@@ -27,6 +27,7 @@ from toplist.io.encoding import as_sets, empty_set_explained
 from toplist.io.lists import check_file, filled, for_batch
 from toplist.io.options import ReadOptions, ReadRequest, as_source, as_truth
 from toplist.io.plan import Plan, as_tables, open_request, plan_of
+from toplist.io.producers.base import N_CLASSES
 from toplist.io.sources import OpenTable, tell
 from toplist.lists import DeviceLists, TopList, TopLists
 from toplist.lists.checks import BLOCKING, Issue, ListSummary, QualityCounts, repaired_kinds
@@ -51,18 +52,24 @@ class Checked:
     table: TableSummary | None = None
 
 
-def read_files(request: ReadRequest, space: Any, *, missing: str, limit: int, progress: Progress) -> Checked:
-    """Check every case of a file or frame; with outcomes, and without blocking issues, read both side by side."""
-    separator, unread = request.set_separator, request.truth.data is None
+def read_files(
+    request: ReadRequest, space: Any, *, missing: str, limit: int, progress: Progress, outcomes: bool = True
+) -> Checked:
+    """Check every case of a file or frame; with outcomes, and without blocking issues, read both side by side.
+
+    Outcomes that a producer's file carries are used where no truth is given, unless `outcomes` says otherwise.
+    """
+    separator = request.set_separator
     known = None if space is None else as_sets(as_space(space), separator)
     *_, source = open_request(request, known)
+    unread = request.truth.data is None and not (outcomes and source.outcome is not None)
     if unread:
         tell([source])
     repairs = source.repairs
     checks = check_file(source, known, repairs, separator, progress)
     issues = checks.issues()
     reason = checks.unreadable or _unscored(issues)
-    table = TableSummary(source.path, source.layout.kind, tuple(source.layout.columns))
+    table = TableSummary(source.path, source.layout.kind, tuple(source.layout.columns), source.notes)
     many = _many(known, source, request.truth.n_classes)
     found = Checked(checks.counts, issues, checks.scorable, many, reason=reason, table=table)
     if unread or reason:
@@ -92,7 +99,7 @@ def _many(space: ClassSpace | None, source: OpenTable, n_classes: str | None) ->
         return show_size(space.size)
     if source.names:
         return show_size(len(source.names))
-    return "per case" if n_classes is not None else ""
+    return "per case" if n_classes is not None or N_CLASSES in source.reader.schema.names else ""
 
 
 @dataclass(slots=True)
@@ -138,6 +145,7 @@ class _Reading(Collector):
 
 
 MISSING: Final = ("error", "common")
+SEVERAL: Final = "a number of classes per case"
 _UNKNOWN = "No outcomes were given, so nothing is said of calibration."
 
 
@@ -165,7 +173,8 @@ def diagnose(
         matrix, in the order of the outcomes. Or a file or a dataframe.
     truth : Truth, path, table or array-like, optional
         One outcome per case. Outcomes of cases that belong together may depend on each other: with the `cluster` of a
-        `Truth`, the test, the differences and the calibration error go by clusters.
+        `Truth`, the test, the differences and the calibration error go by clusters. "same", or None where a producer's
+        file carries outcomes, takes those of the predictions.
     space : ClassSpace, LabelSets, int, float or sequence, optional
         The classes, or how many there are.
     name : str, optional
@@ -210,16 +219,49 @@ def diagnose(
             raise TopListError(f"{what} has no effect on diagnose, where every case counts alike.")
     called = _name(source.data) if name is None else str(name)
     request = _one_model(ReadRequest.of({called: source}, about, read), called)
-    tables = as_tables(request, space)
-    if tables is None:
-        request.require_memory()
-        found = _in_memory(request, called, space)
-    else:
-        tell = progress or (lambda what, done, total: None)
-        found = read_files(tables, space, missing=missing, limit=EXACT, progress=tell)
+    found = _checked(request, called, space, missing, progress)
     made: dict[str, Any] = {}
     if found.held is not None:
         made = measure(found.held, level=asked.level, band_level=band_level, draws=draws, seed=asked.seed)
+    return _diagnosis(called, found, asked.level, made)
+
+
+def check(
+    model: Any,
+    *,
+    space: Any = None,
+    name: str | None = None,
+    read: ReadOptions = ReadOptions(),  # noqa: B008  frozen
+    progress: Callable[[str, int, int | None], None] | None = None,
+) -> Diagnosis:
+    """The data quality of one model, as `diagnose` has it, whatever outcomes its file carries."""
+    source = as_source(model)
+    called = _name(source.data) if name is None else str(name)
+    request = _one_model(ReadRequest.of({called: source}, None, read), called)
+    return _diagnosis(
+        called, _checked(request, called, space, "error", progress, outcomes=False), Inference().level, {}
+    )
+
+
+def _checked(
+    request: ReadRequest,
+    called: str,
+    space: Any,
+    missing: str,
+    progress: Callable[[str, int, int | None], None] | None,
+    *,
+    outcomes: bool = True,
+) -> Checked:
+    """Predictions in memory or in files, after the checks."""
+    tables = as_tables(request, space)
+    if tables is None:
+        request.require_memory()
+        return _in_memory(request, called, space)
+    said = progress or (lambda what, done, total: None)
+    return read_files(tables, space, missing=missing, limit=EXACT, progress=said, outcomes=outcomes)
+
+
+def _diagnosis(called: str, found: Checked, level: float, made: Mapping[str, Any]) -> Diagnosis:
     return Diagnosis(
         called,
         found.counts.cases,
@@ -229,7 +271,7 @@ def diagnose(
         found.scorable,
         found.table,
         found.reason or (_UNKNOWN if found.held is None else ""),
-        asked.level,
+        level,
         **made,
     )
 
@@ -239,7 +281,7 @@ def _one_model(request: ReadRequest, name: str) -> ReadRequest:
     model, y = request.models[name], request.truth.data
     if isinstance(model, DeviceLists):
         raise TopListError("lists on a device cannot be diagnosed: bring classes and confidences to the host first.")
-    if isinstance(model, Mapping):
+    if isinstance(model, Mapping) and not request.options[name].names_producer:
         raise TopListError("one model at a time: diagnose each entry of the mapping by itself.")
     if isinstance(model, TopList):
         return request.with_data({name: model.batch}, None if y is None else [y])
@@ -252,7 +294,7 @@ def _name(predictions: Any) -> str:
 
 def _classes(many: str) -> str:
     if many == "per case":
-        return "a number of classes per case"
+        return SEVERAL
     return f"{many} classes" if many else "an unknown number of classes"
 
 

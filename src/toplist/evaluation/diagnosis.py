@@ -224,6 +224,8 @@ def page(found: Diagnosis, width: int, command: str = "") -> str:
             lines += _wrapped(one.message, width, "  ! " if one.blocking else "  - ")
     elif found.cases:
         lines += ["", "Data quality: no issues."]
+    for note in () if found.table is None else found.table.notes:
+        lines += _wrapped(note, width, "  - ")
     if found.reason and not found.blocking:
         return "\n".join(visible(line) for line in lines)
     if found.reason:
@@ -405,6 +407,8 @@ def html(found: Diagnosis) -> str:
         parts += [_html.paragraph(f"Data quality: {number_of(len(kinds), 'issue')}", "title"), _html.items(kinds)]
     elif found.cases:
         parts.append(_html.paragraph("Data quality: no issues."))
+    if found.table is not None and found.table.notes:
+        parts.append(_html.items(found.table.notes))
     if found.calibration is not None and found.calibration.top is not None:
         parts.append(_panel(found, found.calibration.top))
     rows = calibration_rows(found)
@@ -458,6 +462,7 @@ class TableSummary:
     path: str
     layout: str
     columns: tuple[str, ...]
+    notes: tuple[str, ...] = ()  # sentences about what was found in it and done about it
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -106,7 +106,7 @@ class Invocation:
     ) -> Invocation | None:
         """From what is read; `classes` is the value of --classes. None where something is not in a file."""
         about = request.truth
-        data = (*request.models.values(), about.data)
+        data = (*request.models.values(), *([] if about.data is None else [about.data]))
         if not all(isinstance(one, str | os.PathLike) for one in data):
             return None
         columns = {"outcome": about.outcome, **about.columns}
@@ -116,7 +116,7 @@ class Invocation:
         return cls(
             {name: os.fspath(path) for name, path in request.models.items()},
             "" if word is None else shlex.join(["-c", word]),
-            os.fspath(about.data),
+            None if about.data is None else os.fspath(about.data),
             {name: options.given() for name, options in request.options.items()},
             {**common, **{name: value for name, value in about.options.items() if value}},
             {name: value for name, value in columns.items() if value is not None and name != "group"},
@@ -231,6 +231,7 @@ class Invocation:
 
 
 _COMMON = ("by_position", "set_separator")  # read options that are one for all files
+_FLAGS = {"producer": "--from", "records": "--list"}  # those of the others are called alike
 
 
 def _typed(option: str, value: Any, name: str) -> list[str]:
@@ -239,7 +240,7 @@ def _typed(option: str, value: Any, name: str) -> list[str]:
     >>> _typed("scale", "percent", "a"), _typed("normalize", True, ""), _typed("ignore", ("x", "y"), "")
     (['--scale', 'a=percent'], ['--normalize'], ['--ignore', 'x', '--ignore', 'y'])
     """
-    flag = f"--{option.replace('_', '-')}"
+    flag = _FLAGS.get(option) or f"--{option.replace('_', '-')}"
     if value is None or value is False:
         return []
     if value is True:

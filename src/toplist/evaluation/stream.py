@@ -207,6 +207,7 @@ class BatchScorer:
             **counts,
             repairs=dict(self.repaired),
             reading=source.reading,
+            notes=source.notes,
         )
 
     def _read(self, batch: Batch, truth: Batch) -> tuple[TopLists, Any, Codes, Codes]:

@@ -192,7 +192,7 @@ class FitResult:
 
 def fit_recalibrator(
     model: Any,
-    truth: Any,
+    truth: Any = None,
     *,
     kind: str = "auto",
     rule: str = "brier",
@@ -210,8 +210,9 @@ def fit_recalibrator(
     ----------
     model : path, table or Source
         The predictions.
-    truth : path, table or Truth
-        One outcome per case. A column of weights counts, and one of clusters, whose cases stay in one fold: it is
+    truth : path, table or Truth, optional
+        One outcome per case; "same", or None where producers' files carry outcomes, takes those of the predictions. A
+        column of weights counts, and one of clusters, whose cases stay in one fold: it is
         named, or called cluster.
     kind : str, default "auto"
         One of `RECALIBRATORS`, or "auto" for the one that cross-validation selects.
@@ -236,7 +237,7 @@ def fit_recalibrator(
     if kind not in ("auto", *RECALIBRATORS):
         raise TopListError(f"a kind is auto or one of {', '.join(RECALIBRATORS)}, not {kind!r}.")
     request = ReadRequest.of({name: model}, truth, read)
-    files = open_aligned(request, space, missing=missing, columns=("weight", "cluster"))
+    files = open_aligned(request, space, missing=missing, columns=("weight", "cluster"), outcomes=True)
     lists, y = files.gather(progress)
     own, candidates = lists[name], None
     if kind != "auto":
@@ -262,7 +263,7 @@ def fit_recalibrator(
 
 def fit_weights(
     models: Mapping[str, Any],
-    truth: Any,
+    truth: Any = None,
     *,
     rule: str | None = None,
     pool: Literal["linear", "geometric"] = "linear",
@@ -277,8 +278,8 @@ def fit_weights(
     ----------
     models : mapping of str to path, table or Source
         The predictions by name.
-    truth : path, table or Truth
-        One outcome per case.
+    truth : path, table or Truth, optional
+        One outcome per case; see `fit_recalibrator`.
     rule : {"brier", "log"}, optional
         By default "brier" for a linear pool, "log" for a geometric one.
     pool : {"linear", "geometric"}, default "linear"
@@ -297,14 +298,14 @@ def fit_weights(
     --------
     >>> fit_weights({"a": "a.csv", "b": "b.csv"}, "y.csv", space=1000)[0].weights  # doctest: +SKIP
     """
-    lists, y = open_aligned(ReadRequest.of(models, truth, read), space, missing=missing).gather(progress)
+    lists, y = open_aligned(ReadRequest.of(models, truth, read), space, missing=missing, outcomes=True).gather(progress)
     found = pool_weights(lists, y, rule=rule or ("brier" if pool == "linear" else "log"), pool=pool)
     return found, ambiguity(lists, y, weights=found.weights.tolist()) if pool == "linear" else None
 
 
 def fit_truncation(
     model: Any,
-    truth: Any,
+    truth: Any = None,
     *,
     rule: str = "brier",
     by: str = "k",
@@ -320,8 +321,8 @@ def fit_truncation(
     ----------
     model : path, table or Source
         The predictions.
-    truth : path, table or Truth
-        One outcome per case.
+    truth : path, table or Truth, optional
+        One outcome per case; see `fit_recalibrator`.
     rule : str, default "brier"
         The score.
     by : {"k", "mass"}, default "k"
@@ -342,7 +343,7 @@ def fit_truncation(
     if by not in choosers:
         raise TopListError(f"lists are cut by {' or '.join(choosers)}, not {by!r}.")
     request = ReadRequest.of({name: model}, truth, read)
-    lists, y = open_aligned(request, space, missing=missing).gather(progress)
+    lists, y = open_aligned(request, space, missing=missing, outcomes=True).gather(progress)
     return choosers[by](lists[name], y, rule=rule)
 
 

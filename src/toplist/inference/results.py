@@ -226,8 +226,10 @@ class SourceSummary:
     )
     reading: Annotated[
         str,
-        "How the file was read: its layout, which column is what, which are ignored. Empty for predictions in memory.",
+        "How the file was read: its layout, which column is what, which are ignored; or the program that wrote it. "
+        "Empty for predictions in memory.",
     ] = ""
+    notes: Annotated[tuple[str, ...], "Sentences about what was found in the file and done about it."] = ()
 
 
 @dataclass(frozen=True, slots=True)

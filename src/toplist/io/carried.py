@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,14 @@ from numpy.typing import NDArray
 
 from toplist._files import need
 from toplist._text import argument, did_you_mean, listed, quote
-from toplist.errors import AlignmentError, FileError, TopListError
+from toplist.errors import AlignmentError, FileError, SpaceError, TopListError
 from toplist.io.columns import as_arrow, as_numpy, blanks, identifiers, kind_of, plain, text_if_none, truths
 from toplist.io.layouts import Layout
 from toplist.io.options import SAME, TRUTH, Truth
 from toplist.io.producers.base import CLUSTER, GROUP, N_CLASSES
 from toplist.io.readers import Reader, TableChunk
 from toplist.io.sources import OpenTable
+from toplist.lists.space import ClassSpace
 
 _GROUPS = range(2, 31)  # how many there are where they are shown without being asked for
 _FOUND = {"cluster": CLUSTER, "time": "time", "group": GROUP}  # columns that are used where they are called so
@@ -29,8 +29,45 @@ class CarriedTruth:
     """The truth as a table, which of its columns are what, and the numbers of classes that cases have."""
 
     table: OpenTable
+    outcomes: Any  # Arrow
     columns: Mapping[str, str | None]  # weight, group, cluster, time, n_classes
     sizes: frozenset[int] = frozenset()
+
+    def require_one_space(self) -> None:
+        """Say why there is no number of classes for all cases, though there is one for each."""
+        if self.sizes:
+            low, high = min(self.sizes), max(self.sizes)
+            each = f"{low:,} classes each, but not the same ones" if low == high else f"{low:,} to {high:,} classes"
+            raise SpaceError(
+                f"{self.table.path}: cases have {each}, and files are changed with one set of classes for all cases. "
+                "Give the cases of one task alone."
+            )
+
+    def one_space(self, sources: Sequence[OpenTable]) -> ClassSpace | None:
+        """The classes, where all cases have the same: one number of them, and no more names than that in all."""
+        return _one_space(sources, self.sizes, self.outcomes.unique().to_pylist())
+
+
+def space_of_producers(sources: Sequence[OpenTable]) -> ClassSpace | None:
+    """The classes that producers know, where all cases have the same; None where they do not say."""
+    if not all(source.produced is not None and N_CLASSES in source.reader.schema.names for source in sources):
+        return None
+    pieces = (piece for source in sources for piece in source.pieces([N_CLASSES]))
+    sizes = frozenset(size for piece in pieces for size in _whole_numbers(piece.table.column(0)))
+    return _one_space(sources, sizes)
+
+
+def _one_space(sources: Sequence[OpenTable], sizes: frozenset[int], names: Iterable[Any] = ()) -> ClassSpace | None:
+    if len(sizes) != 1:
+        return None
+    (size,), pc = sizes, need("pyarrow.compute")
+    seen = set(map(str, names))
+    for source in sources:
+        for piece in source.pieces(source.layout.classes):
+            seen.update(map(str, pc.unique(pc.list_flatten(piece.table.column(0))).to_pylist()))
+            if len(seen) > size:
+                return None
+    return ClassSpace(size)
 
 
 def carried_truth(
@@ -50,15 +87,20 @@ def carried_truth(
     columns: dict[str, str | None] = {what: value or found.get(what) for what, value in about.columns.items()}
     extra = tuple(dict.fromkeys(filter(None, (*columns.values(), *keep))))
     cases = _united([_Cases.of(source, extra) for source in able])
+    unresolved = 0
+    if all(source.produced is not None for source in able):
+        cases, unresolved = _resolved(cases)
+    _require_all(cases)
     if "group" in found and not _are_groups(cases.column(GROUP)):
         columns["group"], extra = None, tuple(name for name in extra if name != GROUP)
     first = able[0]
     layout = Layout("labels", first.layout.case, (str(first.outcome),), extra=extra)
     reader = _TruthReader(listed([source.path for source in able], 3, str), cases)
-    told = f"outcomes in {quote(first.outcome)} of {listed([source.name for source in able], 3, str)}"
+    told = f"outcomes in {quote(first.outcome)} of these predictions"
     told += f"; also used: {listed(extra)}" if extra else ""
+    told += f"; {unresolved:,} cases without an outcome are left out" if unresolved else ""
     sizes = frozenset() if columns["n_classes"] is None else _whole_numbers(cases.column(columns["n_classes"]))
-    return CarriedTruth(OpenTable(TRUTH, reader, layout, truth=True, told=told), columns, sizes)
+    return CarriedTruth(OpenTable(TRUTH, reader, layout, truth=True, told=told), cases.outcome, columns, sizes)
 
 
 def _not_carried(sources: Sequence[OpenTable], able: Sequence[OpenTable]) -> str:
@@ -254,8 +296,19 @@ def _united(every: Sequence[_Cases]) -> _Cases:
             rows=np.concatenate((known.rows, other.rows[new])),
             files=(*known.files, *other.files),
         )
-    _require_all(known)
     return known
+
+
+def _resolved(cases: _Cases) -> tuple[_Cases, int]:
+    """The cases with an outcome, and how many have none: producers know of questions that are still open."""
+    at = np.flatnonzero(~blanks(cases.outcome))
+    if len(at) in (0, len(cases)):
+        return cases, 0
+    some = as_arrow(at)
+    ids = None if cases.ids is None else cases.ids.take(some)
+    columns = {name: column.take(some) for name, column in cases.columns.items()}
+    kept = replace(cases, ids=ids, columns=columns, places=cases.places[at], rows=cases.rows[at])
+    return kept, len(cases) - len(at)
 
 
 def _places(ids: Any, known: Any) -> NDArray[np.int64]:
@@ -322,8 +375,8 @@ class _TruthReader(Reader):
         return self.batch.schema
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
-        """The named columns, file by file."""
+        """The named columns, with the rows of the file or, where there are several, numbered through all of them."""
         cases, chosen = self.cases, self.batch.select(list(columns))
-        cuts = [0, *(np.flatnonzero(np.diff(cases.places)) + 1).tolist(), len(cases)]
-        for lo, hi in pairwise(cuts):
-            yield TableChunk(cases.files[cases.places[lo]], 0, chosen.slice(lo, hi - lo), cases.rows[lo:hi])
+        used = np.unique(cases.places)
+        one = len(used) == 1
+        yield TableChunk(cases.files[used[0]] if one else self.name, 0, chosen, cases.rows if one else None)

@@ -80,12 +80,12 @@ def open_table(what: Any, name: str, options: ReadOptions, *, truth: bool = Fals
     chosen, match = found
     if plain:
         said = " and ".join(argument(field, getattr(options, field)) for field in plain)
-        note = f"read as a plain table, as {said} says, though it looks like {chosen}"
+        note = f"Read as a plain table, as {said} says, though it looks like {chosen}."
         return Opened(open_path(path), options, notes=(note,))
     made = producers.load(chosen.name).open(Request(path, options, match.paths))
     if truth and OUTCOME not in made.schema.names:
         return Opened(open_path(path), options)
-    return Opened(made, options, chosen, (*match.notes, *getattr(made, "notes", ())))
+    return Opened(made, options, chosen, (*_not_read(match, made), *getattr(made, "notes", ())))
 
 
 def require_effect(opened: Mapping[str, Opened]) -> None:
@@ -115,6 +115,12 @@ def _recognised(path: str, *, strict: bool) -> tuple[Produced, producers.Match] 
             raise
         return None
     return None if found is None else (Produced(found[0], found[1].reason), found[1])
+
+
+def _not_read(match: producers.Match, made: Reader) -> list[str]:
+    """That there are tables beside those that are read, which may be thought to be read too."""
+    names = [path.name for path in match.beside if path not in set(made.paths)]
+    return [f"Not read, since they are other tables: {listed(names, 3, str)}."] if names else []
 
 
 def _by_name(path: Any, data: Any, name: str, options: ReadOptions) -> Opened:

@@ -122,9 +122,7 @@ class ReadOptions:
         default="error",
         metadata=_help("Entries without a class or a confidence: refuse them, or drop them."),
     )
-    producer: str = field(
-        default="auto", metadata=_help("Program that wrote the files, such as lm-eval; recognised by default.")
-    )
+    producer: str = field(default="auto", metadata=_help("Program that wrote the files; recognised by default."))
     records: str | None = field(
         default=None, metadata=_help("Column or nested path with a list of objects per case, such as results.")
     )
@@ -167,7 +165,7 @@ class ReadOptions:
             normalize=self.normalize,
             duplicates=self.duplicates,
             blanks=self.blanks,
-            overround=self.overround,
+            overround=self.overround if self.scale == "odds" else "proportional",
         )
 
     @property
@@ -273,8 +271,10 @@ class Truth:
         n_classes: str | None = None,
         **options: Any,
     ) -> None:
-        if isinstance(weight, str) and not weight.strip():
-            raise TopListError("weight names a column of the truth: what is given is empty.")
+        carried = isinstance(data, str) and data == SAME
+        for what, column in (("weight", weight), ("group", group)):
+            if isinstance(column, str) and not column.strip() and not (carried and what == "group"):
+                raise TopListError(f"{what} names a column of the truth: what is given is empty.")
         _require_column("outcome", outcome)
         _require_column("n_classes", n_classes)
         if outcome is not None and options.get("class_column") is not None:

@@ -91,6 +91,7 @@ def _is_text(name: str) -> bool:
 def _found(text: str, place: Path) -> FileSet:
     if place.is_dir():
         inside = sorted(p for p in place.iterdir() if p.is_file() and p.name[0] not in "._" and is_table(p))
+        inside = [p for p in inside if (found := format_of(p)) is not None and found.beside] or inside
         if not inside:
             raise FileError(text, f"there is no file in this folder that toplist reads ({_formats()}).")
         return _same_format(text, inside)
@@ -119,8 +120,7 @@ def _same_format(text: str, paths: list[Path]) -> FileSet:
     found = {path: format_of(path) for path in paths}
     odd = next((path for path, one in found.items() if one is None), None)
     if odd is not None:
-        hint = " JSON is read line by line: write one object per line, as .jsonl." if odd.suffix == ".json" else ""
-        raise FileError(str(odd), f"toplist reads {_formats()}, not {odd.suffix or 'files without a suffix'}.{hint}")
+        raise FileError(str(odd), f"toplist reads {_formats()}, not {odd.suffix or 'files without a suffix'}.")
     formats = {one.name: one for one in found.values() if one is not None}
     if len(formats) > 1:
         raise FileError(text, f"files of different formats ({', '.join(sorted(formats))}) in one place.")

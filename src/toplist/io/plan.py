@@ -19,7 +19,7 @@ from toplist._typing import Codes, Progress
 from toplist.errors import FileError, SpaceError, TopListError
 from toplist.io.align import AlignedCases, OutOfStepError, silent
 from toplist.io.batches import Batch
-from toplist.io.carried import carried_truth
+from toplist.io.carried import carried_truth, space_of_producers
 from toplist.io.encoding import ClassNames, CommonEncoder, Gathering, as_sets, has_integers
 from toplist.io.lists import (
     by_appearance,
@@ -40,6 +40,7 @@ from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, as_space, show_size
 from toplist.lists.validation import Repairs
 
+PER_CASE = "per case"  # in place of a number of classes
 _FRAMES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb", "narwhals", "dask", "modin", "cudf", "ibis")
 
 
@@ -65,7 +66,7 @@ class Plan:
     @property
     def classes(self) -> str:
         """How many classes there are, in a word."""
-        return "per case" if self.space is None else show_size(self.space.size)
+        return PER_CASE if self.space is None else show_size(self.space.size)
 
 
 def names_of(models: Any, least: int = 1) -> tuple[str, ...]:
@@ -236,10 +237,12 @@ def _with_carried(
     found = carried_truth(sources, request.truth, find=find, keep=keep)
     tell([*sources, found.table])
     columns = dict(found.columns)
+    if known is None and columns["n_classes"] is None:
+        known = space_of_columns(sources)
+    elif known is None and request.truth.n_classes is None:
+        known = found.one_space(sources)
     if known is not None:
         columns["n_classes"] = request.truth.n_classes
-    elif columns["n_classes"] is None:
-        known = space_of_columns(sources)
     return Plan(
         found.table,
         tuple(sources),
@@ -313,8 +316,11 @@ def open_aligned(
     missing: str = "error",
     counted: bool = True,
     columns: Sequence[str] = (),
+    outcomes: bool = False,
 ) -> AlignedFiles:
     """The files whose cases belong together; `counted` says that the number of classes is needed.
+
+    `outcomes` says that outcomes are needed: where no truth is given, they are those that predictions carry.
 
     `columns` may hold "weight" and "cluster": what of the truth is read beside the outcomes. A column that is called
     cluster is found, as `plan_of` does.
@@ -323,7 +329,9 @@ def open_aligned(
     """
     if missing not in MISSING[:2]:
         raise TopListError(f'missing is "error" or "common" here, not {missing!r}.')
-    about, separator, truth = request.truth, request.set_separator, request.truth.data is not None
+    about, separator = request.truth, request.set_separator
+    carried = about.is_carried or (outcomes and about.data is None)
+    truth = carried or about.data is not None
     about.require_columns()
     named = {what: value for what, value in about.columns.items() if value is not None}
     vain = next((what for what in named if what not in columns), None)
@@ -334,15 +342,19 @@ def open_aligned(
         raise SpaceError("files are changed with one number of classes for all cases, not one per case.")
     sources = open_request(request, known, _distinct(*named.values()))
     weight, cluster, find = about.weight, None, ("cluster",) if "cluster" in columns else ()
-    if about.is_carried:
+    if carried:
         found = carried_truth(sources, about, find=find)
+        if known is None:
+            known = found.one_space(sources)
+        if known is None:
+            found.require_one_space()
         sources, cluster = [found.table, *sources], found.columns["cluster"]
-        if known is None and len(found.sizes) == 1:
-            known = ClassSpace(next(iter(found.sizes)))
     elif truth:
         _require_labels(sources[0])
         sources[0], cluster, _ = _dependence(sources[0], about, find)
     tell(sources)
+    if known is None and not truth:
+        known = space_of_producers(sources)
     if known is None:
         unnamed = not counted and not any(source.names for source in sources)
         known = ClassSpace(math.inf) if unnamed else space_of_columns(sources)

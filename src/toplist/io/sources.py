@@ -58,7 +58,7 @@ class OpenTable:
     truth: bool = False
     aligned: bool = True  # whether there are other files with the same cases
     produced: Produced | None = None
-    notes: tuple[str, ...] = ()  # sentences about what was read
+    remarks: tuple[str, ...] = ()  # sentences about what was read
     outcome: str | None = None  # of predictions: the column with outcomes that they carry
     told: str = ""  # how it is read, where the layout does not say it
 
@@ -87,6 +87,12 @@ class OpenTable:
         how = how or self.layout.describe(truth=self.truth, aligned=self.aligned)
         rows = self.reader.where if isinstance(self.reader, View) else ()
         return f"{how}; rows with {' and '.join(rows)}" if rows else how
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about what was read; how many rows conditions keep is known after the first pass."""
+        kept = self.reader.filtering if isinstance(self.reader, View) else ""
+        return (*self.remarks, f"Read: {kept}.") if kept else self.remarks
 
     def batches(self, *, together: bool = False, halves: bool = False) -> Iterator[Batch]:
         """The cases in the order of the file; `together` brings rows of a long table together that are apart.
@@ -205,9 +211,19 @@ def _case_column_request(name: str, opened: Opened, hints: LayoutHints) -> CaseC
 
 
 def tell(sources: Sequence[OpenTable]) -> None:
-    """Log how each source is read."""
+    """Log how each source is read: those that are read alike in one line, and then what is to be noted of each."""
+    alike: dict[tuple[bool, str], list[str]] = {}
     for source in sources:
-        log.info("%s%s: %s", "truth: " if source.truth else "", source.path, source.reading)
+        alike.setdefault((source.truth, source.reading), []).append(source.path)
+    for (truth, reading), paths in alike.items():
+        which = paths[0] if len(paths) == 1 else f"{len(paths):,} files ({listed(paths, 3, str)})"
+        log.info("%s%s: %s", "truth: " if truth else "", which, reading)
+    noted: dict[str, list[str]] = {}
+    for source in sources:
+        for note in source.notes:
+            noted.setdefault(note, []).append(source.path)
+    for note, paths in noted.items():
+        log.info("%s: %s", listed(paths, 3, str), note)
 
 
 def _with_outcome(one: CaseColumnRequest, about: Truth) -> CaseColumnRequest:

@@ -162,6 +162,22 @@ def extract(column: Any, steps: Sequence[Step]) -> Any:
     return extract(pc.struct_field(column, [column.type.get_field_index(first)]), further)
 
 
+def pruned(kind: Any, routes: Sequence[Sequence[Step]]) -> Any:
+    """A type of objects with those fields alone that are on some paths."""
+    pa = need("pyarrow")
+    if not all(routes) or any(isinstance(steps[0], Side) for steps in routes):
+        return kind
+    if is_any_list(kind):
+        inner = pruned(kind.value_type, [steps[1:] if isinstance(steps[0], int) else steps for steps in routes])
+        return kind if inner == kind.value_type else _list_type(kind, inner)
+    if not pa.types.is_struct(kind):
+        return kind
+    further: dict[str, list[Sequence[Step]]] = {}
+    for first, *rest in routes:
+        further.setdefault(str(first), []).append(rest)
+    return pa.struct([(name, pruned(kind.field(name).type, some)) for name, some in further.items()])
+
+
 def _opened(column: Any) -> tuple[NDArray[np.int64], Any, NDArray[np.bool_]]:
     """Where each list begins in the values of all, and the end; the values; and which lists are null."""
     pc, nothing = need("pyarrow.compute"), blanks(column)
@@ -450,9 +466,13 @@ class View(Reader):
         parts = self._composite if self.case in columns else {}
         paths = [*further.values(), *parts.values(), *(one.path for one in self._conditions)]
         own = [name for name in columns if name not in further and not (parts and name == self.case)]
-        base = list(dict.fromkeys([*own, *(path.root for path in paths)]))
+        routes: dict[str, list[tuple[Step, ...]]] = {name: [()] for name in own}
+        for path in paths:
+            routes.setdefault(path.root, []).append(path.steps)
+        schema = self.reader.schema
+        base = need("pyarrow").schema([(name, pruned(schema.field(name).type, some)) for name, some in routes.items()])
         kept = total = 0
-        for piece in self.reader.pieces(base):
+        for piece in self.reader.pieces_of(base):
             some = self._filtered(piece if self.reader.text else sound(piece))
             total, kept = total + len(piece.table), kept + len(some.table)
             if len(some.table):
@@ -525,6 +545,8 @@ def view_of(reader: Reader, hints: LayoutHints, also: str | None = None) -> Read
     `also` is the composite id of other tables that are aligned with this one: it is made here too, where no other id is
     named and its columns are there. Names that are neither columns nor paths are left for `layouts.require_columns`.
     """
+    if hints.records is not None:
+        reader.look_for(hints.records)
     inside = () if hints.records is not None else (hints.class_column, hints.confidence)
     names = [name for name in (*inside, *hints.extra) if name is not None]
     if not (names or hints.case or hints.where or also):

@@ -31,6 +31,7 @@ from toplist.lists.pipelines import (
     PREFIX,
     Outputs,
     as_rectangle,
+    in_own_precision,
     is_nested,
     outputs_of,
     plain,
@@ -169,7 +170,7 @@ def _columns(outputs: Outputs) -> tuple[Any, Any, Any]:
         named[place] = one
     if all(isinstance(one, int | float) and not isinstance(one, bool) for one in classes):
         named = np.array(classes)
-    return np.array(offsets, dtype=np.int64), named, confidences or np.empty(0)
+    return np.array(offsets, dtype=np.int64), named, in_own_precision(confidences) if outputs.kind else confidences
 
 
 def _as_sets(what: Any, space: LabelSets) -> Any:

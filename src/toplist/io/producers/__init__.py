@@ -7,6 +7,7 @@ when a file has what their entry says, or when they are asked for by name.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fnmatch import filter as filter_names
 from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +31,8 @@ class Entry:
     asked: bool = False  # whether it is used only where it is asked for by name
 
 
+JSON = ("*.json", "*.jsonl", "*.ndjson", "*.json.gz", "*.jsonl.gz", "*.ndjson.gz")
+
 PRODUCERS: dict[str, Entry] = {
     "openai": Entry("openai", "OpenAI chat completions", ("*.json*",), keys=("choices.0.message",)),
     "openai-batch": Entry("openai", "OpenAI batch output", ("*.json*",), keys=("custom_id", "response.body")),
@@ -52,12 +55,46 @@ PRODUCERS: dict[str, Entry] = {
     "hubverse": Entry(
         "hubverse", "hubverse model output", ("*.csv", "*.parquet"), columns=("output_type", "output_type_id", "value")
     ),
+    "every-eval-ever": Entry(
+        "every_eval_ever",
+        "Every Eval Ever records",
+        ("*.jsonl", "*.jsonl.gz", "*.jsonl.zst"),
+        keys=("schema_version", "evaluation_id", "sample_id", "input.raw"),
+    ),
+    "helm": Entry("helm", "HELM scenario state", ("scenario_state.json",)),
+    "inspect-ai": Entry("inspect_ai", "inspect_ai log", ("*.eval", "*.json")),
+    "transformers": Entry("transformers", "outputs of Hugging Face pipelines", JSON),
+    "keras": Entry("keras", "decode_predictions of Keras", JSON, keys=("0.0", "0.1", "0.2")),
+    "timm": Entry("timm", "results of timm's inference.py", ("*.csv", "*.json", "*.parquet")),
+    "fasttext": Entry("fasttext", "fasttext predict-prob", ("*.txt", "*.txt.gz", "*.txt.zst", "*.csv", "*.csv.gz")),
+    "speciesnet": Entry("speciesnet", "SpeciesNet", ("*.json",), keys=("predictions.0.filepath",)),
+    "megadetector": Entry(
+        "megadetector", "the MegaDetector format", ("*.json",), keys=("info.format_version", "detection_categories")
+    ),
+    "plantnet": Entry("plantnet", "Pl@ntNet", (*JSON, "*.csv")),
+    "inaturalist": Entry("inaturalist", "suggestions of iNaturalist", JSON, keys=("results.0.taxon",)),
+    "birdnet": Entry("birdnet", "BirdNET", ("*.csv", "*.txt", "*.tsv", "*.parquet")),
+    "extreme": Entry("extreme", "scores of extreme classification", ("*.txt", "*.txt.gz", "*.pred", "*.preds")),
+    "map-at-k": Entry("map_at_k", "ranked labels, as for MAP@k", ("*.csv", "*.csv.gz")),
+    "cloud": Entry("cloud", "Rekognition, Comprehend, Vertex AI or Azure AI Language", JSON),
+    "manifold": Entry(
+        "manifold", "Manifold markets", ("*.json", "*.jsonl"), keys=("shouldAnswersSumToOne", "answers", "mechanism")
+    ),
+    "metaculus": Entry(
+        "metaculus",
+        "Metaculus forecasts",
+        ("forecast_data*.csv",),
+        columns=("Question ID", "Probability Yes Per Category"),
+    ),
     "lm-eval": Entry(
         "lm_eval",
         "lm-evaluation-harness samples",
         ("*.jsonl", "*.jsonl.gz", "*.jsonl.zst"),
         keys=("doc_id", "arguments", "filtered_resps"),
     ),
+    "lighteval": Entry("lighteval", "lighteval details", ("details_*.parquet",)),
+    "mmlu": Entry("mmlu", "MMLU-style results", ("*.csv", "*.csv.gz"), columns=("*_choiceA_prob*", "*_choiceB_prob*")),
+    "simple-evals": Entry("simple_evals", "simple-evals results", ("*.json",)),
 }
 
 
@@ -93,7 +130,9 @@ def recognised(path: str) -> tuple[str, Match] | None:
             f"these are more than {look.most:,} files, some of them of {PRODUCERS[one[0]].title}: name those to read, "
             "as a folder or by a pattern.",
         )
-    return one[0], _with_notes(look, one[1])
+    name, match = one
+    own = set(match.paths)
+    return name, replace(match, beside=tuple(path for path in look.files if path not in own and is_table(path)))
 
 
 def files_of(name: str, look: FirstLook) -> tuple[Path, ...]:
@@ -122,18 +161,8 @@ def _reason(look: FirstLook, path: Path, entry: Entry) -> str:
     if not entry.columns:
         return f"it is called {path.name}"
     names = look.columns(path)
-    seen = all(any(fnmatch(name, pattern) for name in names) for pattern in entry.columns)
+    seen = all(pattern in names or filter_names(names, pattern) for pattern in entry.columns)
     return f"it has the columns {listed(list(entry.columns))}" if seen else ""
-
-
-def _with_notes(look: FirstLook, match: Match) -> Match:
-    """The match, with a note of the tables beside it that are not read."""
-    own = set(match.paths)
-    beside = [path.name for path in look.files if path not in own and is_table(path)]
-    if not beside:
-        return match
-    note = f"not read: {len(beside):,} other file{'s' if len(beside) > 1 else ''} ({listed(beside, 3, str)})"
-    return replace(match, notes=(*match.notes, note))
 
 
 __all__ = [

@@ -6,6 +6,7 @@ import csv
 import glob
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,6 +30,7 @@ _HEAD = 1 << 20  # bytes of a file that are looked at
 _SHORT = 1 << 16  # bytes that mostly hold a first record
 _RECORDS = 20  # records that are looked at
 _KEPT = 64  # things seen of files that are kept
+_HELD = 1 << 28  # bytes of a table that are kept in memory for further passes
 _BATCH = 4096  # rows of a batch that is made row by row
 
 
@@ -73,14 +75,17 @@ class FirstLook:
         return found
 
     def first(self, path: Path) -> Any:
-        """The first value of a JSON or JSON Lines file; None where it is neither."""
+        """The first value of a JSON or JSON Lines file; None where it is neither.
+
+        Of a document that is longer than what is looked at, it is the beginning.
+        """
 
         def value() -> Any:
             short = _head(path, _SHORT)
             if not short.lstrip().startswith(("{", "[")):
                 return None
-            found = _values(short, 1)
-            return next(iter(found or _values(self.head(path), 1)), None)
+            found = _values(short, 1) or _values(self.head(path), 1) or _values(_closed(short), 1)
+            return next(iter(found), None)
 
         return self._kept("first", path, value)
 
@@ -124,7 +129,7 @@ def _head(path: Path, size: int) -> str:
     try:
         with opened(path) as stream:
             data: bytes = stream.read(size)
-    except TopListError:
+    except (TopListError, ValueError):  # a name of a file may be no text
         return ""
     try:
         text = data.decode("utf-8-sig", "strict" if len(data) < size else "ignore")
@@ -139,7 +144,7 @@ def _columns(path: Path) -> list[str]:
         if suffix in PARQUET.suffixes or suffix in ARROW.suffixes:
             chosen = PARQUET if suffix in PARQUET.suffixes else ARROW
             return [str(name) for name in chosen.open((path,), str(path)).schema.names]
-    except (TopListError, pa.ArrowException, OSError):
+    except (TopListError, pa.ArrowException, OSError, ValueError):
         return []
     line = next(iter(_head(path, _HEAD).splitlines()), "")
     delimiter = "\t" if "\t" in line else ";" if line.count(";") > line.count(",") else ","
@@ -167,6 +172,27 @@ def _values(text: str, most: int) -> list[Any]:
     return found
 
 
+_MARKS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]')
+
+
+def _closed(text: str) -> str:
+    """The beginning of a JSON document up to its last comma, with everything closed that is open there.
+
+    >>> _closed('{"a": [{"b": 1, "c": "x,y"}, {"b": 2, "c": "x')
+    '{"a": [{"b": 1, "c": "x,y"}, {"b": 2}]}'
+    """
+    open_, end, closing = [], 0, ""
+    for found in _MARKS.finditer(text):
+        mark = found[0]
+        if mark in "[{":
+            open_.append("]" if mark == "[" else "}")
+        elif mark in "]}" and open_:
+            open_.pop()
+        elif mark == ",":
+            end, closing = found.start(), "".join(reversed(open_))
+    return text[:end] + closing
+
+
 def at_path(value: Any, path: str) -> Any:
     """What stands in nested objects at a path such as `response.body.choices.0`; None where nothing does.
 
@@ -189,7 +215,7 @@ class Match:
 
     paths: tuple[Path, ...]
     reason: str
-    notes: tuple[str, ...] = ()
+    beside: tuple[Path, ...] = ()  # tables in the same place that are not of the producer
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +254,7 @@ class ProducedReader(Reader):
     paths: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
     origin: Any = None
+    kept: list[tuple[str, Any]] | None = None  # all batches, after a pass in which they proved to be small
 
     @cached_property
     def schema(self) -> Any:
@@ -237,10 +264,25 @@ class ProducedReader(Reader):
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
         starts: dict[str, int] = {}
-        for source, batch in self.batches():
+        for source, batch in self._passed():
             start = starts.get(source, 0)
             yield TableChunk(source, start, batch.select(list(columns)))
             starts[source] = start + len(batch)
+
+    def _passed(self) -> Iterator[tuple[str, Any]]:
+        """The batches; after a whole pass they are kept, if they are small: to make them again may take long."""
+        if self.kept is not None:
+            yield from self.kept
+            return
+        held: list[tuple[str, Any]] | None = []
+        size = 0
+        for source, batch in self.batches():
+            size += batch.nbytes
+            if held is not None:
+                held.append((source, batch))
+                held = held if size <= _HELD else None
+            yield source, batch
+        self.kept = held
 
 
 @dataclass(frozen=True, slots=True)

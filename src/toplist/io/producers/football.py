@@ -6,8 +6,6 @@ Closing odds have a C more: `B365CH`. Odds are decimal; the overround is removed
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +32,7 @@ from toplist.io.producers.base import (
     batches_of,
     columns_of,
 )
-from toplist.io.readers.base import NOT_UTF8, opened
+from toplist.io.producers.csv_rows import csv_rows
 from toplist.lists.odds import fair_probabilities
 
 _RESULTS = ("H", "D", "A")  # home win, draw, away win
@@ -81,7 +79,7 @@ class _Matches:
 
     def rows(self, path: Path) -> Iterator[Row]:
         """The matches with odds."""
-        header, lines = _records(path)
+        header, lines = csv_rows(path)
         names = {what: next((one for one in known if one in header), "") for what, known in _NAMES.items()}
         lacks = next((_NAMES[what][0] for what, name in names.items() if not name), None)
         if lacks is not None:
@@ -161,29 +159,6 @@ def _chosen(found: Sequence[str], request: Request, path: Path) -> str:
             f"{did_you_mean(name, found)}",
         )
     return name
-
-
-def _records(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """The names of columns, and rows with their numbers; a row of blanks, as at the end of some files, is none."""
-    with opened(path) as stream:
-        data: bytes = stream.read()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise FileError(str(path), NOT_UTF8) from None
-    try:
-        header, *lines = list(csv.reader(io.StringIO(text), strict=True))
-    except (csv.Error, ValueError) as error:
-        raise FileError(str(path), f"this is no table with a header: {error}.") from None
-    names = [name.strip() for name in header]
-    rows: list[tuple[int, dict[str, str]]] = []
-    for number, line in enumerate(lines, 1):
-        cells = [cell.strip() for cell in line]
-        if any(cells[len(names) :]):
-            raise FileError(str(path), f"{len(cells)} fields for {len(names)} columns.", row=number)
-        if any(cells):
-            rows.append((number, dict(zip(names, cells + [""] * (len(names) - len(cells)), strict=False))))
-    return names, rows
 
 
 def _number(text: str) -> float:

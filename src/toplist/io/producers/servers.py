@@ -332,9 +332,8 @@ class _Table:
             (source, pa.record_batch([_filled(batch, n, k) for n, k in columns.items()], schema=schema))
             for source, batch in self.batches
         ]
-        return ProducedReader(
-            self.request.name, lambda: iter(batches), columns, self.request.paths, tuple(self._notes())
-        )
+        notes = tuple(f"{note[:1].upper()}{note[1:]}." for note in self._notes())
+        return ProducedReader(self.request.name, lambda: iter(batches), columns, self.request.paths, notes)
 
     def _require_answers(self) -> None:
         name, cases = self.request.name, self.summary.cases

@@ -13,10 +13,11 @@ from toplist.errors import FileError, TopListError
 from toplist.io.readers.arrow import ARROW, PARQUET, MemoryReader
 from toplist.io.readers.base import Format, Reader, TableChunk
 from toplist.io.readers.delimited import CSV, FASTTEXT, TSV
+from toplist.io.readers.json import JSON
 from toplist.io.readers.json_lines import JSON_LINES
 from toplist.io.readers.npy import NUMPY
 
-FORMATS = (CSV, TSV, JSON_LINES, PARQUET, ARROW, NUMPY, FASTTEXT)
+FORMATS = (CSV, TSV, JSON_LINES, JSON, PARQUET, ARROW, NUMPY, FASTTEXT)
 
 
 def open_frame(frame: Any, name: str) -> Reader:

@@ -177,6 +177,13 @@ class Reader(ABC):
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
 
+    def pieces_of(self, schema: Schema) -> Iterator[TableChunk]:
+        """The columns of a schema, batch by batch: objects may lack fields there, which are not needed."""
+        return self.pieces(schema.names)
+
+    def look_for(self, records: str) -> None:  # noqa: B027  most readers need not know
+        """Take note of the path of records, before anything is read: it may tell what a row is."""
+
     def prepare(self, layout: Layout) -> None:  # noqa: B027  most readers need not know
         """Take note of what the columns mean: which are confidences, and which may lack."""
 
@@ -190,6 +197,7 @@ class Format:
     open: Callable[[tuple[Path, ...], str], Reader]
     compressed: bool = False  # whether it is read as .gz and .zst, too
     certain: bool = True  # whether every file with such a name is a table
+    beside: bool = True  # whether it is one in a folder with tables of other formats, too: a .json may describe them
     any_path: bool = False  # whether a path may be other bytes than UTF-8
     described: str = ""  # in messages, where that is not the first suffix
 

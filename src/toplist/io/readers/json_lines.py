@@ -17,6 +17,7 @@ from toplist._text import listed, quote
 from toplist.errors import FileError
 from toplist.io.columns import blanks, offsets_of
 from toplist.io.readers.base import (
+    ENTRIES,
     MANY,
     NOT_UTF8,
     Entries,
@@ -25,7 +26,6 @@ from toplist.io.readers.base import (
     TableChunk,
     batch_rows,
     head_of,
-    lines_of,
     opened,
     without_columns,
 )
@@ -44,8 +44,8 @@ _WORDS = {
 }
 
 
-def parse(line: bytes, source: str, row: int) -> dict[str, Any]:
-    """The object of one line, or an error that says what is there instead."""
+def parse(line: bytes, source: str, row: int, unit: str = "line") -> dict[str, Any]:
+    """The object of one line, or of another unit, or an error that says what is there instead."""
     try:
         record = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_once)
     except UnicodeDecodeError:
@@ -54,9 +54,9 @@ def parse(line: bytes, source: str, row: int) -> dict[str, Any]:
         raise FileError(source, f"the field {quote(error.args[0])} is there twice.", row=row) from None
     except (ValueError, RecursionError):
         text = line[:60].decode("utf-8", "replace").strip()
-        raise FileError(source, f"this line is no JSON object: {quote(text)}.", row=row) from None
+        raise FileError(source, f"this {unit} is no JSON object: {quote(text)}.", row=row) from None
     if not isinstance(record, dict):
-        raise FileError(source, f"every line holds one object, not {_WORDS[type(record)]}.", row=row)
+        raise FileError(source, f"every {unit} holds one object, not {_WORDS[type(record)]}.", row=row)
     return record
 
 
@@ -192,7 +192,17 @@ def _odd_item(value: Any, kind: Any) -> str:
             return f"{quote(value)}, but a whole number below 2^63 elsewhere"
         return f"{quote(value)}, which is too large" if isinstance(value, float) and math.isinf(value) else ""
     expected = {"bool": bool, "struct": dict, "list": list}.get(str(kind).partition("<")[0])
-    return "" if expected is None or isinstance(value, expected) else f"{word}, but {_WORDS[expected]} elsewhere"
+    if expected is None or not isinstance(value, expected):
+        return "" if expected is None else f"{word}, but {_WORDS[expected]} elsewhere"
+    inside: Any = value
+    if expected is list:
+        why = next((why for item in inside if (why := _odd_item(item, kind.value_type))), "")
+        return f"a list with {why}" if why else ""
+    if expected is dict:
+        inner = {kind.field(i).name: kind.field(i).type for i in range(kind.num_fields)}
+        pairs = ((name, _odd_item(inside.get(name), own)) for name, own in inner.items())
+        return next((f"an object whose {quote(name)} is {why}" for name, why in pairs if why), "")
+    return ""
 
 
 def _odd_text(value: str) -> str:
@@ -203,7 +213,8 @@ def _odd_text(value: str) -> str:
     return ""
 
 
-_BLOCK = 1 << 22  # bytes parsed at a time; no line may be longer
+BLOCK = 1 << 22  # bytes parsed at a time
+LONGEST = 1 << 28  # bytes of a line: what a language model says at every token of a long text
 _PEEK = 100  # lines of each block that tell whether it has many different fields
 
 
@@ -217,6 +228,11 @@ class JsonReader(Reader):
     required: tuple[str, ...] = ()  # fields that every line has, if only as null
     classes: tuple[str, ...] = ()  # fields that are classes with their confidences, and may lack
     decimal = True
+    unit = "line"  # what holds one object, in messages
+
+    def blocks(self, path: Path) -> Iterator[bytes]:
+        """Objects, one per line, some megabytes at a time."""
+        return blocks_of_lines(path)
 
     def prepare(self, layout: Layout) -> None:
         """See `Reader`."""
@@ -240,47 +256,71 @@ class JsonReader(Reader):
         seen, total = Fields(), 0
         for path in self.paths:
             rows = 0
-            for block in _blocks(path):
-                rows += _note(block, seen, str(path), rows)
+            for block in self.blocks(path):
+                rows += _note(block, seen, str(path), rows, self.unit)
             if not rows:
-                raise FileError(str(path), "there is no line in this file.")
+                raise FileError(str(path), f"there is no {self.unit} in this file.")
             total += rows
         self.rows = total
         return seen.kinds
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named fields, batch by batch."""
-        pa = need("pyarrow")
-        kinds, asked, classes = self._kinds, set(columns), set(self.classes)
+        return self.pieces_of(need("pyarrow").schema([(name, self._kinds[name]) for name in columns]))
+
+    def pieces_of(self, schema: Any) -> Iterator[TableChunk]:
+        """See `Reader`: what nobody wants of an object may be of several kinds."""
+        pa, columns = need("pyarrow"), schema.names
+        asked, classes = set(columns), set(self.classes)
         required = [name for name in self.required if name in asked]
         own = [name for name in columns if name not in classes]
         keyed = len(columns) - len(own) > MANY
-        wanted = pa.schema([(n, settled(kinds[n], floats=n in self.floats)) for n in (own if keyed else columns)])
+        names = own if keyed else columns
+        wanted = pa.schema([(n, settled(schema.field(n).type, floats=n in self.floats)) for n in names])
+        most = ENTRIES // max(1, sum(map(_leaves, wanted.types)))  # objects with very many keys, a few at a time
         for path in self.paths:
             start = 0
-            for block in _blocks(path):
+            for block in (part for whole in self.blocks(path) for part in _cut(whole, most)):
                 if keyed:
-                    piece = _keyed(block, wanted, self.classes, required, str(path), start)
+                    piece = _keyed(block, wanted, self.classes, required, str(path), start, self.unit)
                     yield piece
                     start += len(piece.table)
                     continue
-                table = _parsed(block, wanted, str(path), start)
-                _require_fields(table, block, required, str(path), start)
+                table = _parsed(block, wanted, str(path), start, self.unit)
+                _require_fields(table, block, required, str(path), start, self.unit)
                 step = batch_rows(_width(table))
                 for lo in range(0, len(table), step):
                     yield TableChunk(str(path), start + lo, table.slice(lo, step))
                 start += len(table)
 
 
-def _note(block: bytes, seen: Fields, source: str, start: int) -> int:
+def _leaves(kind: Any) -> int:
+    """How many values an object has; a list may be empty."""
+    types = need("pyarrow").types
+    if types.is_struct(kind):
+        return sum(_leaves(kind.field(i).type) for i in range(kind.num_fields))
+    return _leaves(kind.value_type) if types.is_list(kind) else 1
+
+
+def _cut(block: bytes, most: int) -> Iterator[bytes]:
+    """A block in parts of at most so many lines."""
+    if block.count(b"\n") <= most:
+        yield block
+        return
+    lines = _lines(block)
+    for lo in range(0, len(lines), max(1, most)):
+        yield b"\n".join(lines[lo : lo + max(1, most)])
+
+
+def _note(block: bytes, seen: Fields, source: str, start: int, unit: str) -> int:
     """Note the fields of some lines and their types; how many lines there are."""
     here, lines = Fields(), _lines(block)
     for row, line in enumerate(lines[:_PEEK], start + 1):
-        here.add(parse(line, source, row))
+        here.add(parse(line, source, row, unit))
     if len(lines) > _PEEK and (len(here.kinds) > MANY or not _note_all(block, here, len(lines))):
         # Line by line: very many fields, fields of several kinds, or an error with its row.
         for row, line in enumerate(lines[_PEEK:], start + 1 + _PEEK):
-            here.add(parse(line, source, row))
+            here.add(parse(line, source, row, unit))
     seen.join(here)
     return len(lines)
 
@@ -299,19 +339,19 @@ def _note_all(block: bytes, here: Fields, rows: int) -> bool:
     return True
 
 
-def _parsed(block: bytes, wanted: Any, source: str, start: int) -> Any:
+def _parsed(block: bytes, wanted: Any, source: str, start: int, unit: str) -> Any:
     """The wanted fields of some lines as one batch."""
     pa, reader = need("pyarrow"), need("pyarrow.json")
     options = reader.ParseOptions(explicit_schema=wanted, unexpected_field_behavior="ignore")
     try:
         table = reader.read_json(pa.BufferReader(block), reader.ReadOptions(block_size=len(block) + 1), options)
     except pa.ArrowException as error:
-        raise _complaint(error, block, wanted, source, start) from None
+        raise _complaint(error, block, wanted, source, start, unit) from None
     return pa.record_batch([column.combine_chunks() for column in table.select(wanted.names).columns], schema=wanted)
 
 
 def _keyed(
-    block: bytes, wanted: Any, classes: Sequence[str], required: Sequence[str], source: str, start: int
+    block: bytes, wanted: Any, classes: Sequence[str], required: Sequence[str], source: str, start: int, unit: str
 ) -> TableChunk:
     """Lines with very many fields: a class that a line does not have takes no room."""
     pa = need("pyarrow")
@@ -320,8 +360,8 @@ def _keyed(
     places: list[int] = []
     values: list[Any] = []
     for row, line in enumerate(_lines(block), start + 1):
-        record = parse(line, source, row)
-        _require_keys(record, required, source, row)
+        record = parse(line, source, row, unit)
+        _require_keys(record, required, source, row, unit)
         listed = sorted((place[k], v) for k, v in record.items() if v is not None and k in place)
         odd = [(at, v) for at, v in listed if type(v) is not float or v == math.inf]  # few, if any
         why = next((f"{quote(classes[at])} {why}." for at, v in odd if (why := misfit(v, pa.float64()))), None)
@@ -334,7 +374,7 @@ def _keyed(
     try:
         columns = [pa.array([r[n] for r in records], k) for n, k in zip(wanted.names, wanted.types, strict=True)]
     except (pa.ArrowException, OverflowError, TypeError) as error:
-        raise _complaint(error, block, wanted, source, start) from None
+        raise _complaint(error, block, wanted, source, start, unit) from None
     table = pa.record_batch(columns, schema=wanted) if columns else without_columns(len(records))
     numbers = np.array(values, np.float64) if values else np.zeros(0)
     return TableChunk(
@@ -342,7 +382,7 @@ def _keyed(
     )
 
 
-def _require_fields(table: Any, block: bytes, required: Sequence[str], source: str, start: int) -> None:
+def _require_fields(table: Any, block: bytes, required: Sequence[str], source: str, start: int, unit: str) -> None:
     """A null is what it is; a field that is not there may have another name there."""
     missing = np.zeros(len(table), bool)
     for name in required:
@@ -353,14 +393,14 @@ def _require_fields(table: Any, block: bytes, required: Sequence[str], source: s
         lines = _lines(block)
         for at in np.flatnonzero(missing).tolist():
             row = start + at + 1
-            _require_keys(parse(lines[at], source, row), required, source, row)
+            _require_keys(parse(lines[at], source, row, unit), required, source, row, unit)
 
 
-def _require_keys(record: dict[str, Any], required: Sequence[str], source: str, row: int) -> None:
+def _require_keys(record: dict[str, Any], required: Sequence[str], source: str, row: int, unit: str) -> None:
     lacks = next((name for name in required if name not in record), None)
     if lacks is not None:
         has = listed(list(record)) or "no field at all"
-        remedy = "Every line calls its fields the same; what is not known is null."
+        remedy = f"Every {unit} calls its fields the same; what is not known is null."
         raise FileError(source, f"there is no field {quote(lacks)}; it has {has}. {remedy}", row=row)
 
 
@@ -376,37 +416,33 @@ def _lines(block: bytes) -> list[bytes]:
     return [line for line in block.split(b"\n") if line and not line.isspace()]
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
-    """Whole lines, some megabytes at a time."""
+def blocks_of_lines(path: Path, *, counting: bool = False) -> Iterator[bytes]:
+    """Whole lines, some megabytes at a time; `counting` those before one that is too long."""
     head_of(path, 16)  # says what it is, where it is no text
-    rest, mark = b"", b"\xef\xbb\xbf"
+    parts: list[bytes] = []
+    size, mark = 0, b"\xef\xbb\xbf"
     with opened(path) as stream:
-        while chunk := stream.read(_BLOCK):
-            data = rest + chunk.removeprefix(mark)
-            mark = b""
+        while chunk := stream.read(BLOCK):
+            data, mark = chunk.removeprefix(mark), b""
             cut = data.rfind(b"\n") + 1
-            if not cut and len(data) > _BLOCK:
-                row = 1 + sum(not line.isspace() for line in _before(path))
-                raise FileError(str(path), f"this line is longer than {_BLOCK:,} bytes.", row=row)
             if cut:
-                yield data[:cut]
-            rest = data[cut:]
-    if rest:
-        yield rest
+                yield b"".join((*parts, data[:cut]))
+                parts, size = [], 0
+            parts.append(data[cut:])
+            size += len(parts[-1])
+            if size > LONGEST:
+                if counting:
+                    return
+                row = 1 + sum(len(_lines(block)) for block in blocks_of_lines(path, counting=True))
+                raise FileError(str(path), f"this line is longer than {LONGEST:,} bytes.", row=row)
+    if size:
+        yield b"".join(parts)
 
 
-def _before(path: Path) -> Iterator[bytes]:
-    """The lines before the first one that is too long."""
-    for line in lines_of(path):
-        if len(line) > _BLOCK:
-            return
-        yield line
-
-
-def _complaint(error: BaseException, block: bytes, wanted: Any, source: str, start: int) -> FileError:
+def _complaint(error: BaseException, block: bytes, wanted: Any, source: str, start: int, unit: str) -> FileError:
     """What is wrong with the first line that cannot be read, found by reading again, line by line."""
     for row, line in enumerate(_lines(block), start + 1):
-        record = parse(line, source, row)
+        record = parse(line, source, row, unit)
         for name, kind in zip(wanted.names, wanted.types, strict=True):
             problem = misfit(record.get(name), kind)
             if problem:

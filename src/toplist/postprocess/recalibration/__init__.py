@@ -16,6 +16,7 @@ from toplist.postprocess.recalibration.base import Chain, Identity, Recalibrator
 from toplist.postprocess.recalibration.floor import RestFloor
 from toplist.postprocess.recalibration.maps import Beta, Isotonic
 from toplist.postprocess.recalibration.scaling import BucketTemperature, Temperature, VectorScaling
+from toplist.postprocess.recalibration.scores import SoftmaxOfScores
 
 RECALIBRATORS: dict[str, type[Recalibrator]] = {
     "identity": Identity,
@@ -30,5 +31,6 @@ RECALIBRATORS: dict[str, type[Recalibrator]] = {
 
 __all__ = [
     "RECALIBRATORS", "AutoRecalibrator", "Beta", "BucketTemperature", "CandidateScore", "Chain", "Identity", "Isotonic",
-    "Recalibrator", "RestFloor", "Selection", "Temperature", "VectorScaling", "cross_fitted", "select_recalibrator",
+    "Recalibrator", "RestFloor", "Selection", "SoftmaxOfScores", "Temperature", "VectorScaling",
+    "cross_fitted", "select_recalibrator",
 ]  # fmt: skip

@@ -245,6 +245,7 @@ def quality(page: Page, shown: Shown) -> Section:
         ("text", "" if issues else "No repairs, missing predictions or other issues."),
         ("facts", issues, "issues"),
         ("folded", "Issues in words", _in_words(page, shown)),
+        ("folded", "Notes on the files", _notes(page, shown)),
         ("folded", f"Checks passed: {count(len(passed))}" if passed else "", passed),
     )
 
@@ -310,6 +311,15 @@ def _in_words(page: Page, shown: Shown) -> list[Sentence]:
         said = [f"first invalid list: {stripped(one.invalid)}."] if one.invalid else []
         said += [visible(issue.message) for issue in one.issues if issue.kind != "invalid"]
         for text in said:
+            found.setdefault(plain(text, _LONG), []).append(name_of(shown, one.name))
+    return [sentence(*series(who), f": {text}") for text, who in found.items()]
+
+
+def _notes(page: Page, shown: Shown) -> list[Sentence]:
+    """What was found in files and done about it; what is noted of several models, once."""
+    found: dict[str, list[Name]] = {}
+    for one in page.results.sources:
+        for text in one.notes if one.name in shown else ():
             found.setdefault(plain(text, _LONG), []).append(name_of(shown, one.name))
     return [sentence(*series(who), f": {text}") for text, who in found.items()]
 

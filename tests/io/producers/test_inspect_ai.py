@@ -1,0 +1,317 @@
+"""Logs of inspect_ai: real ones, and what versions of Python and of tasks write differently."""
+
+import copy
+import json
+import math
+import zipfile
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.io.producers.reading import produced, recognised_as
+from tests.io.producers.real import written_by
+from toplist.errors import FileError, TopListError
+from toplist.io.producers.zip_members import members_of
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    return written_by("inspect_ai", "tests.io.producers.inspect_runs", tmp_path_factory)
+
+
+def raw(runs, place, task="quiz"):
+    """What inspect_ai itself reads, by case."""
+    every = json.loads((runs / "raw" / place / f"{task}.json").read_text())
+    return {f"{task}/{one['id']}_epoch_{one['epoch']}": one for one in every}
+
+
+def expected(sample):
+    """Probabilities of letters and OTHER where every letter is listed: sums over tokens, in plain Python."""
+    letters = "ABCDE"[: sample["choices"]]
+    found = dict.fromkeys(letters, 0.0)
+    for token, value in sample["tokens"].items():
+        if token.strip().upper() in letters:
+            found[token.strip().upper()] += math.exp(value)
+    return {**found, "OTHER": 1 - sum(found.values())}
+
+
+# Real logs
+
+
+@pytest.mark.parametrize("place", ["weak", "strong", "odd/json", "odd/first_token", "odd/failing"])
+def test_lists_are_sums_over_the_tokens_of_each_letter(runs, place):
+    rows, _ = produced(runs / place)
+    known = raw(runs, place)
+    assert {row["case"] for row in rows} == {case for case, one in known.items() if not one["error"]}
+    for row in rows:
+        sample = known[row["case"]]
+        assert dict(zip(row["classes"], row["confidences"], strict=True)) == pytest.approx(expected(sample), abs=1e-12)
+        assert (row["outcome"], row["n_classes"]) == (sample["target"], sample["choices"] + 1)
+        assert row["answer_mass"] == pytest.approx(1 - expected(sample)["OTHER"], abs=1e-12)
+
+
+def test_the_most_probable_letter_is_correct_where_inspect_counts_it(runs):
+    known = raw(runs, "weak")
+    for row in produced(runs / "weak")[0]:
+        best = max(zip(row["confidences"], row["classes"], strict=True))[1]
+        assert (best == row["outcome"]) == known[row["case"]]["correct"]
+
+
+def test_epochs_of_a_sample_are_one_cluster(runs):
+    rows, _ = produced(runs / "weak")
+    assert len(rows) == 30
+    assert all(row["case"] == f"{row['cluster']}_epoch_{1 + at // 15}" for at, row in enumerate(rows))
+    assert "cluster" not in produced(runs / "odd/json")[0][0]
+
+
+def test_without_log_probabilities_the_answer_of_the_scorer_is_a_hard_label(runs):
+    known = raw(runs, "odd/labels")
+    rows, notes = produced(runs / "odd/labels")
+    for row in rows:
+        sample = known[row["case"]]
+        assert (row["classes"], row["confidences"]) == ([sample["answer"]], [1.0])
+        assert (row["classes"] == [row["outcome"]]) == sample["correct"]
+    assert any("nswers have no probabilities" in note and "top_logprobs" in note for note in notes)
+
+
+def test_an_answer_that_is_no_choice_is_other(runs):
+    rows, notes = produced(runs / "odd/no_answer")
+    assert {tuple(row["classes"]) for row in rows} == {("OTHER",)}
+    assert any("15 answers are none of the choices" in note for note in notes)
+
+
+def test_samples_that_failed_are_missing_and_counted(runs):
+    rows, notes = produced(runs / "odd/failing")
+    assert "quiz/q3_epoch_1" not in {row["case"] for row in rows}
+    assert "Task 'quiz': 1 of 15 samples ended in an error: they are missing." in notes
+
+
+def test_several_tasks_are_groups_and_two_runs_of_one_are_refused(runs):
+    assert {row["group"] for row in produced(runs / "odd/two_tasks")[0]} == {"first", "second"}
+    with pytest.raises(FileError, match=r"2 runs of the task 'quiz'.*name one of them"):
+        produced(runs / "odd/twice")
+
+
+@pytest.mark.parametrize(
+    ("place", "problem"),
+    [
+        ("odd/several", "2 of 15 samples have several correct answers"),
+        ("odd/shuffled", "15 samples were shuffled by the solver"),
+        ("odd/scorers", r"answers of several scorers, 'choice', 'match': choose one with where='scorer=choice'"),
+    ],
+)
+def test_what_is_not_one_letter_per_sample_is_refused(runs, place, problem):
+    with pytest.raises(FileError, match=problem):
+        produced(runs / place)
+
+
+def test_a_scorer_is_chosen_by_a_condition_and_must_agree_with_its_own_count(runs):
+    assert len(produced(runs / "odd/scorers", where="scorer=choice")[0]) == 15
+    with pytest.raises(FileError, match=r"the scorer 'match' counts sample q\d+ as correct, but its answer is"):
+        produced(runs / "odd/scorers", where="scorer=match")
+    with pytest.raises(FileError, match="no sample fulfils where='scorer=exact'"):
+        produced(runs / "odd/scorers", where="scorer=exact")
+
+
+def test_the_answer_is_the_token_after_the_word_or_where_it_is_asked_for(runs):
+    _, notes = produced(runs / "weak")
+    assert "Task 'quiz': the answer is the token after 'ANSWER:'." in notes
+    assert produced(runs / "weak", position="ANSWER:")[0] == produced(runs / "weak")[0]
+    assert produced(runs / "weak", position=-1)[0] == produced(runs / "weak")[0]
+    _, notes = produced(runs / "weak", position=7)
+    assert "Task 'quiz': 30 of 30 cases have no token at position 7: their lists are empty." in notes
+
+
+def test_declared_answers_stand_in_place_of_the_usual_tokens(runs):
+    rows, _ = produced(runs / "weak", answers={letter: [f" {letter}"] for letter in "ABCDE"})
+    known = raw(runs, "weak")
+    for row in rows:
+        found = dict(zip(row["classes"], row["confidences"], strict=True))
+        assert found["A"] == pytest.approx(math.exp(known[row["case"]]["tokens"][" A"]), abs=1e-12)
+
+
+def test_logs_are_recognised_by_their_names_or_by_how_they_begin(runs, tmp_path):
+    assert recognised_as(runs / "weak") == recognised_as(runs / "odd/json") == "inspect-ai"
+    (tmp_path / "other.json").write_text('{"version": 2, "results": []}')
+    assert recognised_as(tmp_path / "other.json") is None
+
+
+# Archives
+
+
+def test_members_compressed_in_any_way_are_the_same(runs, tmp_path):
+    path = next((runs / "weak").glob("*.eval"))
+    with members_of(path) as members:
+        every = {name: members.read(name) for name in members.names}
+    assert {info.compress_type for info in zipfile.ZipFile(path).infolist()} == {93}
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        with zipfile.ZipFile(tmp_path / f"{method}.eval", "w", method) as archive:
+            for name, data in every.items():
+                archive.writestr(name, data)
+        assert produced(tmp_path / f"{method}.eval")[0] == produced(path)[0]
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_a_damaged_archive_is_refused_in_words(runs, tmp_path, data):
+    whole = next((runs / "odd/first_token").glob("*.eval")).read_bytes()
+    at = data.draw(st.integers(0, len(whole) - 1))
+    damaged = whole[:at] if data.draw(st.booleans()) else whole[:at] + bytes([whole[at] ^ 255]) + whole[at + 1 :]
+    path = tmp_path / "damaged.eval"
+    path.write_bytes(damaged)
+    try:
+        rows, _ = produced(path, "inspect-ai")
+    except TopListError:
+        return
+    assert rows == produced(next((runs / "odd/first_token").glob("*.eval")))[0]
+
+
+# Logs in the documented shape
+
+
+def sample(at=0, target="A", letters="ABC", tokens=None, **more):
+    listed = tokens or {"A": -0.5, "B": -1.5, "C": -2.5}
+    content = [{"token": "A", "logprob": -0.5, "top_logprobs": [{"token": t, "logprob": p} for t, p in listed.items()]}]
+    return {
+        "id": at,
+        "epoch": 1,
+        "input": "?",
+        "choices": [f"choice {one}" for one in letters],
+        "target": target,
+        "output": {"completion": "A", "choices": [{"message": {"content": "A"}, "logprobs": {"content": content}}]},
+        "scores": {"choice": {"value": "C" if target == "A" else "I", "answer": "A"}},
+        **more,
+    }
+
+
+def log(*samples, status="success", task="t", model="m"):
+    return {"version": 2, "status": status, "eval": {"task": task, "model": model}, "samples": list(samples)}
+
+
+def write(path, value):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value))
+    return path
+
+
+def without_logprobs(record):
+    record = copy.deepcopy(record)
+    del record["output"]["choices"][0]["logprobs"]
+    return record
+
+
+def test_a_run_that_broke_off_says_so(tmp_path):
+    _, notes = produced(write(tmp_path / "a.json", log(sample(), sample(1), status="cancelled")))
+    assert "Task 't': the status of the run is 'cancelled': samples may be missing." in notes
+
+
+def test_a_log_that_is_still_written_has_its_header_elsewhere(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.eval", "w") as archive:
+        archive.writestr("_journal/start.json", json.dumps(log()))
+        archive.writestr("samples/0_epoch_1.json", json.dumps(sample()))
+    assert len(produced(tmp_path / "a.eval")[0]) == 1
+    with zipfile.ZipFile(tmp_path / "b.eval", "w") as archive:
+        archive.writestr("x.json", "{}")
+    with pytest.raises(FileError, match=r"no log of inspect_ai: it has no header\.json"):
+        produced(tmp_path / "b.eval")
+
+
+@pytest.mark.parametrize(("target", "letter"), [("b", "B"), (["B"], "B"), ("choice B", "B"), (" C ", "C")])
+def test_a_target_is_a_letter_or_the_text_of_a_choice(tmp_path, target, letter):
+    rows, _ = produced(write(tmp_path / "a.json", log(sample(target=target))))
+    assert rows[0]["outcome"] == letter
+
+
+@pytest.mark.parametrize("target", ["A,B", "AB", ["A", "C"], "A B"])
+def test_several_letters_are_several_correct_answers(tmp_path, target):
+    with pytest.raises(FileError, match="1 of 2 samples have several correct answers"):
+        produced(write(tmp_path / "a.json", log(sample(), sample(1, target=target))))
+
+
+def test_a_target_that_is_no_choice_is_refused(tmp_path):
+    with pytest.raises(FileError, match="the target 'E' of sample 1 is none of its choices"):
+        produced(write(tmp_path / "a.json", log(sample(), sample(1, target="E"))))
+
+
+def test_logs_of_two_models_in_one_folder_are_refused(tmp_path):
+    write(tmp_path / "a.json", log(sample(), model="x"))
+    write(tmp_path / "b.json", log(sample(), model="y", task="u"))
+    with pytest.raises(FileError, match="logs of 2 models, 'x', 'y'"):
+        produced(tmp_path)
+
+
+def test_tasks_without_choices_need_declared_answers(tmp_path):
+    records = [sample(at, target="yes", choices=None, tokens={"Yes": -0.1, "No": -3.0}) for at in range(2)]
+    path = write(tmp_path / "a.json", log(*records))
+    with pytest.raises(
+        FileError, match=r"its samples have no choices: declare what may be answered with answers=\.\.\."
+    ):
+        produced(path)
+    rows, _ = produced(path, answers=["yes", "no"])
+    assert (rows[0]["classes"][0], rows[0]["outcome"]) == ("yes", "yes")
+    with pytest.raises(FileError, match="no choices and no log-probabilities"):
+        produced(write(tmp_path / "b.json", log(*map(without_logprobs, records))))
+
+
+def test_log_probabilities_of_sampled_tokens_alone_are_no_lists(tmp_path):
+    record = sample()
+    record["output"]["choices"][0]["logprobs"]["content"][0]["top_logprobs"] = None
+    rows, notes = produced(write(tmp_path / "a.json", log(record)))
+    assert rows[0]["confidences"] == [1.0]
+    assert any("nly the sampled tokens have log-probabilities" in note for note in notes)
+
+
+def test_without_a_score_the_answer_is_read_from_the_text(tmp_path):
+    record = without_logprobs(sample(scores=None))
+    record["output"]["completion"] = "I think so.\nAnswer: b"
+    assert produced(write(tmp_path / "a.json", log(record)))[0][0]["classes"] == ["B"]
+
+
+def test_logits_are_refused_with_the_sample(tmp_path):
+    with pytest.raises(FileError, match=r"sample 1 in epoch 1: the log-probability of a token is 3\.5, above zero"):
+        produced(write(tmp_path / "a.json", log(sample(), sample(1, tokens={"A": 3.5, "B": 1.0}))))
+
+
+def test_the_last_of_members_with_one_name_counts(tmp_path):
+    path = tmp_path / "a.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", json.dumps(log()))
+        archive.writestr("samples/0_epoch_1.json", json.dumps(sample(target="B")))
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("samples/0_epoch_1.json", json.dumps(sample(target="C")))
+    assert [row["outcome"] for row in produced(path)[0]] == ["C"]
+
+
+junk = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+PLACES = (
+    ("id",), ("epoch",), ("choices",), ("target",), ("output",), ("scores",), ("error",), ("output", "choices"),
+    ("output", "choices", 0), ("output", "choices", 0, "logprobs"), ("scores", "choice"), ("scores", "choice", "value"),
+    ("scores", "choice", "answer"), ("output", "choices", 0, "logprobs", "content"),
+    ("output", "choices", 0, "logprobs", "content", 0),
+    ("output", "choices", 0, "logprobs", "content", 0, "top_logprobs"),
+    ("output", "choices", 0, "logprobs", "content", 0, "top_logprobs", 0),
+    ("output", "choices", 0, "logprobs", "content", 0, "top_logprobs", 0, "bytes"),
+    ("output", "choices", 0, "logprobs", "content", 0, "top_logprobs", 0, "logprob"),
+)  # fmt: skip
+
+
+@given(st.sampled_from(PLACES), junk, st.booleans())
+def test_whatever_a_field_holds_ends_in_rows_or_in_an_error_of_ours(tmp_path_factory, place, value, plain):
+    record = sample(1)
+    at = record
+    for step in place[:-1]:
+        at = at[step]
+    at[place[-1]] = value
+    if plain and place[-1] not in ("output", "choices", 0, "logprobs") and "logprobs" not in place:
+        record = without_logprobs(record)
+    path = write(tmp_path_factory.mktemp("junk") / "a.json", log(sample(), record))
+    try:
+        rows, _ = produced(path, "inspect-ai")
+    except TopListError:
+        return
+    assert len(rows) <= 2
