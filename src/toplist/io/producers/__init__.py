@@ -7,6 +7,7 @@ when a file has what their entry says, or when they are asked for by name.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fnmatch import filter as filter_names
 from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
@@ -160,7 +161,7 @@ def _reason(look: FirstLook, path: Path, entry: Entry) -> str:
     if not entry.columns:
         return f"it is called {path.name}"
     names = look.columns(path)
-    seen = all(any(fnmatch(name, pattern) for name in names) for pattern in entry.columns)
+    seen = all(pattern in names or filter_names(names, pattern) for pattern in entry.columns)
     return f"it has the columns {listed(list(entry.columns))}" if seen else ""
 
 
