@@ -85,7 +85,7 @@ def directive(package: Any, name: str, homes: list[str], seen: set[int]) -> str:
     if not inspect.isclass(value):
         return f".. autofunction:: {package.__name__}.{name}"
     sklearn = "\n   :no-inherited-members:\n   :exclude-members: set_score_request, set_fit_request"
-    return f".. autoclass:: {package.__name__}.{name}" + (sklearn if "estimators" in parts else "")
+    return f".. autoclass:: {package.__name__}.{name}" + (sklearn if {"estimators", "sklearn"} & set(parts) else "")
 
 
 def number_references(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:

@@ -16,7 +16,10 @@ NOUNS = (
 )
 # From top to bottom as in the import contract: package, what it does, what lies inside, the noun that it makes.
 LAYERS = (
-    (("cli", "the same verbs from a shell", "", "plain"),),
+    (
+        ("cli", "the same verbs from a shell", "", "plain"),
+        ("testing", "assertions for pytest", "", "plain"),
+    ),
     (("evaluation", "the verbs: compare, diagnose, monitor; files in, files out", "", "board"),),
     (("integrations", "padded scores in scikit-learn, MLflow, DuckDB and polars", "", "plain"),),
     (("report", "results as text, markup, JSON, figures, one HTML page", "plot, html", "pages"),),

@@ -1,8 +1,8 @@
 """Checks the docstrings of all public names against the NumPy style: `python -m tests.package.docstrings`.
 
-Public are the names in the `__init__.pyi` of toplist and of its packages, those of the modules of `integrations`, and the
-public methods of the classes among them. numpydoc finds the faults; `CHECKS` says which of its checks apply to what. Those of mere style (capital letters,
-periods, infinitives, See Also) are not used.
+Public are the names in the `__init__.pyi` of toplist and of its packages, those of the modules of `integrations`, and
+the public methods of the classes among them. numpydoc finds the faults; `CHECKS` says which of its checks apply to
+what. Those of mere style (capital letters, periods, infinitives, See Also) are not used.
 """
 
 from __future__ import annotations

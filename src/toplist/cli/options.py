@@ -242,7 +242,7 @@ def space_of(text: str | None, truth: str | None) -> tuple[Any, str | None]:
     if power:
         return 2 ** int(power.group(1)), None
     if Path(word).is_file():
-        return read_labels(Path(word)), None
+        return number_in(Path(word)) or read_labels(Path(word)), None
     table, mark, column = word.rpartition(":")
     if mark and Path(table).suffix.lower() in _TABLES and Path(table).is_file():
         return read_labels(Path(table), column), None
@@ -300,16 +300,37 @@ def read_labels(path: Path, column: str | None = None) -> list[str]:
     return labels
 
 
-def _json_labels(text: str, path: str) -> list[str]:
-    """A list; or an object with a label for each code, or a code for each label, as models keep it (id2label)."""
+def number_in(path: Path) -> int | None:
+    """The number of classes that the configuration of a model has, where it has no names for them."""
+    if path.suffix.lower() != ".json" or path.stat().st_size > _CONFIGURATION:
+        return None
+    found = _json(path.read_bytes())
+    if not isinstance(found, dict) or any(isinstance(found.get(key), dict) for key in _NAMED):
+        return None
+    said = {found[key] for key in _COUNTED if type(found.get(key)) is int and found[key] > 0}
+    return said.pop() if len(said) == 1 else None
+
+
+_CONFIGURATION = 1 << 26  # bytes
+_NAMED = ("id2label", "label2id")  # names of classes in configurations of models
+_COUNTED = ("num_labels", "num_classes")
+
+
+def _json(text: str | bytes) -> Any:
+    """A JSON document; None where it is none."""
     import json
 
     try:
-        found = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
-        found = None
+        return None
+
+
+def _json_labels(text: str, path: str) -> list[str]:
+    """A list; or an object with a label for each code, or a code for each label, as models keep it (id2label)."""
+    found = _json(text)
     if isinstance(found, dict):
-        inner = next((found[key] for key in ("id2label", "label2id") if isinstance(found.get(key), dict)), None)
+        inner = next((found[key] for key in _NAMED if isinstance(found.get(key), dict)), None)
         labels = _by_code(found if inner is None else inner, path)
         said = found.get("num_labels", len(labels))
         if inner is not None and said != len(labels):
@@ -330,7 +351,11 @@ def _by_code(found: Mapping[str, Any], path: str) -> list[str]:
     elif found and all(type(code) is int for code in found.values()):
         pairs = {code: label for label, code in found.items()}
     if not found or len(pairs) < len(found):
-        raise FileError(path, 'a JSON object of labels has one for each code, as in {"0": "cat", "1": "dog"}.')
+        raise FileError(
+            path,
+            'a JSON object of labels has one for each code, as in {"0": "cat", "1": "dog"}, and the configuration of a '
+            "model has them as id2label, or their number as num_labels.",
+        )
     gap = next((code for code in range(len(pairs)) if code not in pairs), None)
     if gap is not None:
         raise FileError(path, f"there are {len(pairs):,} labels, but none for the code {gap}: codes are 0, 1, 2, ...")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from toplist._files import need
 from toplist._text import quote
 from toplist._typing import Codes
 from toplist.errors import CaseError, TopListError
+from toplist.io.batches import flat_lists
 from toplist.io.columns import Column, as_numpy, blanks, is_list, kind_of, plain, text_if_none
 from toplist.io.encoding import within_case
 from toplist.io.readers.column_types import decoded
@@ -36,7 +38,7 @@ def score_columns(classes: Any, confidences: Any, outcome: Any, m: Any, rule: Ru
     if unknown.any():
         known = pa.array(~unknown)
         columns = [column.filter(known) for column in columns]
-    scores = _scored(*columns, rule) if len(columns[2]) else np.zeros(0)
+    scores = _scored(_Rows(*columns), rule) if len(columns[2]) else np.zeros(0)
     if not unknown.any():
         return pa.array(scores)
     filled = np.zeros(len(unknown))
@@ -44,50 +46,30 @@ def score_columns(classes: Any, confidences: Any, outcome: Any, m: Any, rule: Ru
     return pa.array(filled, mask=unknown)
 
 
-def _scored(classes: Column, confidences: Column, outcome: Column, m: Column, rule: Rule) -> NDArray[np.float64]:
-    """Scores of rows that have all of the four."""
-    at, names = _flat(classes, "classes")
-    also, values = _flat(confidences, "confidences")
-    row = _Row(classes, confidences, outcome, m)
-    if not np.array_equal(at, also):
-        case = int(np.argmax(np.diff(at) != np.diff(also)))
-        raise row.error(case, f"there are {np.diff(at)[case]} classes, but {np.diff(also)[case]} confidences.")
-    for what, part in (("class", names), ("confidence", values)):
-        if part.null_count:
-            case = int(np.searchsorted(at, np.flatnonzero(blanks(part))[0], side="right")) - 1
-            raise row.error(case, f"a {what} of the list is NULL: leave out what is not known.")
-    size = _sizes(m, row)
-    codes, y = _codes(names, outcome, at, size, row)
-    one = int(size[0])
-    try:
-        lists = TopLists.from_ragged(at, codes, _numbers(values), ClassSpace(one if (size == one).all() else size))
-        found: NDArray[np.float64] = score(lists, y, rule=rule)
-    except CaseError as error:
-        raise row.explained(error) from None
-    return found
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The four columns; rows can be shown in messages, because a query has no row numbers."""
 
+    classes: Column
+    confidences: Column
+    outcome: Column
+    m: Column
 
-class _Row:
-    """What stands in the columns, for messages: a query has no row numbers."""
-
-    def __init__(self, *columns: Column) -> None:
-        self.columns = columns
-
-    def of(self, case: int) -> tuple[Any, Any, Any, Any]:
-        """Classes, confidences, outcome and m of a row."""
-        classes, confidences, outcome, m = (column[case].as_py() for column in self.columns)
-        return classes, [t if t is None else float(t) for t in confidences], outcome, m
+    def values(self, case: int) -> tuple[Any, Any, Any, Any]:
+        """What stands in a row."""
+        confidences = [t if t is None else float(t) for t in self.confidences[case].as_py()]
+        return self.classes[case].as_py(), confidences, self.outcome[case].as_py(), self.m[case].as_py()
 
     def error(self, case: int, problem: str) -> TopListError:
         """The problem, and the row that has it."""
-        shown = ", ".join(f"{name} {quote(value)}" for name, value in zip(NAMES, self.of(case), strict=True))
+        shown = ", ".join(f"{name} {quote(value)}" for name, value in zip(NAMES, self.values(case), strict=True))
         return TopListError(f"{problem} This is in the row with {shown}.")
 
     def explained(self, error: CaseError) -> TopListError:
         """An error of lists with the names of the classes, which they did not know, and with the row."""
         if error.case is None:
             return error
-        classes, confidences, outcome, m = self.of(error.case)
+        classes, confidences, outcome, m = self.values(error.case)
         try:
             score(TopLists.from_ragged([0, len(classes)], classes, confidences, int(m)), [outcome])
         except CaseError as named:
@@ -95,14 +77,32 @@ class _Row:
         return self.error(error.case, error.problem)
 
 
+def _scored(rows: _Rows, rule: Rule) -> NDArray[np.float64]:
+    """Scores of rows that have all of the four."""
+    at, names = _flat(rows.classes, "classes")
+    also, values = _flat(rows.confidences, "confidences")
+    if not np.array_equal(at, also):
+        case = int(np.argmax(np.diff(at) != np.diff(also)))
+        raise rows.error(case, f"there are {np.diff(at)[case]} classes, but {np.diff(also)[case]} confidences.")
+    for what, part in (("class", names), ("confidence", values)):
+        if part.null_count:
+            case = int(np.searchsorted(at, np.flatnonzero(blanks(part))[0], side="right")) - 1
+            raise rows.error(case, f"a {what} of the list is NULL: leave out what is not known.")
+    size = _sizes(rows)
+    codes, y = _codes(names, at, size, rows)
+    one = int(size[0])
+    try:
+        lists = TopLists.from_ragged(at, codes, _numbers(values), ClassSpace(one if (size == one).all() else size))
+        found: NDArray[np.float64] = score(lists, y, rule=rule)
+    except CaseError as error:
+        raise rows.explained(error) from None
+    return found
+
+
 def _flat(column: Column, name: str) -> tuple[NDArray[np.int64], Column]:
-    """Where each list begins, and what is in all of them."""
     if not is_list(column.type):
         raise TopListError(f"{name} are lists, one per row, not {kind_of(column.type)}.")
-    if need("pyarrow").types.is_fixed_size_list(column.type):
-        return np.arange(len(column) + 1, dtype=np.int64) * column.type.list_size, plain(column.flatten())
-    at = as_numpy(column.offsets).astype(np.int64, copy=False)
-    return at - at[0], plain(column.values.slice(int(at[0]), int(at[-1] - at[0])))
+    return flat_lists(column)
 
 
 def _numbers(values: Column) -> NDArray[Any]:
@@ -116,23 +116,20 @@ def _numbers(values: Column) -> NDArray[Any]:
     return as_numpy(values if pa.types.is_floating(kind) else values.cast(pa.float64()))
 
 
-def _sizes(m: Column, row: _Row) -> NDArray[np.int64]:
+def _sizes(rows: _Rows) -> NDArray[np.int64]:
     """How many classes each row has."""
-    pa = need("pyarrow")
-    whole = pa.types.is_integer(m.type) or (pa.types.is_decimal(m.type) and m.type.scale == 0)
-    if not whole:
-        raise TopListError(f"m, the number of classes, is a whole number, not {m.type}.")
-    size = as_numpy(m.cast(pa.int64()))
+    pa, kind = need("pyarrow"), rows.m.type
+    if not pa.types.is_integer(kind) and not (pa.types.is_decimal(kind) and kind.scale == 0):
+        raise TopListError(f"m, the number of classes, is a whole number, not {kind}.")
+    size = _whole(rows.m)
     if size.min() < 1:
-        raise row.error(int(np.argmin(size)), "m is the number of classes, at least 1.")
+        raise rows.error(int(np.argmin(size)), "m is the number of classes, at least 1.")
     return size
 
 
-def _codes(
-    names: Column, outcome: Column, at: NDArray[np.int64], size: NDArray[np.int64], row: _Row
-) -> tuple[Codes, Codes]:
+def _codes(names: Column, at: NDArray[np.int64], size: NDArray[np.int64], rows: _Rows) -> tuple[Codes, Codes]:
     """Listed classes and outcomes as codes: whole numbers are their own, names get one that no other class has."""
-    pa, types = need("pyarrow"), need("pyarrow").types
+    pa, types, outcome = need("pyarrow"), need("pyarrow").types, rows.outcome
     empty = types.is_null(names.type)
     if types.is_integer(outcome.type) and (empty or types.is_integer(names.type)):
         return _whole(names), _whole(outcome)
@@ -144,12 +141,12 @@ def _codes(
     both = pa.concat_arrays([text_if_none(names), outcome]).dictionary_encode()
     codes = as_numpy(both.indices).astype(np.int64)
     if len(both.dictionary) > size.min():  # of other rows too: what counts are those of the row
-        rows = np.arange(len(outcome))
-        codes = within_case(np.concatenate([np.repeat(rows, np.diff(at)), rows]), codes)
+        case = np.arange(len(outcome))
+        codes = within_case(np.concatenate([np.repeat(case, np.diff(at)), case]), codes)
         most = np.maximum.reduceat(np.append(codes[: len(names)], 0), np.minimum(at[:-1], len(names)))
         over = np.maximum(np.where(np.diff(at) > 0, most, 0), codes[len(names) :]) >= size
         if over.any():
-            raise row.error(int(np.argmax(over)), "there are more classes, with the outcome, than m.")
+            raise rows.error(int(np.argmax(over)), "there are more classes, with the outcome, than m.")
     return codes[: len(names)], codes[len(names) :]
 
 

@@ -58,11 +58,12 @@ def padded_score(classes: Any, confidences: Any, outcome: Any, m: Any, *, rule: 
         given["m"] = pl.lit(as_whole(m, "m, the number of classes,", 1), dtype=pl.Int64)
 
     def scored(rows: Series) -> Series:
-        columns = [rows.struct.field(name).to_arrow() for name in NAMES]
-        return pl.Series("score", score_columns(*columns, chosen), dtype=pl.Float64)  # type: ignore[no-any-return]
+        listed, t, y, size = (rows.struct.field(name).to_arrow() for name in NAMES)
+        made: Series = pl.Series("score", score_columns(listed, t, y, size, chosen), dtype=pl.Float64)
+        return made
 
-    made: Expr = pl.struct(**given).map_batches(scored, return_dtype=pl.Float64, is_elementwise=True).alias("score")
-    return made
+    rows: Expr = pl.struct(**given)
+    return rows.map_batches(scored, return_dtype=pl.Float64, is_elementwise=True).alias("score")
 
 
 __all__ = ["padded_score"]

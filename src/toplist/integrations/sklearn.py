@@ -205,13 +205,13 @@ def _classes_of(estimator: Any) -> NDArray[Any]:
 
 
 def _distributions(p: Any, cases: int, seen: NDArray[Any], estimator: Any) -> NDArray[Any]:
-    p = as_array(p, "the probabilities")
-    if p.shape != (cases, len(seen)):
+    found = as_array(p, "the probabilities")
+    if found.shape != (cases, len(seen)):
         raise ShapeError(
-            f"predict_proba of {type(estimator).__name__} has the shape {p.shape}, not {(cases, len(seen))}.",
+            f"predict_proba of {type(estimator).__name__} has the shape {found.shape}, not {(cases, len(seen))}.",
             "It has one row per outcome and one column per class of classes_.",
         )
-    return p
+    return found
 
 
 def _declared(classes: Any) -> int | NDArray[Any]:

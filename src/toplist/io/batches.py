@@ -249,7 +249,7 @@ def _from_lists(table: Any, layout: Layout, source: str, rows: NDArray[np.int64]
             raise FileError(source, f"{quote(name)} is null: an empty list is written [].", row=row)
         if not is_list(column.type):
             raise FileError(source, f"the values in {quote(name)} are {kind_of(column.type)}, but lists elsewhere.")
-        columns.append(_flat(column))
+        columns.append(flat_lists(column))
     (at, classes), (also, t) = columns
     if halves is not None and (classes.null_count or t.null_count or not np.array_equal(at, also)):
         at, classes, t = _paired(at, classes, also, t, halves)
@@ -285,7 +285,8 @@ def _paired(at: NDArray[np.int64], classes: Column, also: NDArray[np.int64], t: 
     return offsets_of(np.bincount(case[kept], minlength=len(both))), classes.take(where), t.take(where)
 
 
-def _flat(column: Any) -> tuple[NDArray[np.int64], Column]:
+def flat_lists(column: Any) -> tuple[NDArray[np.int64], Column]:
+    """Where each list of a column begins, and what is in all of them, without a copy."""
     pa = need("pyarrow")
     if pa.types.is_fixed_size_list(column.type):
         width = column.type.list_size

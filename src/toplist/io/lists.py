@@ -30,6 +30,7 @@ from toplist.errors import (
     TopListError,
 )
 from toplist.io.batches import Batch, concat
+from toplist.io.carried import space_of_producers
 from toplist.io.columns import as_numpy, numbers, plain, truths
 from toplist.io.encoding import EMPTY_REMEDY, ClassEncoder, empty_set_explained, has_integers, within_case
 from toplist.io.options import ReadOptions, Source, hints_of
@@ -278,11 +279,12 @@ def read_lists(data: Any, space: Any = None, *, read: ReadOptions | None = None,
 
     Parameters
     ----------
-    data : path or table
+    data : path, table or objects
         A file in any format that toplist reads, a folder or a pattern of files; or a table: pandas, polars, pyarrow, a
-        DuckDB relation.
+        DuckDB relation; or, with `producer`, the objects in memory that this program makes.
     space : ClassSpace, LabelSets, int, float or sequence, optional
-        The classes, or how many there are; the columns of a wide table name all classes, other tables need it.
+        The classes, or how many there are; the columns of a wide table name all classes, and producers know them where
+        all cases have the same. Other tables need it.
     read : ReadOptions, optional
         How the table is read.
     **options
@@ -309,11 +311,12 @@ def read_lists(data: Any, space: Any = None, *, read: ReadOptions | None = None,
     if how.set_separator is not None:
         raise TopListError("set_separator has no effect here: give label sets as a space of LabelSets.")
     source = open_source(data, "frame", hints_of(how, None if space is None else as_space(space)), how)
-    if space is None and not source.names:
+    found = ClassSpace(labels=source.names) if source.names else None
+    known = as_space(space) if space is not None else found or space_of_producers([source])
+    if known is None:
         raise ShapeError(
             "how many classes are there?", "Give the space: a number, math.inf or ClassSpace(labels=[...])."
         )
-    known = ClassSpace(labels=source.names) if space is None else as_space(space)
     batches = list(source.batches(together=True))
     whole, ids = concat(batches, source.path, source.names), None
     if batches and batches[0].ids is not None:

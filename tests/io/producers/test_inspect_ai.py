@@ -72,7 +72,7 @@ def test_without_log_probabilities_the_answer_of_the_scorer_is_a_hard_label(runs
         sample = known[row["case"]]
         assert (row["classes"], row["confidences"]) == ([sample["answer"]], [1.0])
         assert (row["classes"] == [row["outcome"]]) == sample["correct"]
-    assert any("answers have no probabilities" in note and "top_logprobs" in note for note in notes)
+    assert any("nswers have no probabilities" in note and "top_logprobs" in note for note in notes)
 
 
 def test_an_answer_that_is_no_choice_is_other(runs):
@@ -84,7 +84,7 @@ def test_an_answer_that_is_no_choice_is_other(runs):
 def test_samples_that_failed_are_missing_and_counted(runs):
     rows, notes = produced(runs / "odd/failing")
     assert "quiz/q3_epoch_1" not in {row["case"] for row in rows}
-    assert "task 'quiz': 1 of 15 samples ended in an error: they are missing." in notes
+    assert "Task 'quiz': 1 of 15 samples ended in an error: they are missing." in notes
 
 
 def test_several_tasks_are_groups_and_two_runs_of_one_are_refused(runs):
@@ -116,11 +116,11 @@ def test_a_scorer_is_chosen_by_a_condition_and_must_agree_with_its_own_count(run
 
 def test_the_answer_is_the_token_after_the_word_or_where_it_is_asked_for(runs):
     _, notes = produced(runs / "weak")
-    assert "task 'quiz': the answer is the token after 'ANSWER:'." in notes
+    assert "Task 'quiz': the answer is the token after 'ANSWER:'." in notes
     assert produced(runs / "weak", position="ANSWER:")[0] == produced(runs / "weak")[0]
     assert produced(runs / "weak", position=-1)[0] == produced(runs / "weak")[0]
     _, notes = produced(runs / "weak", position=7)
-    assert "task 'quiz': 30 of 30 cases have no token at position 7: their lists are empty." in notes
+    assert "Task 'quiz': 30 of 30 cases have no token at position 7: their lists are empty." in notes
 
 
 def test_declared_answers_stand_in_place_of_the_usual_tokens(runs):
@@ -203,7 +203,7 @@ def without_logprobs(record):
 
 def test_a_run_that_broke_off_says_so(tmp_path):
     _, notes = produced(write(tmp_path / "a.json", log(sample(), sample(1), status="cancelled")))
-    assert "task 't': the status of the run is 'cancelled': samples may be missing." in notes
+    assert "Task 't': the status of the run is 'cancelled': samples may be missing." in notes
 
 
 def test_a_log_that_is_still_written_has_its_header_elsewhere(tmp_path):
@@ -259,7 +259,7 @@ def test_log_probabilities_of_sampled_tokens_alone_are_no_lists(tmp_path):
     record["output"]["choices"][0]["logprobs"]["content"][0]["top_logprobs"] = None
     rows, notes = produced(write(tmp_path / "a.json", log(record)))
     assert rows[0]["confidences"] == [1.0]
-    assert any("only the sampled tokens have log-probabilities" in note for note in notes)
+    assert any("nly the sampled tokens have log-probabilities" in note for note in notes)
 
 
 def test_without_a_score_the_answer_is_read_from_the_text(tmp_path):

@@ -7,6 +7,7 @@ when a file has what their entry says, or when they are asked for by name.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fnmatch import filter as filter_names
 from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
@@ -54,6 +55,13 @@ PRODUCERS: dict[str, Entry] = {
     "hubverse": Entry(
         "hubverse", "hubverse model output", ("*.csv", "*.parquet"), columns=("output_type", "output_type_id", "value")
     ),
+    "every-eval-ever": Entry(
+        "every_eval_ever",
+        "Every Eval Ever records",
+        ("*.jsonl", "*.jsonl.gz", "*.jsonl.zst"),
+        keys=("schema_version", "evaluation_id", "sample_id", "input.raw"),
+    ),
+    "helm": Entry("helm", "HELM scenario state", ("scenario_state.json",)),
     "inspect-ai": Entry("inspect_ai", "inspect_ai log", ("*.eval", "*.json")),
     "transformers": Entry("transformers", "outputs of Hugging Face pipelines", JSON),
     "keras": Entry("keras", "decode_predictions of Keras", JSON, keys=("0.0", "0.1", "0.2")),
@@ -84,6 +92,9 @@ PRODUCERS: dict[str, Entry] = {
         ("*.jsonl", "*.jsonl.gz", "*.jsonl.zst"),
         keys=("doc_id", "arguments", "filtered_resps"),
     ),
+    "lighteval": Entry("lighteval", "lighteval details", ("details_*.parquet",)),
+    "mmlu": Entry("mmlu", "MMLU-style results", ("*.csv", "*.csv.gz"), columns=("*_choiceA_prob*", "*_choiceB_prob*")),
+    "simple-evals": Entry("simple_evals", "simple-evals results", ("*.json",)),
 }
 
 
@@ -150,7 +161,7 @@ def _reason(look: FirstLook, path: Path, entry: Entry) -> str:
     if not entry.columns:
         return f"it is called {path.name}"
     names = look.columns(path)
-    seen = all(any(fnmatch(name, pattern) for name in names) for pattern in entry.columns)
+    seen = all(pattern in names or filter_names(names, pattern) for pattern in entry.columns)
     return f"it has the columns {listed(list(entry.columns))}" if seen else ""
 
 

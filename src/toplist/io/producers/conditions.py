@@ -41,6 +41,9 @@ class Conditions:
         """Texts such as "filter=none", "doc.subject!=law"."""
         return cls(tuple(map(_parsed, (where,) if isinstance(where, str) else where)))
 
+    def __str__(self) -> str:
+        return " and ".join(argument("where", one.text) for one in self.every)
+
     def hold(self, record: Mapping[str, Any]) -> bool:
         """Whether a record fulfils all of them."""
         for one in self.every:
@@ -60,7 +63,7 @@ class Conditions:
 def _parsed(text: str) -> _Condition:
     found = _FORM.fullmatch(text)
     if found is None:
-        raise TopListError(f"where is a condition such as 'filter=none' or 'filter!=none', not {text!r}.")
+        raise TopListError(f"{argument('where', text)} is no condition: write 'FIELD=VALUE' or 'FIELD!=VALUE'.")
     return _Condition(text, found["name"], found["value"], found["sign"] == "!=")
 
 

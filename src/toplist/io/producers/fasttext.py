@@ -20,7 +20,7 @@ from toplist.io.readers.delimited import FastTextReader, is_fasttext
 from toplist.lists.pipelines import REMEDIES, fasttext_excess
 
 _DIVIDED = "added up to slightly more than 1, because fastText adds 1e-5 to each probability: divided by the sum"
-_EMPTY = "empty, as fastText lists nothing for some texts: these are rejects"
+_EMPTY = "without an entry, which are rejects"
 
 
 def _open(request: Request) -> ProducedReader:

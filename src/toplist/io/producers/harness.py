@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -54,9 +54,29 @@ def letters(count: int) -> list[str]:
     return [chr(ord("A") + at) if at < 26 else str(at - 25) for at in range(count)]
 
 
+def letter_of(answer: str, choices: Sequence[str]) -> str:
+    """The letter of the choice that an answer names, by its letter or by its text; nothing where it names none.
+
+    >>> letter_of(" (b) ", ["red", "blue"]), letter_of("blue", ["red", "blue"]), letter_of("green", ["red", "blue"])
+    ('B', 'B', '')
+    """
+    text, own = answer.strip(), letters(len(choices))
+    letter = text.strip("().*: ").upper()
+    if letter in own:
+        return letter
+    found = [one for one, choice in zip(own, choices, strict=True) if choice.strip() == text]
+    return found[0] if len(found) == 1 else ""
+
+
 def hard_label(answer: str, choices: Sequence[str]) -> tuple[list[str], list[float]]:
     """An answer as a list of one class with probability 1: `OTHER` where it is none of the choices."""
     return [answer if answer in choices else OTHER], [1.0]
+
+
+def others(task: str, rows: Sequence[Row]) -> list[str]:
+    """A note of the answers that are none of the choices, if there are any."""
+    none = sum(list(row.classes) == [OTHER] for row in rows)
+    return [f"task {quote(task)}: {none:,} answers are none of the choices: they are the class {OTHER}."] * bool(none)
 
 
 def known_of(outcome: str, choices: int, *, task: str = "", unit: str = "", **more: Any) -> dict[str, Any]:
@@ -72,6 +92,7 @@ class Cases:
     rows: list[tuple[str, Row]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)  # tasks, and why
+    beside: list[Path] = field(default_factory=list)  # other files that were read
 
     def reader(self, nothing: str = "there is no record here.") -> ProducedReader:
         """The table of all tasks that have lists; an error where none has.
@@ -84,9 +105,9 @@ class Cases:
         notes = [*self.notes, *(f"task {quote(name)} is left out: {why}" for name, why in self.left_out.items())]
         columns = self._columns()
         made = list(batches_of(self.rows, columns))
-        return ProducedReader(
-            self.request.name, lambda: iter(made), columns, self.request.paths, tuple(dict.fromkeys(notes))
-        )
+        paths = (*self.request.paths, *self.beside)
+        sentences = dict.fromkeys(f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in notes)
+        return ProducedReader(self.request.name, lambda: iter(made), columns, paths, tuple(sentences))
 
     def _columns(self) -> dict[str, Any]:
         pa, known = need("pyarrow"), [row.known for _, row in self.rows]
@@ -97,9 +118,3 @@ class Cases:
             every[CLUSTER] = pa.string()
         more = dict.fromkeys(name for one in known for name in one if name not in (OUTCOME, N_CLASSES, GROUP, CLUSTER))
         return columns_of(**every, **dict.fromkeys(more, pa.float64()))
-
-
-def text_of(value: Mapping[str, Any], name: str) -> str:
-    """A field as text; nothing where it is not there."""
-    found = value.get(name)
-    return "" if found is None else str(found)

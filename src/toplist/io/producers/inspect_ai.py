@@ -23,8 +23,10 @@ from toplist.errors import CaseError, FileError
 from toplist.io.answers import OTHER, AnswerSpace
 from toplist.io.producers.base import ANSWER_MASS, FirstLook, Match, ProducedReader, Producer, Request, Row, at_path
 from toplist.io.producers.conditions import Conditions
-from toplist.io.producers.harness import HARD, Cases, NoListsError, hard_label, known_of, letters, require_files
-from toplist.io.producers.tokens import Position, Positions, Summary, Token, after
+from toplist.io.producers.harness import HARD, Cases, NoListsError, hard_label, known_of, letters, others, require_files
+from toplist.io.producers.json_records import Record, records
+from toplist.io.producers.openai import position_of
+from toplist.io.producers.tokens import Position, Positions, Summary, after, as_position
 from toplist.io.producers.zip_members import members_of
 
 if TYPE_CHECKING:
@@ -47,13 +49,13 @@ class _Log:
     """One log: its header, and the samples in it."""
 
     path: Path
-    header: Mapping[str, Any]
-    document: Mapping[str, Any] | None = None  # of .json, all of it
+    header: Record
+    document: Record | None = None  # of .json, all of it
 
     @classmethod
     def of(cls, path: Path) -> _Log:
         if path.suffix.lower() != ".eval":
-            document = _parsed(_read(path), path, "the file")
+            _, document = next(records(path), (0, {}))
             return cls(path, document, document)
         with members_of(path) as members:
             name = next((name for name in _HEADERS if name in members.names), None)
@@ -73,7 +75,7 @@ class _Log:
     def status(self) -> str:
         return str(self.header.get("status", "started"))
 
-    def samples(self) -> Iterator[Mapping[str, Any]]:
+    def samples(self) -> Iterator[Record]:
         """The samples, one by one."""
         if self.document is not None:
             every = self.document.get("samples")
@@ -85,21 +87,14 @@ class _Log:
                 yield _parsed(members.read(name), self.path, name)
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise FileError(str(path), f"this cannot be opened: {error.strerror}.") from None
-
-
-def _parsed(data: bytes, path: Path, what: str) -> Mapping[str, Any]:
+def _parsed(data: bytes, path: Path, what: str) -> Record:
     try:
         return _as_object(json.loads(data), path, what)
     except (ValueError, RecursionError):
         raise FileError(str(path), f"{what} is no JSON.") from None
 
 
-def _as_object(value: Any, path: Path, what: str) -> Mapping[str, Any]:
+def _as_object(value: Any, path: Path, what: str) -> Record:
     if not isinstance(value, Mapping):
         raise FileError(str(path), f"{what} is no JSON object.")
     return value
@@ -125,11 +120,10 @@ class _Sample:
     shuffled: bool
 
     @classmethod
-    def of(cls, record: Mapping[str, Any], position: int | str, scorers: Sequence[str]) -> _Sample:
+    def of(cls, record: Record, position: int | str, scorers: Sequence[str]) -> _Sample:
         positions = _positions(at_path(record, "output.choices.0.logprobs.content"))
         generated = [one.sampled or "" for one in positions]
-        number = _whole(position)
-        place, problems = (number, []) if number is not None else after(str(position), generated)
+        place, problems = (position, []) if isinstance(position, int) else after(position, generated)
         later, said = after(_ANSWER, generated) if position == 0 else (None, [])
         scores = record.get("scores")
         scores = {name: one for name, one in scores.items() if name in scorers} if isinstance(scores, Mapping) else {}
@@ -151,34 +145,21 @@ class _Sample:
 
 def _positions(content: Any) -> list[Position]:
     """The generated tokens, with what was listed in the place of each."""
-    found = []
-    for one in content if isinstance(content, list) else ():
-        if isinstance(one, Mapping):
-            top = one.get("top_logprobs")
-            tokens = [_token(entry) for entry in top if isinstance(entry, Mapping)] if isinstance(top, list) else []
-            found.append(Position(str(one.get("token")), tokens))
+    found = [position_of(one) for one in content or ()]
+    texts = [one.sampled for one in found] + [token.text for one in found for token in one.top]
+    values = [token.logprob for one in found for token in one.top]
+    if not all(isinstance(one, str | None) for one in texts) or not all(
+        isinstance(p, int | float | None) for p in values
+    ):
+        raise TypeError("a token is a text with a number")
     return found
-
-
-def _token(entry: Mapping[str, Any]) -> Token:
-    text, value, raw = entry.get("token"), entry.get("logprob"), entry.get("bytes")
-    number = float(value) if isinstance(value, int | float) else None
-    good = isinstance(raw, list) and all(isinstance(one, int) and 0 <= one < 256 for one in raw)
-    return Token(None if text is None else str(text), number, None, bytes(raw or ()) if good else None)
-
-
-def _whole(position: int | str) -> int | None:
-    try:
-        return int(position)
-    except ValueError:
-        return None
 
 
 def _item(positions: Sequence[Position], place: int | None) -> Position | None:
     return positions[place] if place is not None and -len(positions) <= place < len(positions) else None
 
 
-def _answer(score: Any, record: Mapping[str, Any]) -> str:
+def _answer(score: Any, record: Record) -> str:
     """What the scorer took for the answer; without a scorer, what stands after "ANSWER:"."""
     if score is not None:
         return str(at_path(score, "answer") or "").strip()
@@ -218,14 +199,21 @@ class _Task:
             about = {"task": self.log.task, **record}
             kept = [name for name in names if self.conditions.hold({**about, "scorer": name} if name else about)]
             if kept:
-                self.samples.append(_Sample.of(record, self.options.position, kept))
+                self.samples.append(self._sample(record, kept))
         if failed:
             self._say(f"{failed:,} of {total:,} samples ended in an error: they are missing.")
         if self.log.status != "success":
             self._say(f"the status of the run is {quote(self.log.status)}: samples may be missing.")
         if len(self.samples) < total - failed:
             kept_text = f"{len(self.samples):,} of {total - failed:,} samples fulfil"
-            self._say(f"{kept_text} {argument('where', self.options.where)}.")
+            self._say(f"{kept_text} {self.conditions}.")
+
+    def _sample(self, record: Record, scorers: Sequence[str]) -> _Sample:
+        try:
+            return _Sample.of(record, as_position(self.options.position), scorers)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            name = f"sample {record.get('id')} in epoch {record.get('epoch')}"
+            raise FileError(str(self.log.path), f"{name} is not as inspect_ai writes it.") from None
 
     def _say(self, text: str) -> None:
         self.notes.append(f"task {quote(self.log.task)}: {text}")
@@ -233,9 +221,8 @@ class _Task:
     def rows(self) -> list[Row]:
         """One list for each sample."""
         if not self.samples:
-            where = self.options.where
             raise NoListsError(
-                f"no sample fulfils {argument('where', where)}." if where else "there is no sample in it."
+                f"no sample fulfils {self.conditions}." if self.conditions.every else "there is no sample in it."
             )
         if any(one.listed for one in self.samples):
             return self._from_tokens()
@@ -258,7 +245,7 @@ class _Task:
                 "targets. Shuffle them when the dataset is read (shuffle_choices)."
             )
         space, sizes = self._space()
-        position: int | str = self.options.position
+        position = as_position(self.options.position)
         if position == 0 and any(one.later for one in self.samples):
             position = _ANSWER
             self._say(f"the answer is the token after {_ANSWER!r}.")
@@ -321,7 +308,7 @@ class _Task:
                 "its samples have no choices and no log-probabilities: there is nothing to spread probability over."
             )
         outcomes = self._outcomes(space)
-        made, none = [], 0
+        made = []
         for one, outcome in zip(self.samples, outcomes, strict=True):
             choices = space.answers if space and not one.choices else letters(len(one.choices))
             found = one.answers[scorer]
@@ -332,11 +319,9 @@ class _Task:
                     f"the scorer {quote(scorer)} counts sample {one.id} as {'correct' if hit else 'wrong'}, but its "
                     f"answer is {quote(found)} and the target {quote(outcome)}."
                 )
-            none += answer == OTHER
             made.append(self._row(one, *hard_label(answer, choices), outcome, len(choices) + 1))
         self._say(HARD + " Log-probabilities are in a log if the task is run with logprobs and top_logprobs.")
-        if none:
-            self._say(f"{none:,} answers are none of the choices: they are the class {OTHER}.")
+        self.notes += others(self.log.task, made)
         return made
 
     def _scorer(self) -> str:
@@ -412,7 +397,7 @@ def _match(look: FirstLook, match: Match) -> Match | None:
     if not found:
         return None
     seen = "it is called .eval" if found[0].suffix.lower() == ".eval" else "it begins with version, status and eval"
-    return Match(found, seen, match.notes)
+    return Match(found, seen)
 
 
 PRODUCER = Producer(open=_open, match=_match, options=("answers", "position", "where"))

@@ -21,7 +21,7 @@ from toplist._text import argument, listed, quote
 from toplist.errors import FileError
 from toplist.io.producers.base import ProducedReader, Producer, Request, Row
 from toplist.io.producers.conditions import Conditions
-from toplist.io.producers.harness import HARD, Cases, NoListsError, hard_label, known_of, letters, require_files
+from toplist.io.producers.harness import HARD, Cases, NoListsError, hard_label, known_of, letters, others, require_files
 from toplist.io.producers.likelihoods import MEANINGS
 from toplist.io.producers.lm_eval_samples import NAME, Sample, Samples
 
@@ -43,11 +43,11 @@ _NUMBER = re.compile(r"\s*\d+\s*")
 
 
 def _open(request: Request) -> ProducedReader:
-    where = request.options.where
-    samples, cases = Samples(Conditions.of(where)), Cases(request)
+    samples, cases = Samples(Conditions.of(request.options.where)), Cases(request)
     for path in _of_one_model(request, require_files(request)):
         samples.add(path)
     samples.conditions.require_met(request.name)
+    cases.beside += samples.results
     for name, every in samples.tasks.items():
         try:
             task = _Task.of(name, every, request.options.norm)
@@ -57,10 +57,10 @@ def _open(request: Request) -> ProducedReader:
             cases.left_out[name] = str(error)
     kept = sum(map(len, samples.tasks.values())) + samples.repeated
     if kept < samples.total:
-        cases.notes.append(f"{kept:,} of {samples.total:,} records fulfil {argument('where', where)}.")
+        cases.notes.append(f"{kept:,} of {samples.total:,} records fulfil {samples.conditions}.")
     if samples.repeated:
         cases.notes.append(f"{samples.repeated:,} records repeat others word for word, and count once.")
-    nothing = f"none of {samples.total:,} records fulfils {argument('where', where)}." if samples.total else ""
+    nothing = f"none of {samples.total:,} records fulfils {samples.conditions}." if samples.total else ""
     return cases.reader(nothing or "there is no record here.")
 
 
@@ -230,9 +230,7 @@ class _Task:
             )
         self._say(HARD)
         answers = [_letter(one.answer, one.options) for one in self.samples]
-        if not all(answers):
-            self._say(f"{answers.count(''):,} answers are none of the options: they are the class OTHER.")
-        return [
+        rows = [
             Row(
                 case,
                 *hard_label(answer, letters(one.options)),
@@ -240,6 +238,8 @@ class _Task:
             )
             for case, one, answer, target in zip(self._ids, self.samples, answers, targets, strict=True)
         ]
+        self.notes += others(self.name, rows)
+        return rows
 
 
 def _targets(value: Any) -> list[str]:

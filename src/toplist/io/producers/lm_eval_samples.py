@@ -16,9 +16,8 @@ from toplist._text import argument, quote
 from toplist.errors import FileError, TopListError
 from toplist.io.producers.base import at_path
 from toplist.io.producers.harness import NoListsError
+from toplist.io.producers.json_records import records
 from toplist.io.producers.likelihoods import NormError, ScoredChoices
-from toplist.io.readers.base import lines_of
-from toplist.io.readers.json_lines import parse
 
 if TYPE_CHECKING:
     from toplist.io.options import Norm
@@ -82,19 +81,20 @@ class Samples:
     tasks: dict[str, list[Sample]] = field(default_factory=lambda: defaultdict(list))
     total: int = 0
     repeated: int = 0
+    results: dict[Path, None] = field(default_factory=dict)  # files that say how tasks are configured
     _seen: dict[tuple[str, ...], Sample] = field(default_factory=dict)
 
     def add(self, path: Path) -> None:
         """The records of one file."""
         name = NAME.fullmatch(path.name)
         task = name["task"] if name else path.name.partition(".")[0]
-        delimiter = _configured_delimiter(path, task, name["date"]) if name else None
-        for row, line in enumerate(lines_of(path), 1):
-            if line.strip():
-                record = parse(line, str(path), row)
-                self.total += 1
-                if self.conditions.hold({"task": task, **record}):
-                    self._keep(task, _sample(record, str(path), row, delimiter))
+        results = path.parent / f"results_{name['date']}.json" if name else path
+        delimiter = _configured_delimiter(results, task) if results.is_file() and name else None
+        self.results |= {results: None} if delimiter is not None else {}
+        for row, record in records(path):
+            self.total += 1
+            if self.conditions.hold({"task": task, **record}):
+                self._keep(task, _sample(record, str(path), row, delimiter))
 
     def _keep(self, task: str, sample: Sample) -> None:
         first = self._seen.setdefault((task, sample.filter, sample.document, sample.number), sample)
@@ -117,11 +117,10 @@ class Samples:
             )
 
 
-def _configured_delimiter(path: Path, task: str, date: str | None) -> str | None:
-    """What stands before each choice, as the results of the run say; None where there are none."""
+def _configured_delimiter(results: Path, task: str) -> str | None:
+    """What stands before each choice, as the results of the run say; None where they do not."""
     try:
-        results = json.loads((path.parent / f"results_{date}.json").read_bytes())
-        return str(results["configs"][task]["target_delimiter"])
+        return str(json.loads(results.read_bytes())["configs"][task]["target_delimiter"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 

@@ -12,26 +12,24 @@ from pathlib import Path
 
 from toplist._text import argument
 from toplist.errors import FileError
-from toplist.io.producers.base import FirstLook, Match, Producer, Request, Row
+from toplist.io.producers.base import FirstLook, Match, ProducedReader, Producer, Request, Row
 from toplist.io.producers.entries import matched, reader_of, rows_in
-from toplist.io.readers.base import Reader
-from toplist.io.readers.delimited import DelimitedReader
 
 NAME = "map-at-k"
 TOP_K_ERROR = "sum(y not in labels.split() for y, labels in zip(outcomes, column)) / len(outcomes)"
 _ROWS = 50  # that are looked at
 
 
-def _open(request: Request) -> Reader:
-    if request.options.set_separator is not None:  # the labels of a set, not of ranks
-        return DelimitedReader(request.paths, request.name)
-    ranked = [
-        (record, [cell.split() for cell in record.value.values()]) for path in request.paths for record in rows_in(path)
-    ]
-    odd = next((record for record, cells in ranked if len(cells) != 2 or not cells[1]), None)
-    if odd is not None:
-        raise odd.error("each row should hold an id, and labels with blanks between them.")
-    k = max((len(cells[1]) for _, cells in ranked), default=0)
+def _open(request: Request) -> ProducedReader:
+    records = [record for path in request.paths for record in rows_in(path)]
+    cases = [(record, *record.value.values()) for record in records if len(record.value) == 2]
+    odd = next((record for record in records if not [*record.value.values()][-1].split()), None)
+    if odd is not None or len(cases) < len(records):
+        raise (odd or records[0]).error("each row should hold an id, and labels with blanks between them.")
+    if request.options.set_separator is not None:
+        rows = [(record, Row(case, [labels], [1.0])) for record, case, labels in cases]
+        return reader_of(request, rows, ["label sets, not ranked labels"])
+    k = max((len(labels.split()) for _, _, labels in cases), default=0)
     if request.options.producer != NAME:
         raise FileError(
             request.name,
@@ -40,7 +38,7 @@ def _open(request: Request) -> Reader:
             f"{argument('producer', NAME)}; and the top-{k} error, {TOP_K_ERROR}. If each row is one label with blanks "
             f"in it, pass {argument('producer', 'none')}; if it is a label set, {argument('set_separator', ' ')}.",
         )
-    rows = [(record, Row(next(iter(record.value.values())), cells[1][:1], [1.0])) for record, cells in ranked]
+    rows = [(record, Row(case, labels.split()[:1], [1.0])) for record, case, labels in cases]
     note = f"hard labels: the first of up to {k} ranked labels of each case; the others have no probabilities"
     return reader_of(request, rows, [note])
 
