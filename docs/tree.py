@@ -18,7 +18,7 @@ NOUNS = (
 LAYERS = (
     (
         ("cli", "the same verbs from a shell", "", "plain"),
-        ("testing", "assertions for pytest", "", "plain"),
+        ("testing", "assertions for test suites", "", "plain"),
     ),
     (("evaluation", "the verbs: compare, diagnose, monitor; files in, files out", "", "board"),),
     (("integrations", "padded scores in scikit-learn, MLflow, DuckDB and polars", "", "plain"),),
@@ -124,7 +124,7 @@ def drawing() -> str:
     says = f"From anything to TopLists, CaseScores, Leaderboard and report. Packages from top to bottom: {names}."
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
-        "<title>Four nouns, twelve packages</title>",
+        "<title>Four nouns, thirteen packages</title>",
         f"<desc>{says}</desc>",
         f"<style>{STYLE}</style>",
         f'<defs>{head}<path d="M0,0 L8,4 L0,8 z" class="head"/></marker></defs>',

@@ -92,11 +92,11 @@ class GateReads:
         from toplist.evaluation.record import is_record
 
         words = [given["file"], given["baseline"]]
-        new, baseline = named_files(words)
-        path = named_files(words)[baseline]
-        recorded = is_record(path)
-        inputs = self.reads.build({**given, "files": words[:1] if recorded else words})
-        return GateInputs(inputs, new, baseline, path if recorded else None)
+        (new, _), (baseline, path) = named_files(words).items()
+        if not is_record(path):
+            return GateInputs(self.reads.build({**given, "files": words}), new, baseline, None)
+        inputs = self.reads.build({**given, "files": words[:1]})
+        return GateInputs(inputs, inputs.name, baseline.removesuffix(".json"), path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,7 +241,7 @@ def record(inputs: Inputs, options: RecordOptions) -> None:
             progress=update,
         )
     found.write(options.output)
-    for sentence in found.warnings:
+    for sentence in dict.fromkeys(one for told in found.warnings.values() for one in told):
         typer.echo(f"toplist: warning: {visible(sentence)}", err=True)
     if options.json:
         print_json(

@@ -27,7 +27,7 @@ MISSING = ("error", "common", "uniform")  # the other ways take a prediction of 
 def gate(
     new: Any,
     baseline: Any,
-    truth: Any,
+    truth: Any = None,
     *,
     max_loss: float,
     per_case: float | None = None,
@@ -47,7 +47,7 @@ def gate(
         Whatever `compare` takes as the predictions of a model.
     baseline : predictions, ScoreRecord, path of a record, or a mapping from a name to one of these
         The model that the new one is compared with. A record stands in for its predictions, with the same result.
-    truth : Truth, path, table or array-like
+    truth : Truth, path, table or array-like, optional
         The outcomes, as for `compare`. With the `group` of a `Truth`, the mean of every group is checked too.
     max_loss : float
         The margin: the mean loss (score of the new model minus that of the baseline) must be shown to be below it.
@@ -151,7 +151,7 @@ def run_gate(
 
 def score_record(
     model: Any,
-    truth: Any,
+    truth: Any = None,
     *,
     space: Any = None,
     rules: Sequence[Any] | Any = "brier",
@@ -166,7 +166,7 @@ def score_record(
     ----------
     model : predictions, or a mapping from a name to predictions
         Whatever `compare` takes as the predictions of a model.
-    truth : Truth, path, table or array-like
+    truth : Truth, path, table or array-like, optional
         The outcomes, as for `compare`.
     space : ClassSpace, LabelSets, int, float or sequence, optional
         The classes, or how many there are, as for `compare`.

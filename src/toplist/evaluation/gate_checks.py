@@ -102,10 +102,10 @@ class PairedCases:
             checks.append(self._every_case(self.limits.per_case))
         groups = self._groups()
         checks += groups
-        results = self._comparison(sure, everything)
+        results, rule = self._comparison(sure, everything), name_of(scored.scoring.rules[0])
         _, found = diagnose(results, sure, scored.names, self._sample())
         warnings = [
-            *(f"{name}: {sentence}" for name in scored.names for sentence in scored.doubts[name]),
+            *(f"{plain(name)}: {sentence}" for name in scored.names for sentence in scored.doubts[name][rule]),
             *(one.sentence for one in found),
             *self._rare_losses(checks[0]),
             *self._few_in_groups(groups),
@@ -114,7 +114,7 @@ class PairedCases:
         return GateReport(
             new,
             old,
-            results.rules[0],
+            rule,
             self.level,
             self.limits.max_loss,
             tuple(checks),

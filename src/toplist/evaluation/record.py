@@ -42,7 +42,7 @@ _FIELDS: dict[str, type | tuple[type, ...]] = {
     "classes": str,
     "matched": str,
     "filled": int,
-    "warnings": list,
+    "warnings": dict,
     "sums": dict,
     "cases": list,
     "checksum": str,
@@ -93,8 +93,8 @@ class ScoreRecord:
         Whether cases have no ids.
     filled : int
         Missing predictions that were taken as empty lists.
-    warnings : tuple of str
-        What was doubtful about the predictions.
+    warnings : mapping from str to tuple of str
+        What was doubtful about the predictions, by rule.
     version : str
         The version of the library that made it.
 
@@ -115,7 +115,7 @@ class ScoreRecord:
     scores: Floats
     by_position: bool = False
     filled: int = 0
-    warnings: tuple[str, ...] = ()
+    warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     version: str = field(default_factory=version)
 
     @classmethod
@@ -194,7 +194,7 @@ class ScoreRecord:
             "classes": self.classes,
             "matched": _POSITION if self.by_position else _ID,
             "filled": self.filled,
-            "warnings": list(self.warnings),
+            "warnings": {rule: list(self.warnings.get(rule, ())) for rule in self.rules},
             "sums": {rule: _sums(self[rule]) for rule in self.rules},
             "cases": [list(row) for row in zip(self.cases, self.outcomes, *columns, strict=True)],
         }
@@ -260,7 +260,7 @@ class ScoreRecord:
             np.ascontiguousarray(scores),
             {_POSITION: True, _ID: False}[saved["matched"]],
             saved["filled"],
-            tuple(map(_text, saved["warnings"])),
+            {rule: tuple(map(_text, saved["warnings"][rule])) for rule in rules},
             saved["toplist"],
         )
 

@@ -48,13 +48,17 @@ from toplist.io.plan import Plan, as_tables, plan_of, with_indicators
 from toplist.lists.checks.detect import text
 from toplist.lists.converters import as_codes, as_truth, is_soft
 from toplist.lists.space import show_size
-from toplist.report.text import number_of
+from toplist.report.text import noun, number_of
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import name_of
 
 _LEVEL = 0.95  # of what makes predictions doubtful, whatever is asked of their scores
 _SHOWN = 3  # ids in a message
 _KINDS = ("never listed", "perfect", "worse than uniform", "below chance", "little mass")  # doubts about one model
+
+
+Doubts = Mapping[str, tuple[str, ...]]
+"""What makes the predictions of a model doubtful, by the rule that they are scored by."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +77,7 @@ class ScoredCases:
     weight: str | None
     group: str | None
     sample: ScoreSample
-    doubts: Mapping[str, tuple[str, ...]]  # by model: what makes its predictions doubtful
+    doubts: Mapping[str, Doubts]  # by model
     highest: Mapping[str, float]  # by model that was read: a bound on what it may lose in a case, times its weight
     notes: tuple[str, ...] = ()  # what was left out
 
@@ -152,6 +156,7 @@ def _of_files(
 def _of_arrays(
     request: ReadRequest, space: Any, scoring: ScoringSpec, inference: Inference, records: Sequence[RecordedModel]
 ) -> ScoredCases:
+    request.require_outcomes()
     about = request.truth
     cluster, time = (None if given(one) is None else "" for one in (about.cluster, about.time))
     settings = inference.settings(cluster, time, weighted=about.weight is not None)
@@ -176,7 +181,7 @@ def _of_arrays(
         summary,
         held.classes,
         None if about.weight is None else "",
-        None if about.group is None else "group",
+        None if given(about.group) is None else "group",
         of_arrays(held, every, settings),
         {
             name: doubts(
@@ -348,7 +353,9 @@ class RecordedModel:
         if self.lacks:
             lines.append(f"the record of {name} lacks {_cases(self.lacks, self.lacking)}")
         if beyond:
-            lines.append(f"the record of {name} has {number_of(beyond, 'case')} that are not here")
+            lines.append(
+                f"the record of {name} has {number_of(beyond, 'case')} that {noun(beyond, 'is', 'are')} not here"
+            )
         if not self.met:
             raise AlignmentError(f"the record of {name} has no case in common with these predictions.")
         if not lines:
@@ -442,19 +449,36 @@ class EachModel(Collector):
 
 def doubts(
     name: str, tally: Aggregates, read: ReadSummary, scoring: ScoringSpec, size: Any, spelled: Spelled
-) -> tuple[str, ...]:
+) -> Doubts:
     """What makes the predictions of a model doubtful, whomever it is compared with."""
-    terms = ComparisonSpec((name,), tuple(map(name_of, scoring.rules)), scoring.ks, None, pairwise=False)
+    rules = tuple(map(name_of, scoring.rules))
+    own = {rule: _of_rule(tally, at) for at, rule in enumerate(rules)}
+    return {rule: _doubts(name, one, read, rule, size, spelled) for rule, one in own.items()}
+
+
+def _of_rule(tally: Aggregates, rule: int) -> Aggregates:
+    """The sums under one rule."""
+    at, sums = slice(rule, rule + 1), dict(tally.sums)
+    for name, value in tally.sums.items():
+        if value.ndim == 3:
+            sums[name] = value[at]
+        elif name in ("unpenalised", "empty", "unpenalised_infinite"):
+            sums[name] = value[:, at]
+    return Aggregates(tally.cases, sums, {key: (weight, x[at]) for key, (weight, x) in tally.clusters.items()})
+
+
+def _doubts(name: str, tally: Aggregates, read: ReadSummary, rule: str, size: Any, spelled: Spelled) -> tuple[str, ...]:
+    terms = ComparisonSpec((name,), (rule,), (), None, pairwise=False)
     board = Comparison(
         rules=terms.rules,
-        k=terms.ks,
+        k=(),
         classes="",
         cases=read.cases,
         compared=read.compared,
         missing="",
         weighted=False,
         baseline=None,
-        penalty=scoring.penalty,
+        penalty=None,
         level=_LEVEL,
         method="",
         group=None,

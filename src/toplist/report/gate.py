@@ -161,9 +161,9 @@ class GateReport:
         if len(shown) < len(self.checks):
             lines += _indented(_rest(self.checks, shown), width)
         for sentence in self.warnings:
-            lines += _indented(f"warning: {sentence}", width)
+            lines += _indented(f"warning: {visible(sentence)}", width)
         for sentence in self.notes:
-            lines += _indented(sentence, width)
+            lines += _indented(visible(sentence), width)
         return "\n".join(lines)
 
     def to_markdown(self) -> str:
@@ -405,7 +405,7 @@ def _prefix(check: GateCheck) -> str:
 
 
 def _cut(text: str) -> str:
-    return shorten(list(visible(text)), _LONG)
+    return shorten(list(visible(text)), _LONG, len)
 
 
 def _code(command: str) -> str:

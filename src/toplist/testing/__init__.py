@@ -14,7 +14,7 @@ from toplist.report.gate import GateReport
 def assert_not_worse(
     new: Any,
     baseline: Any,
-    truth: Any,
+    truth: Any = None,
     *,
     max_loss: float,
     per_case: float | None = None,
@@ -67,5 +67,5 @@ def assert_not_worse(
     inference = replace(as_inference(options.pop("inference", "auto")), level=level)
     found = gate(new, baseline, truth, max_loss=max_loss, per_case=per_case, inference=inference, **options)
     if found.verdict == "fail" or not (found.passed or allow_inconclusive):
-        raise AssertionError(f"{found}\n")
+        raise AssertionError(str(found))
     return found
