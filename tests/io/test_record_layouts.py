@@ -302,6 +302,11 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
         {},
         r"each object has a list of its own, in 'top_logprobs' .*say records='probs\[0\]\.top_logprobs'\)",
     ),
+    "cases in a list": (
+        {"data": {"rows": [{"image_id": 1, "label": "a", "score": 0.5}]}},
+        {},
+        r"'image_id' may tell cases apart, so each object may be a case of its own: .*say records='data\.rows'",
+    ),
     "a name and a value": (
         {"tags": [{"name": "fps", "value": 0.5}]},
         {},
