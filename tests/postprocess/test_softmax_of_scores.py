@@ -158,7 +158,8 @@ def test_scores_that_separate_outcomes_have_a_finite_temperature_and_a_note() ->
     cases = [{0: 2.0, 1: 1.0}, {0: 0.5, 1: 3.0}, {0: -5.0, 1: -4.0}] * 20
     y = [0, 1, 99] * 20
     model = SoftmaxOfScores().fit(cases, y)
-    assert 0 < model.slope_ < 1000 and abs(model.intercept_) < 1000
+    assert 0 < model.slope_ < 1000
+    assert abs(model.intercept_) < 1000
     assert any("likeliest in every case" in note for note in model.notes_)
     with pytest.raises(tl.TopListError, match="no maximum: the outcome is the likeliest"):
         SoftmaxOfScores(pseudo_cases=0).fit(cases, y)
@@ -168,7 +169,8 @@ def test_scores_of_which_small_ones_are_good_do_not_count_and_say_so() -> None:
     cases, y = candidates(9, 400)
     worse = [{c: -s for c, s in case.items()} for case in cases]
     model = SoftmaxOfScores().fit(worse, y)
-    assert model.slope_ == 0.0 and model.temperature_ == math.inf
+    assert model.slope_ == 0.0
+    assert model.temperature_ == math.inf
     assert any("negate" in note for note in model.notes_)
     assert SoftmaxOfScores().fit(cases, y).slope_ > 0
 
@@ -248,7 +250,8 @@ def test_a_saved_softmax_is_read_back_to_the_last_bit(tmp_path: Path) -> None:
     model.save(tmp_path / "softmax.json")
     again = tl.postprocess.load(tmp_path / "softmax.json")
     assert again.transform(cases) == model.transform(cases)
-    assert again.notes_ == model.notes_ and repr(again) == repr(model)
+    assert again.notes_ == model.notes_
+    assert repr(again) == repr(model)
     assert isinstance(Recalibrator.load(tmp_path / "softmax.json"), SoftmaxOfScores)
 
 

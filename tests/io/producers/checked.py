@@ -65,9 +65,9 @@ CHECKS = {
     "plantnet": Check("test_species.py", damaged="test_species.py"),
     "inaturalist": Check("test_species.py", damaged="test_species.py"),
     "birdnet": Check("test_refused.py", damaged="test_damaged.py"),
-    "hubverse": Check("test_hubverse.py"),
+    "hubverse": Check("test_hubverse.py", damaged="test_hubverse.py"),
     "metaculus": Check("test_metaculus.py", damaged="test_damaged.py"),
-    "manifold": Check("test_manifold.py"),
+    "manifold": Check("test_manifold.py", damaged="test_manifold.py"),
     "football": Check("test_football.py", damaged="test_damaged.py"),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from studies import folder as folders
 
 import toplist as tl
 from tests.cli.run_cli import toplist_here
 from tests.io.producers import hubs
+from tests.io.producers.damage import damaged
 from tests.io.producers.hubs import CATEGORY, IDS, LEVELS, PEAK, PLACES, ROUNDS, TEAMS, WEEKS
 from tests.io.producers.reading import produced, recognised_as
-from toplist.errors import FileError
+from toplist.errors import FileError, TopListError
 
 
 @pytest.fixture(scope="module")
@@ -398,3 +402,49 @@ def test_sums_that_are_not_one_follow_the_rules_of_all_lists(hub: Path) -> None:
     gamma = expected[expected["team"] == "Gamma-ens"]["brier"].mean()
     (row,) = [row for row in board.comparison.overall.rows if row.name == "Gamma-ens"]
     assert row.scores["brier"].mean.value == pytest.approx(gamma, abs=1e-12)
+
+
+# Damaged files
+
+
+@st.composite
+def damaged_text(draw: Any, text: str) -> bytes:
+    """A cell of a table replaced, or bytes, or the rest cut off."""
+    kind = draw(st.integers(0, 3))
+    if kind == 0:
+        return text.encode()[: draw(st.integers(0, len(text)))]
+    if kind == 1:
+        at = draw(st.integers(0, len(text)))
+        return text[:at].encode() + draw(st.binary(max_size=5)) + text[at + draw(st.integers(0, 5)) :].encode()
+    lines = [line.split(",") for line in text.splitlines()]
+    line = draw(st.sampled_from(lines))
+    line[draw(st.integers(0, len(line) - 1))] = draw(
+        st.sampled_from(["", "NA", "nan", "-1", "1e400", '"', "x", "0.5", "\0"])
+    )
+    return "\n".join(",".join(one) for one in lines).encode()
+
+
+@pytest.mark.parametrize("what", ["model output", "oracle output", "tasks"])
+def test_damaged_hubs_end_in_rows_or_in_an_error_of_ours(made: Path, tmp_path_factory: Any, what: str) -> None:
+    hub = tmp_path_factory.mktemp("damaged") / "hub"
+    shutil.copytree(made / "hub-config", hub / "hub-config")
+    shutil.copytree(made / "target-data", hub / "target-data")
+    path = folder(hub, "Delta-x") / f"{ROUNDS[0]}-Delta-x.csv"
+    path.parent.mkdir(parents=True)
+    shutil.copy(folder(made, "Delta-x") / path.name, path)
+    broken = {
+        "model output": path,
+        "oracle output": hub / "target-data" / "oracle-output.csv",
+        "tasks": hub / "hub-config" / "tasks.json",
+    }[what]
+    text = broken.read_text()
+    changes = damaged([json.loads(text)]).map(str.encode) if what == "tasks" else damaged_text(text)
+
+    @settings(max_examples=40)
+    @given(changes)
+    def check(data: bytes) -> None:
+        broken.write_bytes(data)
+        with suppress(TopListError):
+            produced(path, "hubverse")
+
+    check()

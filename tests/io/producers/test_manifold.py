@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
 
+from tests.io.producers.damage import damaged
 from tests.io.producers.reading import produced, recognised_as, write_lines
-from toplist.errors import FileError
+from toplist.errors import FileError, TopListError
 
 
 def market(name: str = "abc", **changes: Any) -> dict[str, Any]:
@@ -64,3 +67,16 @@ def test_damaged_files_are_errors_about_the_file(tmp_path: Path, text: str) -> N
     path.write_text(text)
     with pytest.raises(FileError):
         produced(path, "manifold")
+
+
+def test_damaged_markets_end_in_rows_or_in_an_error_of_ours(tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("damaged") / "market.json"
+
+    @settings(max_examples=60)
+    @given(damaged([market(), [market("a"), market("b")]]))
+    def check(text: str) -> None:
+        path.write_text(text)
+        with suppress(TopListError):
+            produced(path, "manifold")
+
+    check()

@@ -67,7 +67,9 @@ PRODUCERS: dict[str, Entry] = {
     "inspect-ai": Entry("inspect_ai", "inspect_ai log", ("*.eval", "*.json")),
     "transformers": Entry("transformers", "outputs of Hugging Face pipelines", JSON),
     "keras": Entry("keras", "decode_predictions of Keras", JSON, keys=("0.0", "0.1", "0.2")),
-    "timm": Entry("timm", "results of timm's inference.py", ("*.csv", "*.json", "*.parquet"), head="filename|prob|logit"),
+    "timm": Entry(
+        "timm", "results of timm's inference.py", ("*.csv", "*.json", "*.parquet"), head="filename|prob|logit"
+    ),
     "fasttext": Entry(
         "fasttext", "fasttext predict-prob", ("*.txt", "*.txt.gz", "*.txt.zst", "*.csv", "*.csv.gz"), head="__label__"
     ),

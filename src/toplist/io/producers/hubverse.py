@@ -48,6 +48,7 @@ from toplist.io.producers.hub_tasks import (
     hub_root,
     joined,
     read_table,
+    readable,
 )
 from toplist.io.readers import MemoryReader
 from toplist.io.views import Condition, View
@@ -142,7 +143,9 @@ class _Folder:
         if lacks is not None:
             raise FileError(str(path), f"there is no column {quote(lacks)}, which model output of a hub has.")
         self.ignored.update(name for name in table.schema.names if name not in (*self.hub.task_ids, *_OUTPUT))
-        rows, texts = self._distributions(table)
+        with readable(path):
+            rows, texts = self._distributions(table)
+            values = as_numbers(table[VALUE].take(rows), VALUE, path, rows)
         task = self._tasks(path, texts, rows, table.schema.names)
         rank = self._ranks(path, texts[CLASS], task, rows)
         encoded = pc.dictionary_encode(joined(texts, self.hub.task_ids, len(rows)))
@@ -150,7 +153,6 @@ class _Folder:
         first = np.unique(code, return_index=True)[1]
         order = np.lexsort((rank, code))
         offsets = np.concatenate(([0], np.cumsum(np.bincount(code, minlength=len(first))))).astype(np.int32)
-        values = as_numbers(table[VALUE].take(rows), VALUE, path, rows)
         made = {
             CASE: encoded.dictionary,
             CLASSES: pa.ListArray.from_arrays(offsets, texts[CLASS].take(order)),
