@@ -6,6 +6,7 @@ when a file has what their entry says, or when they are asked for by name.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from fnmatch import filter as filter_names
 from fnmatch import fnmatch
@@ -28,13 +29,13 @@ class Entry:
     names: tuple[str, ...] = ("*",)  # patterns of the names of its files
     keys: tuple[str, ...] = ()  # paths that its first record has, all of them
     columns: tuple[str, ...] = ()  # columns, or patterns of them, that its tables have, all of them
-    marks: tuple[str, ...] = ()  # texts of which one at least is at the beginning of its files, or names a column
+    head: str = ""  # a regular expression that the beginning of its files has, or the columns of its Parquet files
     asked: bool = False  # whether it is used only where it is asked for by name
 
 
 JSON = ("*.json", "*.jsonl", "*.ndjson", "*.json.gz", "*.jsonl.gz", "*.ndjson.gz")
 
-_BEGINNING = 1 << 18  # bytes in which marks are looked for
+_BEGINNING = 1 << 16  # bytes in which the beginning of a file is looked for
 
 PRODUCERS: dict[str, Entry] = {
     "openai": Entry("openai", "OpenAI chat completions", ("*.json*",), keys=("choices.0.message",)),
@@ -65,42 +66,42 @@ PRODUCERS: dict[str, Entry] = {
         keys=("schema_version", "evaluation_id", "sample_id", "input.raw"),
     ),
     "helm": Entry("helm", "HELM scenario state", ("scenario_state.json",)),
-    "inspect-ai": Entry("inspect_ai", "inspect_ai log", ("*.eval", "*.json"), marks=("PK\x03\x04", '"status"')),
-    "transformers": Entry("transformers", "outputs of Hugging Face pipelines", JSON, marks=('"score',)),
+    "inspect-ai": Entry("inspect_ai", "inspect_ai log", ("*.eval", "*.json"), head=r'PK\x03\x04|"status"'),
+    "transformers": Entry("transformers", "outputs of Hugging Face pipelines", JSON, head='"score'),
     "keras": Entry("keras", "decode_predictions of Keras", JSON, keys=("0.0", "0.1", "0.2")),
     "timm": Entry(
         "timm",
         "results of timm's inference.py",
         ("*.csv", "*.json", "*.parquet"),
-        marks=("filename", '"prob', '"logit'),
+        head="filename|prob|logit",
     ),
     "fasttext": Entry(
         "fasttext",
         "fasttext predict-prob",
         ("*.txt", "*.txt.gz", "*.txt.zst", "*.csv", "*.csv.gz"),
-        marks=("__label__",),
+        head="__label__",
     ),
     "speciesnet": Entry("speciesnet", "SpeciesNet", ("*.json",), keys=("predictions.0.filepath",)),
     "megadetector": Entry(
         "megadetector", "the MegaDetector format", ("*.json",), keys=("info.format_version", "detection_categories")
     ),
-    "plantnet": Entry(
-        "plantnet", "Pl@ntNet", (*JSON, "*.csv"), marks=("r1 name", "scientificNameWithoutAuthor", "bestMatch")
-    ),
+    "plantnet": Entry("plantnet", "Pl@ntNet", (*JSON, "*.csv"), head="r1 name|scientificName|bestMatch"),
     "inaturalist": Entry("inaturalist", "suggestions of iNaturalist", JSON, keys=("results.0.taxon",)),
     "birdnet": Entry(
         "birdnet",
         "BirdNET",
         ("*.csv", "*.txt", "*.tsv", "*.parquet"),
-        marks=("Start (s)", "Begin Time (s)", "INDIR", "species_name"),
+        head=r"(?i)\(s\)|OFFSET|start_time",
     ),
     "extreme": Entry("extreme", "scores of extreme classification", ("*.txt", "*.txt.gz", "*.pred", "*.preds")),
-    "map-at-k": Entry("map_at_k", "ranked labels, as for MAP@k", ("*.csv", "*.csv.gz"), marks=(" ",)),
+    "map-at-k": Entry(
+        "map_at_k", "ranked labels, as for MAP@k", ("*.csv", "*.csv.gz"), head=r"\A[^\n]+\n[^,;\t\n]+[,;\t]\"?\S+ \S"
+    ),
     "cloud": Entry(
         "cloud",
         "Rekognition, Comprehend, Vertex AI or Azure AI Language",
         JSON,
-        marks=('Labels"', '"Classes"', '"SentimentScore"', '"displayNames"', '"confidenceScore"'),
+        head='Labels"|"Classes"|"SentimentScore"|"displayNames"|"confidenceScore"',
     ),
     "manifold": Entry(
         "manifold", "Manifold markets", ("*.json", "*.jsonl"), keys=("shouldAnswersSumToOne", "answers", "mechanism")
@@ -119,7 +120,7 @@ PRODUCERS: dict[str, Entry] = {
     ),
     "lighteval": Entry("lighteval", "lighteval details", ("details_*.parquet",)),
     "mmlu": Entry("mmlu", "MMLU-style results", ("*.csv", "*.csv.gz"), columns=("*_choiceA_prob*", "*_choiceB_prob*")),
-    "simple-evals": Entry("simple_evals", "simple-evals results", ("*.json",), marks=('"score"',)),
+    "simple-evals": Entry("simple_evals", "simple-evals results", ("*.json",), head='"score"'),
 }
 
 
@@ -183,7 +184,7 @@ def _may_fit(look: FirstLook, path: Path, entry: Entry) -> bool:
     sight = look.sight(path)
     words = [max(pattern.split("*"), key=len) for pattern in entry.columns]
     words += [f'"{part}"' for key in entry.keys for part in key.split(".") if not part.isdigit()]
-    if entry.marks and not any(mark.encode() in sight[:_BEGINNING] for mark in entry.marks):
+    if entry.head and not re.search(entry.head.encode(), sight[:_BEGINNING]):
         return False
     line = sight.partition(b"\n")[0].rstrip()
     whole = not entry.keys or line[-1:] in (b"}", b"]")  # a header, or a record in a line of its own

@@ -266,7 +266,7 @@ class JsonReader(Reader):
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named fields, batch by batch."""
-        return self.pieces_of(need("pyarrow").schema([(name, self._kinds[name]) for name in columns]))
+        return self.pieces_of(need("pyarrow").schema([self.schema.field(name) for name in columns]))
 
     def pieces_of(self, schema: Any) -> Iterator[TableChunk]:
         """See `Reader`: what nobody wants of an object may be of several kinds."""
