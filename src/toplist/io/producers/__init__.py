@@ -63,11 +63,18 @@ PRODUCERS: dict[str, Entry] = {
         ("*.jsonl", "*.jsonl.gz", "*.jsonl.zst"),
         keys=("schema_version", "evaluation_id", "sample_id", "input.raw"),
     ),
-    "helm": Entry("helm", "HELM scenario state", ("scenario_state.json",)),
-    "inspect-ai": Entry("inspect_ai", "inspect_ai log", ("*.eval", "*.json")),
+    "helm": Entry("helm", "HELM scenario state", ("scenario_state.json",), head='"adapter_spec"'),
+    "inspect-ai": Entry(
+        "inspect_ai",
+        "inspect_ai log",
+        ("*.eval", "*.json"),
+        head=r'\A\s*\{\s*"version":\s*\d+,\s*"status":\s*"\w+",\s*"eval"',
+    ),
     "transformers": Entry("transformers", "outputs of Hugging Face pipelines", JSON),
     "keras": Entry("keras", "decode_predictions of Keras", JSON, keys=("0.0", "0.1", "0.2")),
-    "timm": Entry("timm", "results of timm's inference.py", ("*.csv", "*.json", "*.parquet"), head="filename|prob|logit"),
+    "timm": Entry(
+        "timm", "results of timm's inference.py", ("*.csv", "*.json", "*.parquet"), head="filename|prob|logit"
+    ),
     "fasttext": Entry(
         "fasttext", "fasttext predict-prob", ("*.txt", "*.txt.gz", "*.txt.zst", "*.csv", "*.csv.gz"), head="__label__"
     ),
@@ -102,7 +109,7 @@ PRODUCERS: dict[str, Entry] = {
     ),
     "lighteval": Entry("lighteval", "lighteval details", ("details_*.parquet",)),
     "mmlu": Entry("mmlu", "MMLU-style results", ("*.csv", "*.csv.gz"), columns=("*_choiceA_prob*", "*_choiceB_prob*")),
-    "simple-evals": Entry("simple_evals", "simple-evals results", ("*.json",)),
+    "simple-evals": Entry("simple_evals", "simple-evals results", ("*.json",), head='"(chars|convos)"'),
 }
 
 
