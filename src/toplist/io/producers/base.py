@@ -220,6 +220,7 @@ class Match:
 
     paths: tuple[Path, ...]
     reason: str
+    notes: tuple[str, ...] = ()  # sentences about what was seen
     beside: tuple[Path, ...] = ()  # tables in the same place that are not of the producer
 
 
