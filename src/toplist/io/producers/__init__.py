@@ -65,8 +65,13 @@ PRODUCERS: dict[str, Entry] = {
         ("*.jsonl", "*.jsonl.gz", "*.jsonl.zst"),
         keys=("schema_version", "evaluation_id", "sample_id", "input.raw"),
     ),
-    "helm": Entry("helm", "HELM scenario state", ("scenario_state.json",)),
-    "inspect-ai": Entry("inspect_ai", "inspect_ai log", ("*.eval", "*.json"), head=r'PK\x03\x04|"status"'),
+    "helm": Entry("helm", "HELM scenario state", ("scenario_state.json",), head='"adapter_spec"'),
+    "inspect-ai": Entry(
+        "inspect_ai",
+        "inspect_ai log",
+        ("*.eval", "*.json"),
+        head=r'\APK\x03\x04|\A\s*\{\s*"version":\s*\d+,\s*"status":\s*"\w+",\s*"eval"',
+    ),
     "transformers": Entry("transformers", "outputs of Hugging Face pipelines", JSON, head='"score'),
     "keras": Entry("keras", "decode_predictions of Keras", JSON, keys=("0.0", "0.1", "0.2")),
     "timm": Entry(
@@ -120,7 +125,7 @@ PRODUCERS: dict[str, Entry] = {
     ),
     "lighteval": Entry("lighteval", "lighteval details", ("details_*.parquet",)),
     "mmlu": Entry("mmlu", "MMLU-style results", ("*.csv", "*.csv.gz"), columns=("*_choiceA_prob*", "*_choiceB_prob*")),
-    "simple-evals": Entry("simple_evals", "simple-evals results", ("*.json",), head='"score"'),
+    "simple-evals": Entry("simple_evals", "simple-evals results", ("*.json",), head='"(chars|convos)"'),
 }
 
 
