@@ -135,6 +135,14 @@ def test_every_frame_and_file_holds_records(form: str, tmp_path: Path) -> None:
     assert lists.confidences.tolist() == [0.5, 0.5, 0.25, 0.5, 0.5, 0.25]
 
 
+def test_the_numbers_of_records_are_not_copied() -> None:
+    scores = np.array([0.5, 0.25, 0.125])
+    record = pa.StructArray.from_arrays([pa.array(["a", "b", "c"]), pa.array(scores)], names=["label", "score"])
+    table = pa.table({"id": [1, 2], "results": pa.ListArray.from_arrays(pa.array([0, 2, 3], pa.int32()), record)})
+    (batch,) = _opened(table).batches()
+    assert np.shares_memory(batch.confidences, scores)
+
+
 def test_a_model_with_records_is_compared_with_one_of_another_layout(tmp_path: Path) -> None:
     lists = [[("ant", 0.5)], [("bee", 0.75), ("ant", 0.125)], []]
     pa.parquet.write_table(_as_records(lists), tmp_path / "a.parquet")
@@ -293,6 +301,11 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
         {"probs": [{"token": "a", "logprob": -0.5, "top_logprobs": [{"token": "a", "logprob": -0.5}]}]},
         {},
         r"each object has a list of its own, in 'top_logprobs' .*say records='probs\[0\]\.top_logprobs'\)",
+    ),
+    "cases in a list": (
+        {"data": {"rows": [{"image_id": 1, "label": "a", "score": 0.5}]}},
+        {},
+        r"'image_id' may tell cases apart, so each object may be a case of its own: .*say records='data\.rows'",
     ),
     "a name and a value": (
         {"tags": [{"name": "fps", "value": 0.5}]},

@@ -217,6 +217,15 @@ def test_the_keys_and_values_of_objects_are_two_lists(rows: list[dict[str, float
     ]
 
 
+def test_a_key_that_is_never_listed_has_no_say_in_the_type(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text('{"cats": {"P": null, "N": 1}}\n{"cats": {"P": null, "N": 0.5, "Z": 2}}\n{"cats": {}}\n')
+    view = View(open_path(path), paths=["cats.keys()", "cats.values()"])
+    (piece,) = view.pieces(["cats.keys()", "cats.values()"])
+    assert piece.table.column(0).to_pylist() == [["N"], ["N", "Z"], []]
+    assert piece.table.column(1).to_pylist() == [[1.0], [0.5, 2.0], []]
+
+
 # Conditions
 
 CELLS: dict[str, Any] = {
@@ -231,6 +240,8 @@ CELLS: dict[str, Any] = {
     "coded": pa.array(["a", "b", "a", None, "c"]).dictionary_encode(),
     "bytes": [b"a", b"b", b"a", None, b"c"],
     "nothing": pa.nulls(5),
+    "took": [datetime.timedelta(minutes=at) for at in range(5)],
+    "code": pa.array([b"ab", b"cd", b"ab", None, b"ef"], pa.binary(2)),
 }
 FULFILLED = {
     "whole=1": [1, 4],
@@ -260,6 +271,8 @@ FULFILLED = {
     "coded=a": [1, 3],
     "bytes=a": [1, 3],
     "nothing=": [1, 2, 3, 4, 5],
+    "took=120000000": [3],
+    "code=": [4],
 }
 
 

@@ -14,6 +14,7 @@ from toplist._files import need
 from toplist._text import argument, closest, did_you_mean, listed, quote
 from toplist.errors import FileError
 from toplist.io.columns import (
+    CASE,
     CLASS,
     CONFIDENCE,
     NEITHER,
@@ -654,6 +655,9 @@ class _Finding:
 
 
 _ROLES = {"class_column": "class", "confidence": "confidence"}
+# Fields that tell cases apart, unlike ids that classes have as well.
+_OF_CLASSES = ("id", "ids", "uid", "uuid", "guid", "key", "item", "item_id", "url")
+_CASES = frozenset(CASE[: CASE.index("question")]).difference(_OF_CLASSES)
 _LONG = 30  # characters of a name that are shown
 _DEPTH = 3  # objects inside of objects that are looked into
 
@@ -734,6 +738,9 @@ def _doubt(kind: Any, name: str, classes: Sequence[str], confidences: Sequence[s
     where = next((one.name for word, one in own.items() if word in PLACE), None)
     if where is not None:
         return f"{quote(where)} says where something is, so these may be several answers"
+    case = next((one.name for word, one in own.items() if word in _CASES), None)
+    if case is not None:
+        return f"{quote(case)} may tell cases apart, so each object may be a case of its own"
     inner = next(
         (one.name for one in own.values() if is_any_list(one.kind) and list(objects_in("", one.kind, 0))), None
     )

@@ -209,12 +209,15 @@ def _side(column: Any, side: Side) -> Any:
     if side is Side.KEYS:
         values = pa.array(names, pa.string()).take(pa.array(np.nonzero(there)[1]))
     else:
-        kind = reduce(common, (usual(one.type) for one in fields))
-        order = (np.arange(n)[:, None] + n * np.arange(k)).ravel()[there.ravel()]
-        values = pa.concat_arrays([decoded(one).cast(kind) for one in fields]).take(pa.array(order))
+        some = [at for at in range(k) if there[:, at].any()]  # what is null everywhere may have any type
+        kind = reduce(common, (usual(fields[at].type) for at in some), pa.null())
+        order = (np.arange(n)[:, None] + n * np.arange(len(some))).ravel()[there[:, some].ravel()]
+        values = pa.concat_arrays([pa.nulls(0, kind), *(decoded(fields[at]).cast(kind) for at in some)])
+        values = values.take(pa.array(order))
     return _closed(pa.list_(pa.null()), offsets_of(there.sum(axis=1)), values, nothing)
 
 
+_MOST = 10_000  # values of a condition's column that are counted
 _NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?")  # 01 is a code, not a number
 
 
@@ -296,7 +299,10 @@ def _as_text(values: Any) -> Any:
         whole = (numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**53)
         whole_text = pc.cast(as_arrow(np.where(whole, numbers, 0).astype(np.int64)), pa.string())
         return pc.if_else(as_arrow(whole), whole_text, pc.cast(values, pa.string()))
-    text = values if pa.types.is_string(kind) else pc.cast(values, pa.string())
+    try:
+        text = values if pa.types.is_string(kind) else pc.cast(values, pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # durations, bytes of one length
+        return pa.array([None if value is None else str(value) for value in values.to_pylist()], pa.string())
     if pa.types.is_decimal(kind) or pa.types.is_timestamp(kind):  # no zeros at the end, and midnight is a date
         text = pc.replace_substring_regex(text, r"(\.\d*?)0+(Z?)$", r"\1\2")
         text = pc.replace_substring_regex(text, r"\.(Z?)$", r"\1")
@@ -516,10 +522,12 @@ class View(Reader):
         fulfilled = [0] * len(self._conditions)
         occurring: list[dict[str, None]] = [{} for _ in self._conditions]
         for piece in self.reader.pieces(list(dict.fromkeys(one.path.root for one in self._conditions))):
+            table = (piece if self.reader.text else sound(piece)).table
             for i, one in enumerate(self._conditions):
-                values = extract(piece.table.column(one.path.root), one.path.steps)
+                values = extract(table.column(one.path.root), one.path.steps)
                 fulfilled[i] += int(one.holds(values, piece.source).sum())
-                occurring[i] |= dict.fromkeys(_shown(plain(values)))
+                if len(occurring[i]) < _MOST:
+                    occurring[i] |= dict.fromkeys(_shown(plain(values)))
         for one, count, values in zip(self._conditions, fulfilled, occurring, strict=True):
             if not count:
                 found = listed(list(values), show=str)
