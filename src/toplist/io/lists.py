@@ -317,15 +317,20 @@ def read_lists(data: Any, space: Any = None, *, read: ReadOptions | None = None,
         raise ShapeError(
             "how many classes are there?", "Give the space: a number, math.inf or ClassSpace(labels=[...])."
         )
+    rows, known, ids, left_out = table_rows(source, known)
+    return TopLists._validated(rows, known, ids, source.repairs, left_out)
+
+
+def table_rows(source: OpenTable, space: ClassSpace) -> tuple[Rows, ClassSpace, Any, dict[str, int]]:
+    """The rows of a table with their numbers as they are, the space with the labels that occur, ids, and repairs."""
     batches = list(source.batches(together=True))
     whole, ids = concat(batches, source.path, source.names), None
     if batches and batches[0].ids is not None:
         ids = np.array(need("pyarrow").chunked_array([batch.ids for batch in batches]).to_pylist())
-    rows, known = constructors.ragged(
-        whole.offsets, _classes(whole, source.names, known), whole.confidences, known, None
+    rows, space = constructors.ragged(
+        whole.offsets, _classes(whole, source.names, space), whole.confidences, space, None
     )
-    rows = replace(rows, precision=whole.precision, shown=whole.shown)
-    return TopLists._validated(rows, known, ids, source.repairs, _left_out(whole))
+    return replace(rows, precision=whole.precision, shown=whole.shown), space, ids, _left_out(whole)
 
 
 def _classes(lists: Batch, columns: Sequence[str], space: ClassSpace) -> NDArray[Any]:
