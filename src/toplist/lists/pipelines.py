@@ -375,7 +375,8 @@ def with_remedy(error: CaseError, kind: str) -> CaseError:
     if isinstance(error, ConfidenceError) and bit in (flags.NEGATIVE, flags.ABOVE_ONE):
         found = remedy.logits
     else:
-        found = remedy.marginals if error.remedy == typed(MARGINALS) else ""
+        far = bit == flags.NOT_FULL and abs(float(error.detail[1].confidences.sum()) - 1) > _COMPLETE
+        found = remedy.marginals if far or error.remedy == typed(MARGINALS) else ""
     if not found:
         return error
     return type(error)(error.problem, found, case=error.case, name=error.name, more=error.more)
