@@ -209,7 +209,7 @@ def plan_of(
     truth, cluster, time = _dependence(truth, about, find)
     tell([*sources, truth])
     if about.n_classes is None and known is None:
-        known = space_of_columns((*sources, truth))
+        known = space_of_producers(sources) or space_of_columns((*sources, truth))
         _require_same_names(truth, known)
     return Plan(
         truth,
