@@ -200,7 +200,9 @@ def test_the_command_ends_as_it_should_in_a_process_of_its_own(place: Path) -> N
 
 def test_output_on_the_page_of_gates_is_what_the_command_prints(place: Path) -> None:
     text = PAGE.read_text(encoding="utf-8")
-    (shown,), (summary,) = (re.findall(rf"^```{kind}\n(.*?)^```$", text, re.M | re.S) for kind in ("text", "markdown"))
+    (shown,), (summary,) = (
+        re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL) for kind in ("text", "markdown")
+    )
     words = ("gate", f"new={GOOD}", "-b", f"old={BAD}", "-t", demo.TRUTH, "-c", demo.CLASSES, "--max-loss", 0.01)
     assert toplist_here(*words, cwd=place).stdout == shown
     toplist_here(*words, "--per-case", 1, "-o", "summary.md", cwd=place)
