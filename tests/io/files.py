@@ -37,6 +37,15 @@ def as_lists(drawn: Drawn, rng: random.Random) -> list[Record]:
     return made
 
 
+def as_objects(drawn: Drawn, rng: random.Random) -> list[Record]:
+    """One record per case, with an object for each class, in any order."""
+    made = []
+    for case, one in zip(drawn.ids, drawn.lists, strict=True):
+        items = rng.sample(list(one.items()), len(one))
+        made.append({"case": case, "results": [{"label": name, "score": t, "rank": 1} for name, t in items]})
+    return made
+
+
 def as_long(drawn: Drawn, rng: random.Random) -> list[Record]:
     """One record per case and class; one that is blank for an empty list."""
     made = []
@@ -85,6 +94,7 @@ def as_labels(drawn: Drawn, rng: random.Random) -> list[Record]:
 
 LAYOUTS: dict[str, Callable[[Drawn, random.Random], list[Record]]] = {
     "lists": as_lists,
+    "records": as_objects,
     "long": as_long,
     "scattered": as_scattered,
     "wide": as_wide,
@@ -105,6 +115,9 @@ def as_table(records: Sequence[Record]) -> pa.Table:
 def _column(values: list[Any], name: str) -> pa.Array:
     if name == "confidences":
         return pa.array(values, pa.list_(pa.float64()))
+    if name == "results":
+        label = pa.int64() if any(isinstance(one["label"], int) for row in values for one in row) else pa.string()
+        return pa.array(values, pa.list_(pa.struct([("label", label), ("score", pa.float64()), ("rank", pa.int8())])))
     if name == "classes" and not any(values):
         return pa.array(values, pa.list_(pa.string()))
     return pa.array(values)
@@ -138,7 +151,7 @@ def packed(data: str, suffix: str) -> bytes:
 
 def save(records: Sequence[Record], path: Path) -> Path:
     """Write records in the format of the file's name."""
-    suffix = "".join(one for one in path.suffixes[-2:] if one in (*TEXT, *TYPED, *LINES, ".gz", ".zst"))
+    suffix = "".join(one for one in path.suffixes[-2:] if one in (*TEXT, *TYPED, *LINES, *DOCUMENTS, ".gz", ".zst"))
     if suffix == ".parquet":
         pa.parquet.write_table(as_table(records), path)
     elif suffix == ".feather":
@@ -147,6 +160,8 @@ def save(records: Sequence[Record], path: Path) -> Path:
         table = as_table(records)
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
             stream.write_table(table, max_chunksize=7)
+    elif suffix in DOCUMENTS:
+        path.write_bytes(packed(json.dumps(records, ensure_ascii=False, indent=1), suffix))
     elif suffix.startswith(".jsonl"):
         path.write_bytes(packed(as_jsonl(records), suffix))
     else:
@@ -191,9 +206,11 @@ FRAMES: dict[str, Callable[[pa.Table], Any]] = {
 TEXT = (".csv", ".tsv", ".csv.gz", ".csv.zst")
 TYPED = (".parquet", ".feather", ".arrow")
 LINES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
+DOCUMENTS = (".json", ".json.gz", ".json.zst")
 FILES = (
-    *(("lists", suffix) for suffix in (*TYPED, *LINES)),
-    *(("long", suffix) for suffix in (*TEXT, *TYPED, *LINES)),
+    *(("lists", suffix) for suffix in (*TYPED, *LINES, ".json")),
+    *(("records", suffix) for suffix in (".parquet", ".arrow", ".jsonl", *DOCUMENTS)),
+    *(("long", suffix) for suffix in (*TEXT, *TYPED, *LINES, ".json")),
     *(("scattered", suffix) for suffix in (".csv", ".parquet", ".jsonl")),
     *(("wide", suffix) for suffix in (".csv", ".tsv", ".parquet", ".feather", ".jsonl")),
     *(("ranked", suffix) for suffix in (".csv", ".csv.zst", ".parquet", ".jsonl")),
@@ -220,7 +237,7 @@ def everything(drawn: Drawn, kind: str, folder: Path, seed: int = 0, *, shuffle:
         order = drawn.shuffled(seed + len(form)) if shuffle else drawn
         made[form] = save_array(order, folder / form, form)
     for name, frame in FRAMES.items():
-        layout = chance(seed, name).choice(["lists", "long", "wide"])
+        layout = chance(seed, name).choice(["lists", "records", "long", "wide"])
         order = drawn.shuffled(seed + len(name)) if shuffle else drawn
         made[f"{layout} in {name}"] = frame(as_table(LAYOUTS[layout](order, chance(seed))))
     return made

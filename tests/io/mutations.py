@@ -32,9 +32,9 @@ from toplist.evaluation.compare import compare
 
 FIRST = ("class_1", "p_1")  # of ranked columns
 FORMS = (
-    *("lists.parquet", "lists.feather", "lists.arrow", "lists.jsonl", "lists.jsonl.gz"),
-    *("long.csv", "long.csv.zst", "long.tsv", "long.parquet", "long.jsonl", "scattered.csv"),
-    *("wide.csv", "wide.parquet", "ranked.csv", "ranked.parquet"),
+    *("lists.parquet", "lists.feather", "lists.arrow", "lists.jsonl", "lists.jsonl.gz", "lists.json"),
+    *("long.csv", "long.csv.zst", "long.tsv", "long.parquet", "long.jsonl", "long.json", "scattered.csv"),
+    *("wide.csv", "wide.parquet", "wide.json", "ranked.csv", "ranked.parquet"),
     *("labels.csv", "labels.parquet", "labels.jsonl", "dense.npz", "csr.npz", "top.npz"),
     *("parts.csv", "parts.parquet", "parts.jsonl", "late.jsonl"),  # folders; fields that come after many lines
 )

@@ -8,7 +8,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -50,14 +50,16 @@ def said(path: Path, layout: str, labels: Sequence[str] | None = None, ids: Sequ
 
 def _records(path: Path, *, short: bool = False) -> list[dict[str, Any]]:
     name = path.name.removesuffix(".gz").removesuffix(".zst")
-    if name.endswith((".csv", ".tsv", ".jsonl")):
+    if name.endswith((".csv", ".tsv", ".jsonl", ".json")):
         raw = path.read_bytes()
         raw = gzip.decompress(raw) if path.name.endswith(".gz") else raw
         if path.name.endswith(".zst"):
             raw = pa.CompressedInputStream(pa.BufferReader(raw), "zstd").read()
         text = raw.decode("utf-8-sig")
         if name.endswith(".jsonl"):
-            return _objects(text)
+            return _objects(json.loads(line, object_pairs_hook=_once) for line in text.split("\n") if line.strip())
+        if name.endswith(".json"):
+            return _objects(json.loads(text, object_pairs_hook=_once))
         return _rows(text, "\t" if name.endswith(".tsv") else None, short=short)
     if name.endswith(".parquet"):
         return list(pa.parquet.read_table(path, partitioning=None).to_pylist())
@@ -67,8 +69,8 @@ def _records(path: Path, *, short: bool = False) -> list[dict[str, Any]]:
     return list(table.to_pylist())
 
 
-def _objects(text: str) -> list[dict[str, Any]]:
-    found = [json.loads(line, object_pairs_hook=_once) for line in text.split("\n") if line.strip()]
+def _objects(values: Iterable[Any]) -> list[dict[str, Any]]:
+    found = list(values)
     if not all(isinstance(one, dict) for one in found):
         raise UnreadableError("not all objects")
     names = list(dict.fromkeys(key for one in found for key in one))

@@ -198,6 +198,7 @@ class BatchScorer:
     def summary(self, cases: int, **counts: int) -> SourceSummary:
         """Where the predictions came from, and what was done to them."""
         source = self.source
+        mass = source.answer_mass()
         return SourceSummary(
             source.name,
             source.path,
@@ -207,6 +208,8 @@ class BatchScorer:
             repairs=dict(self.repaired),
             reading=source.reading,
             notes=source.notes,
+            answer_mass=float(mass.mean()) if len(mass) else None,
+            median_answer_mass=float(np.median(mass)) if len(mass) else None,
         )
 
     def _read(self, batch: Batch, truth: Batch) -> tuple[TopLists, Any, Codes, Codes]:

@@ -201,7 +201,7 @@ def recognise(table: Table, hints: LayoutHints, case: str | None) -> Layout:
     layout = found.truth() if hints.truth else found.prediction()
     given = ((hints.class_column, layout.classes, "class_column"), (hints.confidence, layout.confidences, "confidence"))
     for name, used, what in given:
-        whole = name if layout.records is None else f"{layout.records}.{name}"
+        whole = name if hints.records is None else f"{hints.records}.{name}"
         if name is not None and whole not in used and "*" not in name:
             say = "outcome" if hints.truth else what
             raise FileError(
@@ -480,8 +480,7 @@ class _Finding:
         return self.table.could_be_confidence(name)
 
     def _refuse_labels(self, label: str, doubtful: Sequence[str]) -> NoReturn:
-        what, few = quote(label), ", ".join(argument("ignore", name) for name in doubtful[:4])
-        few += ", ..." if len(doubtful) > 4 else ""
+        what, few = quote(label), _left_out(doubtful)
         if self.hints.truth:
             self._refuse(
                 f"{what} may hold outcomes, but {listed(doubtful)} may hold confidences. For outcomes say "
@@ -547,7 +546,7 @@ class _Finding:
         return self._layout("wide", classes)
 
     def _refuse_further(self, classes: Sequence[str], others: Sequence[str]) -> NoReturn:
-        few = ", ".join(argument("ignore", name) for name in others[:4]) + (", ..." if len(others) > 4 else "")
+        few = _left_out(others)
         ids = [name for name in others if self.case is None and self._is_key(name)]
         case = f" If it holds case ids, say {argument('case', ids[0])}." if ids else ""
         seem = f"{listed(classes)} seem to be classes, a column each, but " if classes else ""
@@ -655,6 +654,7 @@ class _Finding:
 
 
 _ROLES = {"class_column": "class", "confidence": "confidence"}
+_LONG = 30  # characters of a name that are shown
 _DEPTH = 3  # objects inside of objects that are looked into
 
 
@@ -771,6 +771,12 @@ def _missing_header(names: Sequence[str]) -> str:
 
 def _is_value(name: str) -> bool:
     return _is_number(name) and 0 < float(name) < 1
+
+
+def _left_out(names: Sequence[str]) -> str:
+    """What to type to leave columns out; very long names by their beginnings."""
+    few = [argument("ignore", name if len(name) <= _LONG else f"{name[:_LONG]}*") for name in names[:4]]
+    return ", ".join([*few, "..."] if len(names) > 4 else few)
 
 
 def _either(what: str, names: Sequence[str]) -> str:

@@ -317,11 +317,12 @@ def open_aligned(
     missing: str = "error",
     counted: bool = True,
     columns: Sequence[str] = (),
-    outcomes: bool = False,
+    outcomes: bool | None = None,
 ) -> AlignedFiles:
     """The files whose cases belong together; `counted` says that the number of classes is needed.
 
-    `outcomes` says that outcomes are needed: where no truth is given, they are those that predictions carry.
+    `outcomes` says whether outcomes are read, by default those of a truth that is given: True takes those that
+    predictions carry where none is, False leaves these aside.
 
     `columns` may hold "weight" and "cluster": what of the truth is read beside the outcomes. A column that is called
     cluster is found, as `plan_of` does.
@@ -331,8 +332,8 @@ def open_aligned(
     if missing not in MISSING[:2]:
         raise TopListError(f'missing is "error" or "common" here, not {missing!r}.')
     about, separator = request.truth, request.set_separator
-    carried = about.is_carried or (outcomes and about.data is None)
-    truth = carried or about.data is not None
+    carried = outcomes is not False and (about.is_carried or (outcomes is True and about.data is None))
+    truth = carried or (about.data is not None and not about.is_carried)
     about.require_columns()
     named = {what: value for what, value in about.columns.items() if value is not None}
     vain = next((what for what in named if what not in columns), None)

@@ -383,6 +383,11 @@ class View(Reader):
         return self.kept if self.where else self.reader.rows
 
     @property
+    def row(self) -> str:  # type: ignore[override]
+        """What a row is."""
+        return self.reader.row
+
+    @property
     def filtering(self) -> str:
         """What the conditions keep, as a sentence to tell after a pass; nothing where there are none."""
         if self.kept is None or self.total is None:

@@ -6,6 +6,7 @@ when a file has what their entry says, or when they are asked for by name.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from fnmatch import filter as filter_names
 from fnmatch import fnmatch
@@ -28,6 +29,7 @@ class Entry:
     names: tuple[str, ...] = ("*",)  # patterns of the names of its files
     keys: tuple[str, ...] = ()  # paths that its first record has, all of them
     columns: tuple[str, ...] = ()  # columns, or patterns of them, that its tables have, all of them
+    head: str = ""  # a regular expression that the beginning of its text files has
     asked: bool = False  # whether it is used only where it is asked for by name
 
 
@@ -65,17 +67,23 @@ PRODUCERS: dict[str, Entry] = {
     "inspect-ai": Entry("inspect_ai", "inspect_ai log", ("*.eval", "*.json")),
     "transformers": Entry("transformers", "outputs of Hugging Face pipelines", JSON),
     "keras": Entry("keras", "decode_predictions of Keras", JSON, keys=("0.0", "0.1", "0.2")),
-    "timm": Entry("timm", "results of timm's inference.py", ("*.csv", "*.json", "*.parquet")),
-    "fasttext": Entry("fasttext", "fasttext predict-prob", ("*.txt", "*.txt.gz", "*.txt.zst", "*.csv", "*.csv.gz")),
+    "timm": Entry("timm", "results of timm's inference.py", ("*.csv", "*.json", "*.parquet"), head="filename|prob|logit"),
+    "fasttext": Entry(
+        "fasttext", "fasttext predict-prob", ("*.txt", "*.txt.gz", "*.txt.zst", "*.csv", "*.csv.gz"), head="__label__"
+    ),
     "speciesnet": Entry("speciesnet", "SpeciesNet", ("*.json",), keys=("predictions.0.filepath",)),
     "megadetector": Entry(
         "megadetector", "the MegaDetector format", ("*.json",), keys=("info.format_version", "detection_categories")
     ),
-    "plantnet": Entry("plantnet", "Pl@ntNet", (*JSON, "*.csv")),
+    "plantnet": Entry("plantnet", "Pl@ntNet", (*JSON, "*.csv"), head="r1 name|scientificName|bestMatch"),
     "inaturalist": Entry("inaturalist", "suggestions of iNaturalist", JSON, keys=("results.0.taxon",)),
-    "birdnet": Entry("birdnet", "BirdNET", ("*.csv", "*.txt", "*.tsv", "*.parquet")),
+    "birdnet": Entry(
+        "birdnet", "BirdNET", ("*.csv", "*.txt", "*.tsv", "*.parquet"), head=r"(?i)\(s\)|OFFSET|start_time"
+    ),
     "extreme": Entry("extreme", "scores of extreme classification", ("*.txt", "*.txt.gz", "*.pred", "*.preds")),
-    "map-at-k": Entry("map_at_k", "ranked labels, as for MAP@k", ("*.csv", "*.csv.gz")),
+    "map-at-k": Entry(
+        "map_at_k", "ranked labels, as for MAP@k", ("*.csv", "*.csv.gz"), head=r"\A[^\n]+\n[^,;\t\n]+[,;\t]\"?\S+ \S"
+    ),
     "cloud": Entry("cloud", "Rekognition, Comprehend, Vertex AI or Azure AI Language", JSON),
     "manifold": Entry(
         "manifold", "Manifold markets", ("*.json", "*.jsonl"), keys=("shouldAnswersSumToOne", "answers", "mechanism")
@@ -154,6 +162,8 @@ def _is_named(path: Path, entry: Entry) -> bool:
 
 def _reason(look: FirstLook, path: Path, entry: Entry) -> str:
     """What tells that a file has all that an entry says; nothing where it has not."""
+    if entry.head and (start := look.start(path)) and not re.search(entry.head, start):
+        return ""
     if entry.keys:
         record: Any = look.first(path)
         seen = record is not None and all(at_path(record, key) is not None for key in entry.keys)

@@ -74,6 +74,11 @@ class FirstLook:
         found: str = self._kept("head", path, lambda: _head(path, _HEAD))
         return found
 
+    def start(self, path: Path) -> str:
+        """The very beginning of a file as text, decompressed; nothing where it is no UTF-8 text."""
+        found: str = self._kept("start", path, lambda: _head(path, _SHORT))
+        return found
+
     def first(self, path: Path) -> Any:
         """The first value of a JSON or JSON Lines file; None where it is neither.
 
@@ -81,7 +86,7 @@ class FirstLook:
         """
 
         def value() -> Any:
-            short = _head(path, _SHORT)
+            short = self.start(path)
             if not short.lstrip().startswith(("{", "[")):
                 return None
             found = _values(short, 1) or _values(self.head(path), 1) or _values(_closed(short), 1)
@@ -215,6 +220,7 @@ class Match:
 
     paths: tuple[Path, ...]
     reason: str
+    notes: tuple[str, ...] = ()  # sentences about what was seen
     beside: tuple[Path, ...] = ()  # tables in the same place that are not of the producer
 
 

@@ -80,6 +80,8 @@ def _open(request: Request) -> ProducedReader:
         )
     made = _Folder(Hub.of(root), request, paths)
     batches = [(str(path), made.batch(path)) for path in paths]
+    if not any(len(batch) for _, batch in batches):
+        raise FileError(request.name, made.nothing)
     notes = tuple(made.notes(sum(len(batch) for _, batch in batches)))
     reader = ProducedReader(request.name, lambda: iter(batches), made.columns, paths=paths, notes=notes)
     reader.decimal = not any(path.suffix.lower() in _BINARY for path in paths)
@@ -249,6 +251,17 @@ class _Folder:
         self.unresolved += sum(one is None for one in outcome)
         known[OUTCOME] = pa.array(outcome, pa.string())
         return known
+
+    @property
+    def nothing(self) -> str:
+        """Why there is no case at all, and which models have some."""
+        counts = ", ".join(f"{count:,} {name}" for name, count in sorted(self.others.items())) or "none"
+        asked = "".join(f" with {one.text}" for one in self.where)
+        place = self.paths[0].parent.parent
+        return (
+            f"there are no rows of the output type pmf{asked} here; rows of other types: {counts}. Leave this model "
+            f"out: toplist compare $(grep -rlw pmf {place} | xargs -n 1 dirname | sort -u) names those that have some."
+        )
 
     def notes(self, cases: int) -> Iterator[str]:
         """What is to be said of the folder."""

@@ -166,6 +166,7 @@ class Reader(ABC):
     named_index = True  # whether that index has a name of its own
     origin: Any = None  # what a table in memory was made of
     bare = False  # whether these are values of a list or an array, which have no ids
+    row = ""  # what a row is, where that is to be told: "a row per element of 'predictions'"
     parts: tuple[str, ...] = ()  # columns that make up case ids or that a condition fixes: no predictions
 
     @property

@@ -98,7 +98,7 @@ class _State:
         if len(at):
             self.inside, self.level = bool(strings[-1] % 2), int(levels[-1])
             if levels.min() < 0:
-                raise FileError(str(self.path), "this is no JSON document: a bracket closes that was not opened.")
+                raise FileError(str(self.path), "a bracket closes that was not opened: write the document anew.")
         opens, closes = (steps > 0) & (levels == self.depth), (steps < 0) & (levels == self.depth - 1)
         marks = opens | closes | ((roles == _COMMA) & outside & (levels == self.depth))
         text, begin = chunk.tobytes(), 0
@@ -109,7 +109,7 @@ class _State:
                 self.active, self.count = True, 0
             else:
                 if step < 0 and _PAIRS[self.opener] != text[place : place + 1]:
-                    raise FileError(str(self.path), "this is no JSON document: brackets of two kinds are one pair.")
+                    raise FileError(str(self.path), "brackets of two kinds are one pair: write the document anew.")
                 self._add(text[begin:place])
                 yield from self._ended(last=step < 0)
             begin = place + 1
@@ -185,9 +185,10 @@ class JsonDocumentReader(JsonReader):
     _shapes: dict[Path, _Shape] = field(default_factory=dict, init=False)
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What a row is, to be told."""
-        return tuple(dict.fromkeys(self._shape(path).describe() for path in self.paths))
+    def row(self) -> str:  # type: ignore[override]
+        """What a row is, where the document is no array of them."""
+        shape = self._shape(self.paths[0])
+        return "" if shape.kind in ("array", "lines") else shape.describe()
 
     def look_for(self, records: str) -> None:
         """See `Reader`."""

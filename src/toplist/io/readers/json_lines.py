@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,23 +74,28 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def type_of(value: Any) -> Any:
     """The Arrow type of a value; None for null, which says nothing."""
-    pa = need("pyarrow")
-    if isinstance(value, bool):
-        return pa.bool_()
-    if isinstance(value, int):
-        return pa.int64() if -(2**63) <= value < 2**63 else pa.float64()
-    if isinstance(value, float):
-        return pa.float64()
-    if isinstance(value, str):
-        return pa.string()
-    if isinstance(value, list):
-        inner = None
-        for item in value:
-            inner = wider(inner, type_of(item))
-        return pa.list_(pa.null() if inner is None else inner)
+    return _type(_signature(value))
+
+
+def _signature(value: Any) -> Any:
+    """What the type of a value depends on: of a list, the different ones of its items."""
     if isinstance(value, dict):
-        return pa.struct([(key, type_of(item) or pa.null()) for key, item in value.items()])
-    return None
+        return ("{", *((key, _signature(item)) for key, item in value.items()))
+    if isinstance(value, list):
+        return ("[", *dict.fromkeys(map(_signature, value)))
+    return float if type(value) is int and not -(2**63) <= value < 2**63 else type(value)
+
+
+@lru_cache(4096)
+def _type(signature: Any) -> Any:
+    pa = need("pyarrow")
+    if not isinstance(signature, tuple):
+        return {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}.get(signature)
+    mark, *inside = signature
+    if mark == "[":
+        inner = reduce(wider, map(_type, inside), None)
+        return pa.list_(pa.null() if inner is None else inner)
+    return pa.struct([(key, _type(item) or pa.null()) for key, item in inside])
 
 
 def wider(known: Any, other: Any) -> Any:
@@ -266,7 +271,7 @@ class JsonReader(Reader):
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named fields, batch by batch."""
-        return self.pieces_of(need("pyarrow").schema([(name, self._kinds[name]) for name in columns]))
+        return self.pieces_of(need("pyarrow").schema([self.schema.field(name) for name in columns]))
 
     def pieces_of(self, schema: Any) -> Iterator[TableChunk]:
         """See `Reader`: what nobody wants of an object may be of several kinds."""

@@ -1,0 +1,295 @@
+"""JSON documents: whatever the shape, their records are read as lines of JSON are, or one sentence says what to do."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tempfile
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import toplist as tl
+from toplist.errors import FileError
+from toplist.io.layouts import LayoutHints
+from toplist.io.paths import find, open_path, stem_of
+from toplist.io.readers import json as documents
+from toplist.io.readers import json_lines
+from toplist.io.sources import open_source
+
+LIST = [{"label": "cat", "score": 0.5}, {"label": 'dog "]},\\', "score": 0.25}]
+
+
+def _saved(folder: Path, content: Any, name: str = "p.json") -> Path:
+    """A document, or text as it is."""
+    text = content if isinstance(content, str | bytes) else json.dumps(content)
+    data = text.encode() if isinstance(text, str) else text
+    path = folder / name
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return path
+
+
+def _rows(path: Path, records: str = "") -> list[dict[str, Any]]:
+    """All rows of a file, without fields that are null."""
+    reader = open_path(path)
+    reader.look_for(records)
+    found = [row for piece in reader.pieces(reader.schema.names) for row in piece.table.to_pylist()]
+    return [{key: value for key, value in row.items() if value is not None} for row in found]
+
+
+_RECORDS = st.lists(
+    st.fixed_dictionaries(
+        {"id": st.integers(0, 99)},
+        optional={
+            "t": st.text('"\\{}[],\n', max_size=8),
+            "r": st.lists(st.fixed_dictionaries({"x": st.text()}), max_size=3),
+        },
+    ),
+    min_size=1,
+    max_size=8,
+)
+_INDENTS = st.sampled_from([None, 0, 3])
+
+
+@given(_RECORDS, _INDENTS, st.booleans(), st.integers(1, 40))
+def test_the_records_of_an_array_are_found_wherever_chunks_end(
+    records: list[dict[str, Any]], indent: int | None, ascii_only: bool, chunk: int
+) -> None:
+    text = json.dumps(records, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+    wrapped = b'{"info": {"n": [1, 2]}, "rows": ' + text + b', "more": "]}"}'
+    state, deeper = (documents._State(Path("p"), depth, 10**6) for depth in (1, 2))
+    for scan, data, container in ((state, text, 0), (deeper, wrapped, 1)):
+        held = b""
+        found = []
+        for at in range(0, len(data), chunk):
+            part = held + data[at : at + chunk]
+            held = part[len(part.rstrip(b"\\")) :]
+            found += list(scan.of(part[: len(part) - len(held)]))
+        assert [json.loads(span.text) for span in found if span.container == container] == records
+        assert (scan.level, scan.inside) == (0, False)
+
+
+@settings(max_examples=20)
+@given(_RECORDS, _INDENTS)
+def test_an_array_of_records_is_read_as_its_lines_are(records: list[dict[str, Any]], indent: int | None) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        lines = "".join(json.dumps(record) + "\n" for record in records)
+        expected = _rows(_saved(folder, lines, "p.jsonl"))
+        assert _rows(_saved(folder, json.dumps(records, indent=indent))) == expected
+        assert _rows(_saved(folder, json.dumps({"n": 1, "rows": records}, indent=indent))) == expected
+
+
+SHAPES: dict[str, tuple[Any, list[dict[str, Any]], str]] = {
+    "an array": ([{"id": 1}, {"id": 2}], [{"id": 1}, {"id": 2}], ""),
+    "SpeciesNet": (
+        {"predictions": [{"filepath": "a.jpg", "prediction": "x", "prediction_score": 0.5}]},
+        [{"filepath": "a.jpg", "prediction": "x", "prediction_score": 0.5}],
+        "a row per element of 'predictions'",
+    ),
+    "MegaDetector": (
+        {"info": {"v": 1}, "categories": {"1": "animal"}, "images": [{"file": "a", "detections": []}]},
+        [{"file": "a", "detections": []}],
+        "a row per element of 'images'",
+    ),
+    "records by id": (
+        {"a.jpg": {"label": "x", "score": 0.5}, "b.jpg": {"label": "y", "score": 0.5}},
+        [{"id": "a.jpg", "label": "x", "score": 0.5}, {"id": "b.jpg", "label": "y", "score": 0.5}],
+        "a row per member of the object, whose key is the id",
+    ),
+    "records by id that have one": (
+        {"a": {"id": 1, "p": 2}, "b": {"id": 2, "p": 3}},
+        [{"key": "a", "id": 1, "p": 2}, {"key": "b", "id": 2, "p": 3}],
+        "a row per member of the object, whose key is the id",
+    ),
+    "classes by id": (
+        {"a": {"cat": 0.5}, "b": {"dog": 0.25}, "c": {}},
+        [{"id": "a", "cat": 0.5}, {"id": "b", "dog": 0.25}, {"id": "c"}],
+        "a row per member of the object, whose key is the id",
+    ),
+    "lists by id": (
+        {"a": LIST, "b": LIST[:1]},
+        [{"id": "a", "records": LIST}, {"id": "b", "records": LIST[:1]}],
+        "a row per member of the object, whose key is the id",
+    ),
+    "a batch of lists": ([LIST, [], LIST[:1]], [{"records": LIST}, {"records": []}, {"records": LIST[:1]}], ""),
+    "one case": (
+        {"sequence": "s", "labels": ["a"], "scores": [0.5]},
+        [{"file": "p", "sequence": "s", "labels": ["a"], "scores": [0.5]}],
+        "one row for the whole document",
+    ),
+    "one case with an id": (
+        {"id": 7, "results": LIST},
+        [{"file": "p", "id": 7, "results": LIST}],
+        "one row for the whole document",
+    ),
+    "objects of two kinds": (
+        {"meta": {"a": 1, "t": "x"}, "cats": {"P": 0.5}},
+        [{"file": "p", "meta": {"a": 1, "t": "x"}, "cats": {"P": 0.5}}],
+        "one row for the whole document",
+    ),
+    "lines by another name": ('{"id": 1}\n{"id": 2}\n', [{"id": 1}, {"id": 2}], ""),
+}
+
+
+@pytest.mark.parametrize("suffix", ["json", "json.gz"])
+@pytest.mark.parametrize("what", SHAPES)
+def test_a_document_has_the_rows_of_its_shape_and_says_so(what: str, suffix: str, tmp_path: Path) -> None:
+    content, rows, told = SHAPES[what]
+    path = _saved(tmp_path, content, f"p.{suffix}")
+    assert _rows(path) == rows
+    assert open_path(path).row == told
+
+
+def test_a_document_that_is_one_case_is_named_by_its_records(tmp_path: Path) -> None:
+    path = _saved(tmp_path, {"bestMatch": "cat", "results": LIST})
+    with pytest.raises(FileError, match=r"p\.json: the objects in 'results' have confidences: if they are the list of"):
+        _rows(path)
+    assert _rows(path, "results") == [{"file": "p", "bestMatch": "cat", "results": LIST}]
+    source = open_source(path, "it", LayoutHints(records="results"))
+    assert source.reading.startswith("records in 'results': class in 'label', confidence in 'score'; case id in 'file'")
+    assert "one row for the whole document" in source.reading
+
+
+def test_a_folder_of_documents_with_one_case_each_is_a_table_with_their_names(tmp_path: Path) -> None:
+    for name, label in (("a", "cat"), ("b", "dog")):
+        _saved(tmp_path, {"results": [{"label": label, "score": 0.5}]}, f"{name}.json")
+    lists = tl.read_lists(tmp_path, 3, records="results")
+    assert list(lists.ids) == ["a", "b"]
+
+
+REFUSED = {
+    "nothing": ("", "there is no record in this file"),
+    "blanks": (" \n ", "there is no record in this file"),
+    "an empty array": ("[]", "there is no record in this file"),
+    "an empty object": ("{}", "there is no record in this file"),
+    "a number": ("3", r"this is no JSON document: '3'\. Write an array of objects, or one object per line as \.jsonl"),
+    "text": ('"x"', "this is no JSON document"),
+    "no JSON": ("import os", "this is no JSON document: 'import os'"),
+    "an array of numbers": ("[1, 2]", r"the elements of this array are no objects: '1'\. Write an array of objects"),
+    "a number among records": ('[{"id": 1}, 3]', "row 2: every record holds one object, not a number"),
+    "a list among records": ('[{"id": 1}, [3]]', "row 2: some records are objects, and some are lists"),
+    "a comma too many": ('[{"id": 1},]', "there is a comma too many"),
+    "two commas": ('[{"id": 1},, {"id": 2}]', "there is a comma too many"),
+    "a comma too few": ('[{"id": 1} {"id": 2}]', "row 1: this record is no JSON object"),
+    "cut short": ('[{"id": 1}, {"i', "the file is cut short: the JSON document has no end"),
+    "cut in a string": ('[{"id": "a\\', "the file is cut short"),
+    "another bracket": ('[{"id": 1}}', "brackets of two kinds are one pair"),
+    "a bracket too many": ('[{"id": 1}]]', "a bracket closes that was not opened"),
+    "more after the end": ('[{"id": 1}] x', r"this is no end of a JSON document: 'x'"),
+    "two arrays": ('[{"id": 1}]\n[{"id": 2}]', r"there is more than one JSON document in this file: name it \.jsonl"),
+    "a field twice": ('[{"id": 1}, {"id": 1, "id": 2}]', "row 2: the field 'id' is there twice"),
+    "an array twice": ('{"a": [{"x": 1}], "a": [{"x": 1}]}', "the field 'a' is there twice"),
+    "a value that is none": ('{"x": nul, "r": [{"id": 1}]}', "this is no JSON document: '\"x\": nul'"),
+    "no key": ('{x: 1, "r": [{"id": 1}]}', "this is no JSON document: 'x: 1'"),
+    "a line end in a string": ('[{"id": "a\nb"}]', "row 1: this record is no JSON object"),
+    "many arrays": ({"images": [{"a": 1}], "boxes": [{"b": 1}]}, "'images', 'boxes' are arrays of objects.* Write the"),
+    "a deep document": ("[" * 100_000, "the file is cut short"),
+    "deep records": ("[" + "[" * 9000 + "]" * 9000 + "]", "row 1: this record is no JSON object"),
+    "UTF-16": ("[{}]".encode("utf-16"), "this is UTF-16 text"),
+    "Latin-1": ('[{"id": "é"}]'.encode("latin-1"), "row 1: this is not UTF-8 text"),
+    "compressed by another name": (gzip.compress(b"[{}]"), r"this is compressed by gzip: add \.gz"),
+    "zero bytes": (bytes(99), "this is no JSON document"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_no_table_is_told_in_a_sentence(what: str, tmp_path: Path) -> None:
+    content, sentence = REFUSED[what]
+    with pytest.raises(FileError, match=rf"p\.json(: |, ){sentence}") as error:
+        _rows(_saved(tmp_path, content))
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 400 + len(str(tmp_path))
+
+
+def test_a_document_that_is_cut_is_never_read_as_a_shorter_one(tmp_path: Path) -> None:
+    for content in ([{"id": i, "results": LIST} for i in range(3)], {"rows": [{"id": 1}, {"id": 2}], "n": 1}):
+        text = json.dumps(content, indent=1)
+        for length in range(len(text)):
+            with pytest.raises(FileError):
+                _rows(_saved(tmp_path, text[:length]))
+
+
+def test_numbers_that_json_does_not_have_are_read_as_in_lines(tmp_path: Path) -> None:
+    for text in ('[{"id": 1, "p": NaN}]', '[{"id": 1, "p": 1e999}]', '[{"id": 100000000000000000000, "p": 1}]'):
+        lines = _saved(tmp_path, text[1:-1] + "\n", "p.jsonl")
+        said = []
+        for path in (_saved(tmp_path, text), lines):
+            try:
+                said.append(repr(_rows(path)))
+            except FileError as error:
+                said.append(error.problem)
+        assert said[0] == said[1]
+
+
+def test_files_of_two_shapes_are_not_one_prediction(tmp_path: Path) -> None:
+    _saved(tmp_path, [{"id": 1, "label": "x", "score": 0.5}], "a.json")
+    _saved(tmp_path, {"rows": [{"id": 2, "label": "x"}]}, "b.json")
+    with pytest.raises(FileError, match=r"b\.json: this document has a row per element of 'rows', but .*a\.json has"):
+        _rows(tmp_path)
+
+
+def test_a_document_beside_tables_describes_them(tmp_path: Path) -> None:
+    _saved(tmp_path, {"model": "x"}, "config.json")
+    assert find(tmp_path).format.name == "json"
+    table = tmp_path / "p.csv"
+    table.write_text("id,class,p\n1,a,0.5\n")
+    assert [path.name for path in find(tmp_path).paths] == ["p.csv"]
+    assert stem_of("out/a.json") == stem_of("a.json.gz") == "a"
+
+
+def test_a_document_is_not_in_memory_as_a_whole(tmp_path: Path) -> None:
+    record = {"id": 1, "results": LIST * 10, "text": "x" * 1000}
+    path = _saved(tmp_path, "[" + ",\n".join([json.dumps(record)] * 16_000) + "]")
+    assert path.stat().st_size > 24e6
+    tracemalloc.start()
+    try:
+        rows = sum(line.count(b"\n") + 1 for line in open_path(path).blocks(path))  # type: ignore[attr-defined]
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert rows == 16_000
+    assert peak < 24e6
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+def test_a_record_of_many_megabytes_is_read(suffix: str, tmp_path: Path) -> None:
+    """What a language model says at every token of a long text."""
+    tokens = [{"token": f"t{i}", "logprob": -0.5} for i in range(230_000)]
+    records = [{"id": 1, "top": tokens[:1]}, {"id": 2, "top": tokens}]
+    lines = "\n".join(json.dumps(record) for record in records)
+    path = _saved(tmp_path, lines if suffix == "jsonl" else records, f"p.{suffix}")
+    assert path.stat().st_size > 2 * json_lines.BLOCK
+    reader = open_path(path)
+    sizes = [n for piece in reader.pieces(["top"]) for n in piece.table.column(0).value_lengths().to_pylist()]
+    assert sizes == [1, 230_000]
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+def test_a_record_that_is_too_long_is_named(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name in ((json_lines, "LONGEST"), (documents, "LONGEST"), (json_lines, "BLOCK"), (documents, "_CHUNK")):
+        monkeypatch.setattr(module, name, 1000)
+    monkeypatch.setattr(documents._spans, "__defaults__", (1000,))
+    records = [{"id": 1}, {"id": 2, "text": "x" * 5000}]
+    text = json.dumps(records) if suffix == "json" else "\n".join(map(json.dumps, records))
+    with pytest.raises(FileError, match=rf"p\.{suffix}, row 2: this (line|record) is longer than 1,000 bytes"):
+        _rows(_saved(tmp_path, text, f"p.{suffix}"))
+
+
+def test_objects_with_very_many_keys_are_read_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A column for each of them, for all rows of a block, would not fit in memory."""
+    monkeypatch.setattr(json_lines, "ENTRIES", 400)
+    rows = [{"id": i, "cats": {f"c{(7 * i + j) % 100}": 0.125 for j in range(3)}} for i in range(50)]
+    lists = tl.read_lists(_saved(tmp_path, rows), 200, records="cats")
+    assert lists.offsets.tolist() == list(range(0, 151, 3))
+
+
+def test_dates_stay_text(tmp_path: Path) -> None:
+    reader = open_path(_saved(tmp_path, [{"id": "2020-01-01"}] * 300))
+    assert reader.schema.field("id").type == pa.string()
+    assert reader.rows == 300
