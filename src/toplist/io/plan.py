@@ -62,6 +62,7 @@ class Plan:
     ordered: bool = False  # whether cases are in the order of time: by the column `time`, or as they come
     keep: tuple[str, ...] = ()
     truth_repairs: Repairs = field(default_factory=Repairs)  # of a truth that is a distribution per case
+    choices: tuple[str, ...] = MISSING  # what may be done about missing predictions
 
     @property
     def classes(self) -> str:
