@@ -327,12 +327,20 @@ def table_rows(source: OpenTable, space: ClassSpace) -> tuple[Rows, ClassSpace, 
     whole, ids = concat(batches, source.path, source.names), None
     if batches and batches[0].ids is not None:
         ids = np.array(need("pyarrow").chunked_array([batch.ids for batch in batches]).to_pylist())
-    names = list(source.names) * len(whole) if whole.classes is None else plain(whole.classes).to_pylist()
+    rows, space = constructors.ragged(
+        whole.offsets, _classes(whole, source.names, space), whole.confidences, space, None
+    )
+    return replace(rows, precision=whole.precision, shown=whole.shown), space, ids, _left_out(whole)
+
+
+def _classes(lists: Batch, columns: Sequence[str], space: ClassSpace) -> NDArray[Any]:
+    """The classes of lists, of which `columns` are those of a wide table; whole numbers are not copied."""
+    if lists.classes is not None and need("pyarrow").types.is_integer(lists.classes.type):
+        return as_numpy(plain(lists.classes))
+    names = list(columns) * len(lists) if lists.classes is None else plain(lists.classes).to_pylist()
     if space.labels is not None and names and isinstance(names[0], str):
         names = _as_labels(names, space)
-    classes = np.array(names) if names else np.zeros(0, np.int64)
-    rows, space = constructors.ragged(whole.offsets, classes, whole.confidences, space, None)
-    return replace(rows, precision=whole.precision, shown=whole.shown), space, ids, _left_out(whole)
+    return np.array(names) if names else np.zeros(0, np.int64)
 
 
 def _as_labels(names: list[str], space: ClassSpace) -> list[Any]:

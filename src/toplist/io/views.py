@@ -64,8 +64,8 @@ def resolve(schema: Any, text: str) -> Path | None:
 
     >>> import pyarrow as pa
     >>> schema = pa.schema([("results", pa.list_(pa.struct([("score", pa.float64())])))])
-    >>> resolve(schema, "results.score").kind, resolve(schema, "results[0].score").kind, resolve(schema, "x")
-    (ListType(list<element: double>), DataType(double), None)
+    >>> resolve(schema, "results.score").steps, resolve(schema, "results[0].score").steps, resolve(schema, "x")
+    (('score',), (0, 'score'), None)
     """
     for name, rest in heads(schema.names, text):
         found = _steps(schema.field(name).type, rest)
@@ -101,7 +101,8 @@ def _steps(kind: Any, rest: str) -> tuple[tuple[Step, ...], Any] | None:
         return None if found is None else (found[0], _list_type(kind, found[1]))
     if pa.types.is_struct(kind) and rest[0] == ".":
         kinds = {kind.field(i).name: kind.field(i).type for i in range(kind.num_fields)}
-        for name, further in heads(list(kinds), rest[1:]):
+        once = [name for name in kinds if kind.get_field_index(name) >= 0]  # a name that is there twice says nothing
+        for name, further in heads(once, rest[1:]):
             found = _steps(kinds[name], further)
             if found is not None:
                 return (name, *found[0]), found[1]
@@ -120,8 +121,9 @@ def _sides(kind: Any) -> tuple[Any, Any] | None:
     """The types of keys and values, where an object has a class for each key; else None."""
     pa = need("pyarrow")
     if is_any_list(kind) and pa.types.is_struct(kind.value_type):
-        names = [kind.value_type.field(i).name for i in range(kind.value_type.num_fields)]
-        return tuple(usual(one.type) for one in kind.value_type) if names == ["key", "value"] else None
+        pair = kind.value_type
+        named = [pair.field(i).name for i in range(pair.num_fields)] == ["key", "value"]
+        return (usual(pair.field(0).type), usual(pair.field(1).type)) if named else None
     if not pa.types.is_struct(kind) or not kind.num_fields:
         return None
     kinds = [usual(kind.field(i).type) for i in range(kind.num_fields)]
@@ -218,6 +220,7 @@ def _side(column: Any, side: Side) -> Any:
 
 
 _MOST = 10_000  # values of a condition's column that are counted
+_DIGITS = 400  # of a number that has a value
 _NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?")  # 01 is a code, not a number
 
 
@@ -245,7 +248,7 @@ class Condition:
 
 def _equal(values: Any, wanted: str) -> NDArray[np.bool_]:
     pa, pc, kind = need("pyarrow"), need("pyarrow.compute"), values.type
-    number = wanted if _NUMBER.fullmatch(wanted) else None
+    number = wanted if len(wanted) < _DIGITS and _NUMBER.fullmatch(wanted) else None
     if not wanted:
         return _is_blank(values)
     if pa.types.is_null(kind):
@@ -295,7 +298,7 @@ def _as_text(values: Any) -> Any:
     """Values as text that is the same for the same value, whatever the type: 1, 1.0 and "1", dates and ISO text."""
     pa, pc, kind = need("pyarrow"), need("pyarrow.compute"), values.type
     if pa.types.is_floating(kind):
-        numbers = as_numpy(pc.cast(values.fill_null(0), pa.float64()))
+        numbers = as_numpy(pc.cast(values, pa.float64()).fill_null(math.nan))
         whole = (numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**53)
         whole_text = pc.cast(as_arrow(np.where(whole, numbers, 0).astype(np.int64)), pa.string())
         return pc.if_else(as_arrow(whole), whole_text, pc.cast(values, pa.string()))

@@ -50,13 +50,16 @@ def test_every_server_is_recognised_and_gives_the_same_list(name, tmp_path):
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_every_server_is_read_at_the_position_after_a_text(name, tmp_path):
-    path = write_lines(tmp_path / "a.jsonl", [SHAPES[name]([BEFORE, (" ", [Listed(" ", -0.1)]), ("No", TOP)])])
-    rows, _ = produced(path, answers=SPACE, position="Answer:")
-    assert lists_of(rows) == [pytest.approx(REAL, abs=1e-15)]
-    rows, notes = produced(path, answers=SPACE, position="Solution:")
-    assert lists_of(rows) == [{}]
-    assert rows[0]["answer_mass"] is None
-    assert "1 of 1 cases do not have the text 'Solution:': their lists are empty." in notes
+    path = write_lines(
+        tmp_path / "a.jsonl",
+        [SHAPES[name]([BEFORE, (" ", [Listed(" ", -0.1)]), ("No", TOP)]), SHAPES[name]([("No", TOP), ("No", TOP)])],
+    )
+    rows, notes = produced(path, answers=SPACE, position="Answer:")
+    assert lists_of(rows) == [pytest.approx(REAL, abs=1e-15), {}]
+    assert rows[1]["answer_mass"] is None
+    assert "1 of 2 cases do not have the text 'Answer:': their lists are empty." in notes
+    with pytest.raises(tl.FileError, match=r"no answer has a token at position='Solution:'"):
+        produced(path, answers=SPACE, position="Solution:")
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -342,6 +342,11 @@ class _Table:
             raise FileError(name, f"{why}: there is nothing to read.")
         if cases == self.skipped[WITHOUT] + self.skipped[REFUSED] and self.skipped[WITHOUT]:
             raise FileError(name, f"no answer has log-probabilities of the most probable tokens. {self.server.remedy}")
+        if self.summary.nowhere == cases > self.skipped[REFUSED]:
+            raise FileError(
+                name,
+                f"no answer has a token at {argument('position', self.position)}: name the position of the answer.",
+            )
 
     def _notes(self) -> Iterator[str]:
         skipped, cases = self.skipped, self.summary.cases
