@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from toplist._files import need
-from toplist.errors import TopListError
+from toplist._text import quote
+from toplist.errors import FileError, TopListError
 from toplist.io.readers.arrow import ARROW, PARQUET
 from toplist.io.readers.base import Reader, TableChunk, opened
+from toplist.io.readers.json_lines import MisfitError, as_array
 
 if TYPE_CHECKING:
     from toplist.io.options import ReadOptions
@@ -327,13 +329,14 @@ def batches_of(rows: Iterable[tuple[str, Row]], columns: Mapping[str, Any]) -> I
     schema = pa.schema(list(columns.items()))
 
     def made() -> Any:
-        first = {
+        first: dict[str, list[Any]] = {
             CASE: [row.case for row in waiting],
             CLASSES: [list(row.classes) for row in waiting],
             CONFIDENCES: [list(row.confidences) for row in waiting],
         }
         further = {name: [row.known.get(name) for row in waiting] for name in columns if name not in first}
-        return pa.record_batch([pa.array({**first, **further}[n], t) for n, t in columns.items()], schema=schema)
+        every = {**first, **further}
+        return pa.record_batch([_array(every[n], t, n, source, waiting) for n, t in columns.items()], schema=schema)
 
     for path, row in rows:
         if waiting and (path != source or len(waiting) == _BATCH):
@@ -343,3 +346,12 @@ def batches_of(rows: Iterable[tuple[str, Row]], columns: Mapping[str, Any]) -> I
         waiting.append(row)
     if waiting:
         yield source, made()
+
+
+def _array(values: Sequence[Any], kind: Any, name: str, source: str, rows: Sequence[Row]) -> Any:
+    """A column of a batch."""
+    try:
+        return as_array(values, kind)
+    except MisfitError as error:
+        case = quote(rows[error.place].case)
+        raise FileError(source, f"of case {case}, {name} {error.problem}.") from None
