@@ -259,6 +259,22 @@ def test_a_scale_beside_what_is_converted_already_is_refused(tmp_path):
 # Damaged documents
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"classification_categories": {**MEGADETECTOR["classification_categories"], "3": None}},
+            "name of category '3'",
+        ),
+        ({"images": [{"file": "a", "detections": [7]}]}, "a detection of 'a' should be an object"),
+        ({"images": [{"file": "a", "detections": [{"classifications": {}}]}]}, "classifications should be a list"),
+    ],
+)
+def test_no_part_of_a_damaged_detection_is_passed_over(tmp_path, change, said):
+    with pytest.raises(FileError, match=said):
+        produced(saved(tmp_path / "out.json", {**MEGADETECTOR, **change}), "megadetector")
+
+
 @given(damaged([SPECIESNET, MEGADETECTOR, PLANTNET[0], INATURALIST]))
 def test_damaged_documents_are_read_or_refused(tmp_path_factory, text):
     path = tmp_path_factory.mktemp("damaged") / "out.json"

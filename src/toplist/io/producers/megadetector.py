@@ -29,10 +29,11 @@ def _open(request: Request) -> ProducedReader:
 
 
 def _rows(document: Record, seen: Counter[str]) -> Iterator[tuple[Record, Row]]:
-    names = document.at(_CATEGORIES)
-    if not isinstance(names, Mapping) or not names:
+    found = document.at(_CATEGORIES)
+    if not isinstance(found, Mapping) or not found:
         raise document.error(f"there are no {_CATEGORIES}: detections alone are no predictions of classes.")
-    unique = len(set(map(str, names.values()))) == len(names)
+    names = {code: document.text(name, f"the name of category {quote(code)}") for code, name in found.items()}
+    unique = len(set(names.values())) == len(names)
     seen["ids"] += not unique
     for picture in document.items(document.at("images"), "images"):
         file = picture.text(picture.at("file"), "file")
@@ -41,14 +42,16 @@ def _rows(document: Record, seen: Counter[str]) -> Iterator[tuple[Record, Row]]:
             continue
         for number, detection in enumerate(picture.items(picture.at("detections"), f"the detections of {quote(file)}")):
             lists = detection.at("classifications")
-            if not lists:
+            if not isinstance(detection.value, Mapping):
+                raise picture.error(f"a detection of {quote(file)} should be an object, not {quote(detection.value)}.")
+            if lists is None or lists == []:
                 seen["bare"] += 1
                 continue
             classes, values = picture.entries(_pairs(picture, lists))
             odd = next((code for code in classes if code not in names), None)
             if odd is not None:
                 raise picture.error(f"the category {quote(odd)} of {quote(file)} is not among {_CATEGORIES}.")
-            named = [str(names[code]) for code in classes] if unique else classes
+            named = [names[code] for code in classes] if unique else classes
             yield picture, Row(f"{file}#{number}", named, values, {N_CLASSES: len(names), CLUSTER: file})
 
 
