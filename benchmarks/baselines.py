@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import heapq
+import json
 import math
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -121,3 +124,32 @@ def pool_files_as_dicts(paths: list[Any], out: Any, m: int, k: int) -> None:
         "confidences": [list(one.values())[:k] for one in pooled],
     }
     pq.write_table(pa.table(columns), out)
+
+
+def chat_lists(path: Path, answer_of: Mapping[str, str], n_answers: int) -> dict[str, dict[str, float]]:
+    """Lists over answers from the first token of chat completions, one per line: `json.loads` and a loop.
+
+    Variants of an answer are added up. Of what is left, answers that are not listed get at most the smallest listed
+    probability each, and OTHER has the rest.
+    """
+    lists = {}
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            record = json.loads(line)
+            made: dict[str, float] = {}
+            total, least, other = 0.0, math.inf, 0.0
+            for token in record["choices"][0]["logprobs"]["content"][0]["top_logprobs"]:
+                if token["logprob"] <= -700:
+                    continue
+                p = math.exp(token["logprob"])
+                total += p
+                least = min(least, p)
+                answer = answer_of.get(token["token"])
+                if answer is None:
+                    other += p
+                else:
+                    made[answer] = made.get(answer, 0.0) + p
+            rest = max(0.0, 1 - total)
+            made["OTHER"] = other + rest - min(rest, (n_answers - len(made)) * least)
+            lists[record["question_id"]] = made
+    return lists

@@ -33,7 +33,7 @@ def made() -> dict[str, Any]:
     found = [
         *(batch, batch[0], board, tl.diagnose(batch, y), tl.score_cases(batch, y, space=6), tl.curve(batch, y)),
         *(tl.monitor({"a": p, "b": sharp}, y, space=6, baseline="a"), tl.plan(board, 0.01)),
-        tl.equivalent(board, "a", "b", 0.1),
+        *(tl.equivalent(board, "a", "b", 0.1), tl.gate(p, sharp, y, max_loss=0.1), tl.score_record(p, y)),
         *(calibration.reliability(batch, y), calibration.calibration_error(batch, y)),
         *(calibration.calibration_bias(batch, y), calibration.calibration_test(batch, y, draws=39)),
         calibration.decompose(batch, y),

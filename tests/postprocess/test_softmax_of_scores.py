@@ -158,7 +158,8 @@ def test_scores_that_separate_outcomes_have_a_finite_temperature_and_a_note() ->
     cases = [{0: 2.0, 1: 1.0}, {0: 0.5, 1: 3.0}, {0: -5.0, 1: -4.0}] * 20
     y = [0, 1, 99] * 20
     model = SoftmaxOfScores().fit(cases, y)
-    assert 0 < model.slope_ < 1000 and abs(model.intercept_) < 1000
+    assert 0 < model.slope_ < 1000
+    assert abs(model.intercept_) < 1000
     assert any("likeliest in every case" in note for note in model.notes_)
     with pytest.raises(tl.TopListError, match="no maximum: the outcome is the likeliest"):
         SoftmaxOfScores(pseudo_cases=0).fit(cases, y)
@@ -168,7 +169,8 @@ def test_scores_of_which_small_ones_are_good_do_not_count_and_say_so() -> None:
     cases, y = candidates(9, 400)
     worse = [{c: -s for c, s in case.items()} for case in cases]
     model = SoftmaxOfScores().fit(worse, y)
-    assert model.slope_ == 0.0 and model.temperature_ == math.inf
+    assert model.slope_ == 0.0
+    assert model.temperature_ == math.inf
     assert any("negate" in note for note in model.notes_)
     assert SoftmaxOfScores().fit(cases, y).slope_ > 0
 
@@ -212,6 +214,22 @@ def test_every_form_of_scores_gives_the_same_fit(form: Any) -> None:
     assert (one.slope_, one.intercept_) == (other.slope_, other.intercept_)
 
 
+@pytest.mark.parametrize("form", ["frame", "file"])
+def test_tables_of_scores_give_the_same_fit_with_their_ids(form: str, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    cases, y = candidates(18, 80)
+    rows = [(f"q{at}", f"c{c}", s) for at, case in enumerate(cases) for c, s in case.items()]
+    table = pandas.DataFrame(rows, columns=["case", "class", "score"])
+    table.to_csv(tmp_path / "scores.csv", index=False)
+    given = table if form == "frame" else tmp_path / "scores.csv"
+    names = pandas.Series([f"c{one}" for one in y], index=pandas.Index([f"q{at}" for at in range(80)], name="case"))
+    one, other = SoftmaxOfScores().fit(cases, y), SoftmaxOfScores().fit(given, names)
+    assert (one.slope_, one.intercept_) == pytest.approx((other.slope_, other.intercept_), abs=1e-12)
+    assert other.transform(given).ids.tolist() == names.index.tolist()
+    with pytest.raises(tl.AlignmentError):
+        SoftmaxOfScores().fit(given, names.iloc[::-1])
+
+
 def test_weights_count_as_repeated_cases_do() -> None:
     cases, y = candidates(13, 60)
     weight = np.random.default_rng(0).integers(0, 4, 60)
@@ -248,7 +266,8 @@ def test_a_saved_softmax_is_read_back_to_the_last_bit(tmp_path: Path) -> None:
     model.save(tmp_path / "softmax.json")
     again = tl.postprocess.load(tmp_path / "softmax.json")
     assert again.transform(cases) == model.transform(cases)
-    assert again.notes_ == model.notes_ and repr(again) == repr(model)
+    assert again.notes_ == model.notes_
+    assert repr(again) == repr(model)
     assert isinstance(Recalibrator.load(tmp_path / "softmax.json"), SoftmaxOfScores)
 
 
@@ -266,7 +285,7 @@ def test_its_lists_are_recalibrated_as_any_others() -> None:
         ([{"a": math.nan}], "a score is nan"),
         ([{"a": math.inf}], "a score is inf"),
         (tl.TopLists.from_dicts([{"a": 0.5}], 3), "lists of probabilities"),
-        ("scores.csv", "scores are given in memory"),
+        ("no-such-scores.csv", "there is no such file"),
         (([["a", "a"]], [[1.0, 2.0]]), "listed twice"),
     ],
 )

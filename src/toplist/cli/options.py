@@ -607,6 +607,11 @@ class Inputs:
         """The truth, with its columns and what was typed for it alone."""
         return self.truth_with()
 
+    @property
+    def carried(self) -> Truth | None:
+        """The truth, where predictions carry it."""
+        return self.truth if self.truth_file == SAME else None
+
     def truth_with(self, **columns: str | None) -> Truth | None:
         """The same with these columns in place of those that were typed."""
         if self.truth_file is None:

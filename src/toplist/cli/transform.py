@@ -244,7 +244,8 @@ def pool(inputs: Inputs, options: PoolOptions) -> None:
         else:
             weights = _given(options.weights, names)
         shares = list(weights.values())
-        written = pool_files(inputs.models, options.output, weights=shares, k=options.k, progress=update, **how)
+        how |= {"weights": shares, "k": options.k, "truth": inputs.carried}
+        written = pool_files(inputs.models, options.output, progress=update, **how)
     if options.save_weights is not None:
         by = None if found is None else found.rule
         write_json(options.save_weights, {"schema": SCHEMA, "pool": kind, "rule": by, "weights": weights})
@@ -259,10 +260,10 @@ def pool(inputs: Inputs, options: PoolOptions) -> None:
 
 def _require_several(predictions: Mapping[str, str]) -> None:
     """A folder or a pattern is one prediction in several files; to pool it alone is hardly meant."""
-    from toplist.io.paths import find
+    from toplist.io.producers import FirstLook
 
     (path, *others) = predictions.values()
-    if not others and len(find(path).paths) > 1:
+    if not others and len(FirstLook(path).files) > 1:
         raise UsageError(
             f"{visible(path)}: the files of a folder or a pattern are one prediction, not several to pool. "
             "Name each file; a pattern without quotes does that."
@@ -388,7 +389,7 @@ def truncate(inputs: Inputs, options: TruncateOptions) -> None:
             found = fit_truncation(model, inputs.truth, rule=rule, by=by, missing=missing, progress=update, **how)
             cuts = {by: found.chosen}
             values = {**cuts, "best": found.best, "rule": found.rule, "curve": _curve(found)}
-        written = truncate_file(model, options.output, progress=update, **cuts, **how)
+        written = truncate_file(model, options.output, progress=update, truth=inputs.carried, **cuts, **how)
     if inputs.truth_file is not None and not options.json:
         typer.echo(repr(found))
     print_written(written, options.json, "toplist.truncated/1", **values)

@@ -45,7 +45,6 @@ from toplist.io.lists import (
     require_outcomes,
     weights_of,
 )
-from toplist.io.options import MISSING
 from toplist.io.plan import Plan
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
@@ -199,6 +198,7 @@ class BatchScorer:
     def summary(self, cases: int, **counts: int) -> SourceSummary:
         """Where the predictions came from, and what was done to them."""
         source = self.source
+        mass = source.answer_mass()
         return SourceSummary(
             source.name,
             source.path,
@@ -208,6 +208,8 @@ class BatchScorer:
             repairs=dict(self.repaired),
             reading=source.reading,
             notes=source.notes,
+            answer_mass=float(mass.mean()) if len(mass) else None,
+            median_answer_mass=float(np.median(mass)) if len(mass) else None,
         )
 
     def _read(self, batch: Batch, truth: Batch) -> tuple[TopLists, Any, Codes, Codes]:
@@ -322,7 +324,7 @@ def run(
 
 def aligned(plan: Plan) -> AlignedCases:
     """The truth and the models."""
-    return AlignedCases((plan.truth, *plan.sources), plan.missing, MISSING)
+    return AlignedCases((plan.truth, *plan.sources), plan.missing, plan.choices)
 
 
 def _in_step(

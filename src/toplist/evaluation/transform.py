@@ -85,6 +85,7 @@ def truncate_file(
     gain: float | None = None,
     space: Any = None,
     name: str = "predictions",
+    truth: Any = None,
     read: ReadOptions = _READ,
     progress: Progress = silent,
 ) -> WriteSummary:
@@ -102,6 +103,8 @@ def truncate_file(
         Keep as many as list this mass.
     gain : float, optional
         Keep classes as long as one more lowers the expected Brier score by this much.
+    truth : Truth, optional
+        "same" where the file carries outcomes, which are left aside.
     space, name, read, progress
         See `recalibrate_file`; the number of classes is needed with `gain` only.
 
@@ -126,7 +129,8 @@ def truncate_file(
         return lists[0].truncate(k, mass=mass) if gain is None else truncate_by_gain(lists[0], gain)
 
     change([TopLists.from_dicts([], 2)])
-    files = open_aligned(ReadRequest.of({name: model}, None, read), space, counted=gain is not None)
+    request = ReadRequest.of({name: model}, truth, read)
+    files = open_aligned(request, space, counted=gain is not None, outcomes=False)
     return transform(files, output, change, progress, "truncating")
 
 
@@ -139,6 +143,7 @@ def pool_files(
     k: int | None = None,
     space: Any = None,
     missing: str = "error",
+    truth: Any = None,
     read: ReadOptions = _READ,
     progress: Progress = silent,
 ) -> WriteSummary:
@@ -158,6 +163,8 @@ def pool_files(
         Keep the k most confident classes.
     missing : {"error", "common"}, default "error"
         What to do about cases that a file lacks: refuse them, or keep the cases that all have.
+    truth : Truth, optional
+        "same" where files carry outcomes, which are left aside.
     space, read, progress
         See `recalibrate_file`.
 
@@ -172,7 +179,8 @@ def pool_files(
     """
     if pool not in POOLS:
         raise TopListError(f"a pool is {' or '.join(POOLS)}, not {pool!r}.")
-    files, make = open_aligned(ReadRequest.of(models, None, read), space, missing=missing), POOLS[pool]
+    request, make = ReadRequest.of(models, truth, read), POOLS[pool]
+    files = open_aligned(request, space, missing=missing, outcomes=False)
     return transform(files, output, lambda lists: make(lists, weights=weights, k=k), progress, "pooling")
 
 

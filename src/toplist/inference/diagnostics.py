@@ -411,6 +411,7 @@ def warnings(
         *beaten_leader(results),
         *leader_with_few_cases(results),
         *little_mass(results, tally, names),
+        *little_answer_mass(results),
     )
 
 
@@ -580,3 +581,13 @@ def little_mass(results: Comparison, tally: Aggregates, names: Sequence[str]) ->
     thin = [name for name in rows if 2 * s["thin"][names.index(name)] > s["weight"][names.index(name)]]
     thin = [name for name in thin if name not in filled]
     return _merged("little mass", dict.fromkeys(thin, sentence))
+
+
+def little_answer_mass(results: Comparison) -> list[BoardWarning]:
+    """Models whose median probability on declared answers is below one half."""
+    sentence = (
+        "in more than half of the cases most probability is on tokens that are no declared answer: the prompt was "
+        "measured, not the model."
+    )
+    low = {one.name for one in results.sources if one.median_answer_mass is not None and one.median_answer_mass < 0.5}
+    return _merged("little answer mass", {row.name: sentence for row in results.overall.rows if row.name in low})

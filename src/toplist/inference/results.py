@@ -230,6 +230,12 @@ class SourceSummary:
         "Empty for predictions in memory.",
     ] = ""
     notes: Annotated[tuple[str, ...], "Sentences about what was found in the file and done about it."] = ()
+    answer_mass: Annotated[
+        float | None,
+        "Mean probability on declared answers over the cases found there; null where the lists are not made of the "
+        "tokens of a language model.",
+    ] = None
+    median_answer_mass: Annotated[float | None, "The median of the same."] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +255,8 @@ class BoardWarning:
     kind: Annotated[
         str,
         "What is doubtful: never listed, perfect, worse than uniform, below chance, same scores, leader beaten, leader "
-        "with few cases, little mass, rare losses, few clusters, few time points, dominant weights, skewed "
-        "differences, strong autocorrelation, seasonal or ignored dependence.",
+        "with few cases, little mass, little answer mass, rare losses, few clusters, few time points, dominant "
+        "weights, skewed differences, strong autocorrelation, seasonal or ignored dependence.",
     ]
     sentence: Annotated[str, "It in words, to be read after the names of the models."]
     models: Annotated[tuple[str, ...], "Whom it is about, in the order of the table."]

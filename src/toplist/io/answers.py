@@ -194,6 +194,7 @@ class AnswerSpace:
         *,
         n_answers: Ints | None = None,
         allowed: Sequence[Sequence[str]] | None = None,
+        ranked: bool = True,
     ) -> AnswerLists:
         """Lists over answers from the listed tokens of each case, cleaned as `TopTokens.cleaned` does.
 
@@ -205,6 +206,8 @@ class AnswerSpace:
             How many of the answers each case has, from the first on: 3 of A, B, C, D are A, B and C.
         allowed : sequence of sequences of str, optional
             The answers of each case by name, in place of a number.
+        ranked : bool, default True
+            Whether the tokens are the most probable ones, not some that were asked for.
 
         Returns
         -------
@@ -216,7 +219,7 @@ class AnswerSpace:
         CaseError
             Where values are no log-probabilities, or a case has fewer than two answers, or other ones than these.
         """
-        tokens, counts = tokens.cleaned()
+        tokens, counts = tokens.cleaned(ranked=ranked)
         permitted = self._permitted(len(tokens), n_answers, allowed)
         codes, cases = self._codes(tokens), tokens.cases
         if permitted is None:

@@ -6,7 +6,8 @@ import glob
 import os
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path, PurePath
+from itertools import zip_longest
+from pathlib import PurePath
 
 from toplist.errors import TopListError
 from toplist.io.paths import stem_of
@@ -76,32 +77,30 @@ def _folders(path: str) -> list[str]:
 
 def _distinct(paths: Sequence[str], taken: set[str]) -> dict[str, str]:
     """A name for each path: its own, or the part by which paths with the same name differ, as few as needed."""
-    names = {path: stem_of(path) for path in paths}
-    for name, count in Counter(names.values()).items():
+    own = {path: stem_of(path) for path in paths}
+    names = dict(own)
+    for name, count in Counter(own.values()).items():
         if count > 1:
-            names |= _apart([path for path in names if names[path] == name], name)
+            names |= _apart([path for path in own if own[path] == name], name)
     used = Counter([*names.values(), *taken])
-    return {path: name if used[name] == 1 else _with_folder(path) for path, name in names.items()}
+    return {
+        path: name if used[name] == 1 or name == own[path] else f"{name}/{own[path]}" for path, name in names.items()
+    }
 
 
 def _apart(paths: Sequence[str], name: str) -> dict[str, str]:
-    """The part of each path, from its end on, in which all of them differ; with several, all parts that differ."""
-    parts = [PurePath(os.path.abspath(path)).parts[::-1] for path in paths]
-    depth = min(map(len, parts))
-    differing = [at for at in range(1, depth) if len({one[at] for one in parts}) > 1]
-    for at in differing:
-        if len({one[at] for one in parts}) == len(paths):
-            return {path: one[at] for path, one in zip(paths, parts, strict=True)}
-    chosen: list[int] = []
-    for at in differing:
-        chosen.append(at)
-        made = ["/".join(one[place] for place in reversed(chosen)) for one in parts]
+    """The part of each path, from its end on, in which all of them differ; else all parts that differ, as needed.
+
+    A path that has no such part keeps its name.
+    """
+    parts = [PurePath(os.path.normpath(path)).parts[-2::-1] for path in paths]
+    rows = list(zip_longest(*parts, fillvalue=""))
+    differing = [row for row in rows if len(set(row)) > 1]
+    whole = next((row for row in differing if len(set(row)) == len(paths)), None)
+    if whole is not None:
+        return {path: part or name for path, part in zip(paths, whole, strict=True)}
+    for count in range(2, len(differing) + 1):
+        made = ["/".join(filter(None, reversed(column))) for column in zip(*differing[:count], strict=True)]
         if len(set(made)) == len(paths):
-            return dict(zip(paths, made, strict=True))
+            return {path: one or name for path, one in zip(paths, made, strict=True)}
     return {}
-
-
-def _with_folder(path: str) -> str:
-    """A name with that of the folder, for a path whose own is taken."""
-    folder = Path(os.path.abspath(path)).parent.name
-    return f"{folder}/{stem_of(path)}" if folder else stem_of(path)

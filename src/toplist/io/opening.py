@@ -85,7 +85,7 @@ def open_table(what: Any, name: str, options: ReadOptions, *, truth: bool = Fals
     made = producers.load(chosen.name).open(Request(path, options, match.paths))
     if truth and OUTCOME not in made.schema.names:
         return Opened(open_path(path), options)
-    return Opened(made, options, chosen, (*_not_read(match, made), *getattr(made, "notes", ())))
+    return Opened(made, options, chosen, (*match.notes, *_not_read(match, made), *getattr(made, "notes", ())))
 
 
 def require_effect(opened: Mapping[str, Opened]) -> None:

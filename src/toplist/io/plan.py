@@ -62,6 +62,7 @@ class Plan:
     ordered: bool = False  # whether cases are in the order of time: by the column `time`, or as they come
     keep: tuple[str, ...] = ()
     truth_repairs: Repairs = field(default_factory=Repairs)  # of a truth that is a distribution per case
+    choices: tuple[str, ...] = MISSING  # what may be done about missing predictions
 
     @property
     def classes(self) -> str:
@@ -209,7 +210,7 @@ def plan_of(
     truth, cluster, time = _dependence(truth, about, find)
     tell([*sources, truth])
     if about.n_classes is None and known is None:
-        known = space_of_columns((*sources, truth))
+        known = space_of_producers(sources) or space_of_columns((*sources, truth))
         _require_same_names(truth, known)
     return Plan(
         truth,
@@ -316,11 +317,12 @@ def open_aligned(
     missing: str = "error",
     counted: bool = True,
     columns: Sequence[str] = (),
-    outcomes: bool = False,
+    outcomes: bool | None = None,
 ) -> AlignedFiles:
     """The files whose cases belong together; `counted` says that the number of classes is needed.
 
-    `outcomes` says that outcomes are needed: where no truth is given, they are those that predictions carry.
+    `outcomes` says whether outcomes are read, by default those of a truth that is given: True takes those that
+    predictions carry where none is, False leaves these aside.
 
     `columns` may hold "weight" and "cluster": what of the truth is read beside the outcomes. A column that is called
     cluster is found, as `plan_of` does.
@@ -330,8 +332,8 @@ def open_aligned(
     if missing not in MISSING[:2]:
         raise TopListError(f'missing is "error" or "common" here, not {missing!r}.')
     about, separator = request.truth, request.set_separator
-    carried = about.is_carried or (outcomes and about.data is None)
-    truth = carried or about.data is not None
+    carried = outcomes is not False and (about.is_carried or (outcomes is True and about.data is None))
+    truth = carried or (about.data is not None and not about.is_carried)
     about.require_columns()
     named = {what: value for what, value in about.columns.items() if value is not None}
     vain = next((what for what in named if what not in columns), None)

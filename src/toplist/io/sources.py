@@ -13,6 +13,7 @@ import numpy as np
 
 from toplist._files import need
 from toplist._text import argument, listed, quote
+from toplist._typing import Floats
 from toplist.errors import AlignmentError, FileError
 from toplist.io import producers
 from toplist.io.batches import Batch, case_by_case, of_one_kind, to_batch, to_batches
@@ -26,6 +27,7 @@ from toplist.io.columns import (
     TRUTH,
     FirstRows,
     Table,
+    as_numpy,
     identifiers,
     is_half,
     is_named,
@@ -39,7 +41,7 @@ from toplist.io.columns import (
 from toplist.io.layouts import Layout, LayoutHints, ignored, recognise, require_columns, require_header
 from toplist.io.opening import Opened, Produced, open_table, require_effect
 from toplist.io.options import ReadOptions, Truth
-from toplist.io.producers.base import CLASSES, CONFIDENCES, OUTCOME
+from toplist.io.producers.base import ANSWER_MASS, CLASSES, CONFIDENCES, OUTCOME
 from toplist.io.readers import Reader, TableChunk
 from toplist.io.views import View, view_of, with_columns
 from toplist.lists.validation import Repairs
@@ -94,6 +96,13 @@ class OpenTable:
         """Sentences about what was read; how many rows conditions keep is known after the first pass."""
         kept = self.reader.filtering if isinstance(self.reader, View) else ""
         return (*self.remarks, f"Read: {kept}.") if kept else self.remarks
+
+    def answer_mass(self) -> Floats:
+        """The probability on declared answers, of each case where it is known."""
+        if ANSWER_MASS not in self.reader.schema.names:
+            return np.zeros(0)
+        columns = [piece.table.column(0).drop_null() for piece in self.reader.pieces([ANSWER_MASS])]
+        return np.concatenate([np.zeros(0), *map(as_numpy, columns)])
 
     def batches(self, *, together: bool = False, halves: bool = False) -> Iterator[Batch]:
         """The cases in the order of the file; `together` brings rows of a long table together that are apart.
@@ -214,7 +223,7 @@ def _case_column_request(name: str, opened: Opened, hints: LayoutHints) -> CaseC
 def tell(sources: Sequence[OpenTable]) -> None:
     """Log how each source is read: those that are read alike in one line, and then what is to be noted of each."""
     alike: dict[tuple[bool, str], list[str]] = {}
-    for source in sources:
+    for source in sorted(sources, key=lambda one: one.truth):
         alike.setdefault((source.truth, source.reading), []).append(source.path)
     for (truth, reading), paths in alike.items():
         which = paths[0] if len(paths) == 1 else f"{len(paths):,} files ({listed(paths, 3, str)})"

@@ -8,7 +8,7 @@ counted here, for every server alike:
 - the sampled token in front of a list in which it does not belong: vLLM writes it first, and cuts the list after k
   entries. An entry at the front that is smaller than all the others is either that, or the last one of the list: it is
   not listed, so that what is known of all other tokens stays true (none exceeds the smallest that is listed). This is
-  about lists of the most probable tokens, which fall from the second entry on. Where some list does not, tokens were
+  about lists of the most probable tokens, which fall from the second entry on. Where a list does not, its tokens were
   asked for (`logprob_token_ids` of vLLM), and all of them stay.
 - a token that is listed twice, by its id or else by its bytes: it counts once, with the larger value. Tokens with the
   same text and other ids or bytes, or with neither, are different tokens.
@@ -54,7 +54,7 @@ class TopTokens:
 
     @property
     def cases(self) -> Ints:
-        """The case of each entry."""
+        """The case of each entry, from 0."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     def keep(self, entries: Bools) -> TopTokens:
@@ -71,8 +71,13 @@ class TopTokens:
             None if self.raw is None else self.raw.filter(pick),
         )
 
-    def cleaned(self) -> tuple[TopTokens, Counter[str]]:
+    def cleaned(self, *, ranked: bool = True) -> tuple[TopTokens, Counter[str]]:
         """The entries that count, and how many of each kind were removed; see the module.
+
+        Parameters
+        ----------
+        ranked : bool, default True
+            Whether these are lists of the most probable tokens. If not, no entry at the front is removed.
 
         Raises
         ------
@@ -85,9 +90,10 @@ class TopTokens:
         tokens = self.keep(good)
         removed[MARKED] = int(np.count_nonzero(~good))
         tokens._refuse_logits()
-        removed[UNSORTED] = tokens._unsorted()
-        if not removed[UNSORTED]:
-            first = tokens._sampled_first()
+        falls = tokens._falls()
+        removed[UNSORTED] = int(np.count_nonzero(~falls))
+        if ranked:
+            first = tokens._sampled_first(falls)
             removed[SAMPLED] = int(np.count_nonzero(first))
             tokens = tokens.keep(~first)
         again = tokens._again()
@@ -120,21 +126,21 @@ class TopTokens:
             problem = f"the probabilities of the listed tokens sum to {mass[high[0]]:.4g}."
             raise MassError(problem, _LOGITS, case=int(high[0]), more=len(high) - 1)
 
-    def _unsorted(self) -> int:
-        """In how many cases an entry exceeds the one before it, the first one apart."""
+    def _falls(self) -> Bools:
+        """Of each case, whether no entry exceeds the one before it, the first one apart."""
         rises = np.flatnonzero(np.diff(self.logprobs) > _ABOVE) + 1
-        place = rises - self.offsets[self.cases[rises]]
-        return len(np.unique(self.cases[rises[place > 1]]))
+        cases = np.searchsorted(self.offsets, rises, side="right") - 1
+        out = np.ones(len(self), bool)
+        out[cases[rises - self.offsets[cases] > 1]] = False
+        return out
 
-    def _sampled_first(self) -> Bools:
-        """Whether an entry is at the front of at least two, and smaller than all the others of its case."""
+    def _sampled_first(self, falls: Bools) -> Bools:
+        """Whether an entry is at the front of at least two that fall, and smaller than all the others of its case."""
         out = np.zeros(len(self.logprobs), bool)
-        several = np.flatnonzero(np.diff(self.offsets) > 1)
+        several = np.flatnonzero(falls & (np.diff(self.offsets) > 1))
         if len(several):
-            starts, ends = self.offsets[several], self.offsets[several + 1]
-            bounds = np.stack([starts + 1, ends], axis=1).ravel()
-            others = np.minimum.reduceat(np.append(self.logprobs, np.inf), bounds)[::2]
-            out[starts] = self.logprobs[starts] < others
+            starts = self.offsets[several]
+            out[starts] = self.logprobs[starts] < self.logprobs[self.offsets[several + 1] - 1]
         return out
 
     def _again(self) -> Bools:

@@ -200,6 +200,7 @@ def columns(results: Comparison, shown: Shown) -> list[Filled]:
             found += _differences(results, firsts)
     found += _rank_columns(results, rows)
     found += _metrics(results, rows)
+    found += _answer_mass(results, rows)
     found += _skills(results, firsts)
     found += _faults(results, rows)
     return [(column, own) for column, own in found if column.essential or set(own) - {NOTHING}]
@@ -282,6 +283,22 @@ def _metrics(results: Comparison, rows: Sequence[ModelRow]) -> list[Filled]:
         )
         for i, one in enumerate(kept)
     ]
+
+
+ANSWER_MASS = "mean probability on declared answers, over the cases of the file"
+
+
+def answer_masses(results: Comparison, rows: Sequence[ModelRow]) -> list[float | None]:
+    """The mean probability on declared answers of each model; none at all where no model has any."""
+    known = {one.name: one.answer_mass for one in results.sources}
+    found = [known.get(row.name) for row in rows]
+    return found if any(one is not None for one in found) else []
+
+
+def _answer_mass(results: Comparison, rows: Sequence[ModelRow]) -> list[Filled]:
+    found = answer_masses(results, rows)
+    note = f"answer mass is the {ANSWER_MASS}; the rest is on other tokens."
+    return [(Column("answer mass", note=note, least=_WIDE), [share(one) for one in found])] if found else []
 
 
 def _skills(results: Comparison, firsts: Sequence[RuleScore]) -> list[Filled]:

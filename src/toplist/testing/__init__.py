@@ -1,4 +1,8 @@
-"""For test suites: assertions about models."""
+"""Assertions about models for test suites, such as those of pytest.
+
+In: predictions, a baseline or its record, and outcomes. Out: a report, or an `AssertionError` with its text. May import
+`evaluation` and what lies below.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Hubs as the hubverse lays them out: tasks.json, oracle-output and a folder per model, made from a small world.
 
-The shapes are those of hubverse-org/example-complex-forecast-hub (schema 6.0.0) and cdcepi/FluSight-forecast-hub: types
-mixed in one file, NA where a task id does not apply, FIPS codes with a leading zero, outcomes without the reference date.
+The shapes are those of hubverse-org/example-complex-forecast-hub (schema 6.0.0) and cdcepi/FluSight-forecast-hub:
+types mixed in one file, NA where a task id does not apply, FIPS codes with a leading zero, outcomes without the
+reference date.
 """
 
 from __future__ import annotations
@@ -80,10 +81,10 @@ def observed(seed: int = 0) -> list[Outcome]:
 
 def oracle(outcomes: list[Outcome]) -> pd.DataFrame:
     """oracle-output: a row per class, without reference date and horizon; counts have no class."""
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for target, place, day, happened in outcomes:
-        for level in LEVELS if target == CATEGORY else WEEKS:
-            rows.append((place, day, target, "pmf", level, int(level == happened)))
+        classes = LEVELS if target == CATEGORY else WEEKS
+        rows += [(place, day, target, "pmf", one, int(one == happened)) for one in classes]
         if target == CATEGORY:
             rows.append((place, day, COUNT, "quantile", None, 79))
     columns = ["location", "target_end_date", "target", "output_type", "output_type_id", "oracle_value"]

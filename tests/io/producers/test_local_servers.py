@@ -34,7 +34,7 @@ def test_an_error_of_ollama_is_a_missing_case(tmp_path):
     path = write_lines(tmp_path / "a.jsonl", [servers.ollama([("No", TOP)]), {"error": "model not found"}])
     rows, notes = produced(path, answers=SPACE)
     assert len(rows) == 1
-    assert "1 of 2 requests failed: their cases are missing" in notes
+    assert "1 of 2 requests failed: their cases are missing." in notes
 
 
 def test_the_log_of_zero_of_llama_cpp_is_not_listed(tmp_path):
@@ -94,7 +94,7 @@ def test_gemini_in_the_names_of_its_library_and_in_a_batch(tmp_path):
     rows, notes = produced(path, answers=SPACE)
     assert [row["case"] for row in rows] == ["q7"]
     assert lists_of(rows) == [pytest.approx(REAL, abs=1e-15)]
-    assert "1 of 2 requests failed: their cases are missing" in notes
+    assert "1 of 2 requests failed: their cases are missing." in notes
 
 
 @pytest.mark.parametrize("blocked", ["prompt", "answer"])
@@ -107,4 +107,4 @@ def test_an_answer_that_gemini_blocked_is_an_empty_list(blocked, tmp_path):
         refused["candidates"][0]["finishReason"] = "SAFETY"
     rows, notes = produced(write_lines(tmp_path / "a.jsonl", [servers.gemini([("No", TOP)]), refused]), answers=SPACE)
     assert lists_of(rows) == [pytest.approx(REAL, abs=1e-15), {}]
-    assert "1 of 2 answers are refusals: their lists are empty" in notes
+    assert "1 of 2 answers are refusals: their lists are empty." in notes

@@ -28,7 +28,7 @@ def test_requests_of_a_batch_that_failed_are_missing_cases_and_counted(tmp_path)
     rows, notes = produced(write_lines(tmp_path / "output.jsonl", records), answers=SPACE)
     assert [row["case"] for row in rows] == ["a", "d"]
     assert lists_of(rows) == [pytest.approx(REAL, abs=1e-15)] * 2
-    assert "2 of 4 requests failed: their cases are missing" in notes
+    assert "2 of 4 requests failed: their cases are missing." in notes
 
 
 def test_a_file_of_failed_requests_alone_is_refused(tmp_path):
@@ -58,7 +58,7 @@ def test_a_refusal_is_an_empty_list_and_counted(where, tmp_path):
         refused = {"id": "resp_1", "output": [{"type": "message", "content": [part]}]}
     rows, notes = produced(write_lines(tmp_path / "a.jsonl", [servers.chat([("No", TOP)]), refused]), answers=SPACE)
     assert lists_of(rows) == [pytest.approx(REAL, abs=1e-15), {}]
-    assert "1 of 2 answers are refusals: their lists are empty" in notes
+    assert "1 of 2 answers are refusals: their lists are empty." in notes
     assert not any("position" in note for note in notes)
 
 
@@ -67,7 +67,7 @@ def test_an_answer_without_log_probabilities_among_others_is_an_empty_list_and_c
     without["choices"][0]["logprobs"] = None
     rows, notes = produced(write_lines(tmp_path / "a.jsonl", [servers.chat([("No", TOP)]), without]), answers=SPACE)
     assert lists_of(rows) == [pytest.approx(REAL, abs=1e-15), {}]
-    assert "1 of 2 answers have no log-probabilities: their lists are empty" in notes
+    assert "1 of 2 answers have no log-probabilities: their lists are empty." in notes
 
 
 def test_legacy_completions_say_that_tokens_of_equal_text_have_collapsed(tmp_path):
@@ -95,7 +95,7 @@ def test_of_several_choices_the_first_is_read_and_that_is_said(tmp_path):
     record["choices"].append({**servers.chat([("Yes", TOP[:1])] * 3)["choices"][0], "index": 1})
     rows, notes = produced(write_lines(tmp_path / "a.jsonl", [record]), answers=SPACE, position=1)
     assert lists_of(rows) == [pytest.approx(REAL, abs=1e-15)]
-    assert "responses have several choices: the first one is read" in notes
+    assert "Responses have several choices: the first one is read." in notes
 
 
 def test_tokens_of_the_same_text_are_told_apart_by_their_bytes(tmp_path):
@@ -104,7 +104,7 @@ def test_tokens_of_the_same_text_are_told_apart_by_their_bytes(tmp_path):
     assert lists_of(rows) == [
         pytest.approx({**REAL, "no": REAL["no"] + 0.003, "OTHER": REAL["OTHER"] - 0.003}, abs=1e-15)
     ]
-    assert "1 tokens are listed twice in one case: they count once" in notes
+    assert "1 tokens are listed twice in one case: they count once." in notes
 
 
 def test_a_list_may_have_fewer_than_twenty_tokens_or_none(tmp_path):
@@ -112,7 +112,7 @@ def test_a_list_may_have_fewer_than_twenty_tokens_or_none(tmp_path):
     rows, notes = produced(write_lines(tmp_path / "a.jsonl", records), answers=SPACE)
     assert lists_of(rows)[0] == pytest.approx({"no": 0.52}, abs=1e-15)  # yes and OTHER share the rest
     assert lists_of(rows)[1] == {}
-    assert "1 of 2 cases have no listed token: nothing is known of them" in notes
+    assert "1 of 2 cases have no listed token: nothing is known of them." in notes
 
 
 def test_tokens_that_a_server_writes_as_ids_are_found_by_their_ids(tmp_path):

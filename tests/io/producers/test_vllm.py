@@ -143,6 +143,20 @@ def test_log_probabilities_of_labels_that_were_asked_for_are_exact_and_all_stay(
     assert any("tokens that were asked for" in note for note in notes)
 
 
+def test_one_list_of_labels_that_were_asked_for_tells_that_all_are():
+    def asked(*p):
+        return [
+            {
+                at: Logprob(math.log(x), None, text)
+                for at, (text, x) in enumerate(zip(("Yes", "No", "Maybe"), p, strict=True))
+            }
+        ]
+
+    space = tl.AnswerSpace({"yes": ["Yes"], "no": ["No"], "maybe": ["Maybe"]})
+    rows, _ = lists([asked(0.01, 0.9, 0.05), asked(0.01, 0.05, 0.9)], space)
+    assert lists_of(rows)[0] == pytest.approx({"yes": 0.01, "no": 0.9, "maybe": 0.05, "OTHER": 0.04}, abs=1e-15)
+
+
 def test_logits_in_the_place_of_log_probabilities_are_refused():
     with pytest.raises(tl.TopListError, match=r"above zero.*logprobs_mode"):
         lists([[{1: Logprob(17.0, 1, "Yes"), 2: Logprob(15.0, 2, "No")}]])

@@ -29,11 +29,13 @@ class Entry:
     names: tuple[str, ...] = ("*",)  # patterns of the names of its files
     keys: tuple[str, ...] = ()  # paths that its first record has, all of them
     columns: tuple[str, ...] = ()  # columns, or patterns of them, that its tables have, all of them
-    head: str = ""  # a regular expression that the beginning of its text files has
+    head: str = ""  # a regular expression that the beginning of its files has, or the columns of its Parquet files
     asked: bool = False  # whether it is used only where it is asked for by name
 
 
 JSON = ("*.json", "*.jsonl", "*.ndjson", "*.json.gz", "*.jsonl.gz", "*.ndjson.gz")
+
+_BEGINNING = 1 << 16  # bytes in which the beginning of a file is looked for
 
 PRODUCERS: dict[str, Entry] = {
     "openai": Entry("openai", "OpenAI chat completions", ("*.json*",), keys=("choices.0.message",)),
@@ -63,13 +65,26 @@ PRODUCERS: dict[str, Entry] = {
         ("*.jsonl", "*.jsonl.gz", "*.jsonl.zst"),
         keys=("schema_version", "evaluation_id", "sample_id", "input.raw"),
     ),
-    "helm": Entry("helm", "HELM scenario state", ("scenario_state.json",)),
-    "inspect-ai": Entry("inspect_ai", "inspect_ai log", ("*.eval", "*.json")),
-    "transformers": Entry("transformers", "outputs of Hugging Face pipelines", JSON),
+    "helm": Entry("helm", "HELM scenario state", ("scenario_state.json",), head='"adapter_spec"'),
+    "inspect-ai": Entry(
+        "inspect_ai",
+        "inspect_ai log",
+        ("*.eval", "*.json"),
+        head=r'\APK\x03\x04|\A\s*\{\s*"version":\s*\d+,\s*"status":\s*"\w+",\s*"eval"',
+    ),
+    "transformers": Entry("transformers", "outputs of Hugging Face pipelines", JSON, head='"score'),
     "keras": Entry("keras", "decode_predictions of Keras", JSON, keys=("0.0", "0.1", "0.2")),
-    "timm": Entry("timm", "results of timm's inference.py", ("*.csv", "*.json", "*.parquet"), head="filename|prob|logit"),
+    "timm": Entry(
+        "timm",
+        "results of timm's inference.py",
+        ("*.csv", "*.json", "*.parquet"),
+        head="filename|prob|logit",
+    ),
     "fasttext": Entry(
-        "fasttext", "fasttext predict-prob", ("*.txt", "*.txt.gz", "*.txt.zst", "*.csv", "*.csv.gz"), head="__label__"
+        "fasttext",
+        "fasttext predict-prob",
+        ("*.txt", "*.txt.gz", "*.txt.zst", "*.csv", "*.csv.gz"),
+        head="__label__",
     ),
     "speciesnet": Entry("speciesnet", "SpeciesNet", ("*.json",), keys=("predictions.0.filepath",)),
     "megadetector": Entry(
@@ -78,13 +93,21 @@ PRODUCERS: dict[str, Entry] = {
     "plantnet": Entry("plantnet", "Pl@ntNet", (*JSON, "*.csv"), head="r1 name|scientificName|bestMatch"),
     "inaturalist": Entry("inaturalist", "suggestions of iNaturalist", JSON, keys=("results.0.taxon",)),
     "birdnet": Entry(
-        "birdnet", "BirdNET", ("*.csv", "*.txt", "*.tsv", "*.parquet"), head=r"(?i)\(s\)|OFFSET|start_time"
+        "birdnet",
+        "BirdNET",
+        ("*.csv", "*.txt", "*.tsv", "*.parquet"),
+        head=r"(?i)\(s\)|OFFSET|start_time",
     ),
     "extreme": Entry("extreme", "scores of extreme classification", ("*.txt", "*.txt.gz", "*.pred", "*.preds")),
     "map-at-k": Entry(
         "map_at_k", "ranked labels, as for MAP@k", ("*.csv", "*.csv.gz"), head=r"\A[^\n]+\n[^,;\t\n]+[,;\t]\"?\S+ \S"
     ),
-    "cloud": Entry("cloud", "Rekognition, Comprehend, Vertex AI or Azure AI Language", JSON),
+    "cloud": Entry(
+        "cloud",
+        "Rekognition, Comprehend, Vertex AI or Azure AI Language",
+        JSON,
+        head='Labels"|"Classes"|"SentimentScore"|"displayNames"|"confidenceScore"',
+    ),
     "manifold": Entry(
         "manifold", "Manifold markets", ("*.json", "*.jsonl"), keys=("shouldAnswersSumToOne", "answers", "mechanism")
     ),
@@ -102,7 +125,7 @@ PRODUCERS: dict[str, Entry] = {
     ),
     "lighteval": Entry("lighteval", "lighteval details", ("details_*.parquet",)),
     "mmlu": Entry("mmlu", "MMLU-style results", ("*.csv", "*.csv.gz"), columns=("*_choiceA_prob*", "*_choiceB_prob*")),
-    "simple-evals": Entry("simple_evals", "simple-evals results", ("*.json",)),
+    "simple-evals": Entry("simple_evals", "simple-evals results", ("*.json",), head='"(chars|convos)"'),
 }
 
 
@@ -152,7 +175,8 @@ def _fits(look: FirstLook, entry: Entry) -> Match | None:
     """The files that have all that an entry says."""
     if not (entry.keys or entry.columns) and "*" in entry.names:
         return None
-    reasons = {p: reason for p in look.files if _is_named(p, entry) for reason in [_reason(look, p, entry)] if reason}
+    able = (path for path in look.files if _is_named(path, entry) and _may_fit(look, path, entry))
+    reasons = {path: reason for path in able for reason in [_reason(look, path, entry)] if reason}
     return Match(tuple(reasons), next(iter(reasons.values()))) if reasons else None
 
 
@@ -160,10 +184,20 @@ def _is_named(path: Path, entry: Entry) -> bool:
     return any(fnmatch(path.name.lower(), pattern) for pattern in entry.names)
 
 
+def _may_fit(look: FirstLook, path: Path, entry: Entry) -> bool:
+    """Whether a file has the words that an entry needs: most have not, and need not be taken apart."""
+    sight = look.sight(path)
+    words = [max(pattern.split("*"), key=len) for pattern in entry.columns]
+    words += [f'"{part}"' for key in entry.keys for part in key.split(".") if not part.isdigit()]
+    if entry.head and not re.search(entry.head.encode(), sight[:_BEGINNING]):
+        return False
+    line = sight.partition(b"\n")[0].rstrip()
+    whole = not entry.keys or line[-1:] in (b"}", b"]")  # a header, or a record in a line of its own
+    return all(word.encode() in (line if whole else sight) for word in words)
+
+
 def _reason(look: FirstLook, path: Path, entry: Entry) -> str:
     """What tells that a file has all that an entry says; nothing where it has not."""
-    if entry.head and (start := look.start(path)) and not re.search(entry.head, start):
-        return ""
     if entry.keys:
         record: Any = look.first(path)
         seen = record is not None and all(at_path(record, key) is not None for key in entry.keys)

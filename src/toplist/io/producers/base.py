@@ -27,9 +27,10 @@ CASE, CLASSES, CONFIDENCES = "case", "classes", "confidences"
 OUTCOME, N_CLASSES, CLUSTER, GROUP = "outcome", "n_classes", "cluster", "group"
 ANSWER_MASS = "answer_mass"  # the probability of all declared answers together, before anything is done about the rest
 _HEAD = 1 << 20  # bytes of a file that are looked at
-_SHORT = 1 << 16  # bytes that mostly hold a first record
+_SHORT = 1 << 16  # characters of a longer document that are closed, to see how it begins
 _RECORDS = 20  # records that are looked at
-_KEPT = 64  # things seen of files that are kept
+_KEPT = 24  # things seen of files that are kept
+_STORED = (*PARQUET.suffixes, *ARROW.suffixes)
 _HELD = 1 << 28  # bytes of a table that are kept in memory for further passes
 _BATCH = 4096  # rows of a batch that is made row by row
 
@@ -69,14 +70,17 @@ class FirstLook:
         except (OSError, ValueError):  # no path, or none that may be seen
             return []
 
-    def head(self, path: Path) -> str:
-        """The first megabyte of a file as text, decompressed; nothing where it is no UTF-8 text."""
-        found: str = self._kept("head", path, lambda: _head(path, _HEAD))
+    def sight(self, path: Path) -> bytes:
+        """The first megabyte of a file, decompressed; of Parquet and Arrow, the names of the columns in a line."""
+        stored = path.suffix.lower() in _STORED
+        found: bytes = self._kept(
+            "sight", path, lambda: "\t".join(self.columns(path)).encode() if stored else _bytes(path)
+        )
         return found
 
-    def start(self, path: Path) -> str:
-        """The very beginning of a file as text, decompressed; nothing where it is no UTF-8 text."""
-        found: str = self._kept("start", path, lambda: _head(path, _SHORT))
+    def head(self, path: Path) -> str:
+        """The first megabyte of a file as text, decompressed; nothing where it is no UTF-8 text."""
+        found: str = self._kept("head", path, lambda: _text(self.sight(path)))
         return found
 
     def first(self, path: Path) -> Any:
@@ -86,11 +90,8 @@ class FirstLook:
         """
 
         def value() -> Any:
-            short = self.start(path)
-            if not short.lstrip().startswith(("{", "[")):
-                return None
-            found = _values(short, 1) or _values(self.head(path), 1) or _values(_closed(short), 1)
-            return next(iter(found), None)
+            text = self.head(path)
+            return next(iter(_values(text, 1) or _values(_closed(text[:_SHORT]), 1)), None)
 
         return self._kept("first", path, value)
 
@@ -104,7 +105,10 @@ class FirstLook:
 
     def columns(self, path: Path) -> list[str]:
         """The names of the columns of a table: text with a header, Parquet or Arrow; nothing where it is none."""
-        found: list[str] = self._kept("columns", path, lambda: _columns(path))
+        stored = path.suffix.lower() in _STORED
+        found: list[str] = self._kept(
+            "columns", path, lambda: _stored_columns(path) if stored else _written_columns(self.head(path))
+        )
         return found
 
     def _kept(self, what: str, path: Path, made: Callable[[], Any]) -> Any:
@@ -129,29 +133,38 @@ def _below(folder: Path) -> Iterator[Path]:
         yield from (Path(place, name) for name in sorted(names) if name[0] not in "._")
 
 
-def _head(path: Path, size: int) -> str:
-    """The first bytes of a file as text; nothing where it is something else, or cannot be read."""
+def _bytes(path: Path) -> bytes:
+    """The first bytes of a file; nothing where it cannot be read."""
     try:
         with opened(path) as stream:
-            data: bytes = stream.read(size)
+            data: bytes = stream.read(_HEAD)
     except (TopListError, ValueError):  # a name of a file may be no text
-        return ""
+        return b""
+    return data
+
+
+def _text(data: bytes) -> str:
+    """The same as text; nothing where they are something else."""
     try:
-        text = data.decode("utf-8-sig", "strict" if len(data) < size else "ignore")
+        text = data.decode("utf-8-sig", "strict" if len(data) < _HEAD else "ignore")
     except UnicodeDecodeError:
         return ""
     return "" if "\0" in text else text
 
 
-def _columns(path: Path) -> list[str]:
-    pa, suffix = need("pyarrow"), path.suffix.lower()
+def _stored_columns(path: Path) -> list[str]:
+    """The columns of a Parquet or Arrow file."""
+    chosen = PARQUET if path.suffix.lower() in PARQUET.suffixes else ARROW
     try:
-        if suffix in PARQUET.suffixes or suffix in ARROW.suffixes:
-            chosen = PARQUET if suffix in PARQUET.suffixes else ARROW
-            return [str(name) for name in chosen.open((path,), str(path)).schema.names]
-    except (TopListError, pa.ArrowException, OSError, ValueError):
+        return [str(name) for name in chosen.open((path,), str(path)).schema.names]
+    except (TopListError, need("pyarrow").ArrowException, OSError, ValueError):
         return []
-    line = next(iter(_head(path, _HEAD).splitlines()), "")
+
+
+def _written_columns(text: str) -> list[str]:
+    """The columns of a table that is text."""
+    line = text[: text.find("\n")] if "\n" in text else text
+    line = line.partition("\r")[0]
     delimiter = "\t" if "\t" in line else ";" if line.count(";") > line.count(",") else ","
     try:
         return [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
@@ -220,6 +233,7 @@ class Match:
 
     paths: tuple[Path, ...]
     reason: str
+    notes: tuple[str, ...] = ()  # sentences about what was seen
     beside: tuple[Path, ...] = ()  # tables in the same place that are not of the producer
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +18,7 @@ from urllib.parse import unquote
 from toplist._files import need, read_json
 from toplist._text import listed, quote
 from toplist.errors import FileError
-from toplist.io.readers.base import opened, unreadable
+from toplist.io.readers.base import NOT_UTF8, opened, unreadable
 
 TASKS = Path("hub-config") / "tasks.json"
 ORACLE = Path("target-data") / "oracle-output"
@@ -137,26 +138,46 @@ def text_of(value: Any) -> str:
     return str(value)
 
 
-def read_table(path: Path, texts: Iterable[str]) -> Any:
+def read_table(path: Path, texts: Sequence[str]) -> Any:
     """The table of a CSV or Parquet file; the named columns of a CSV file are read as text."""
-    pa = need("pyarrow")
-    if path.suffix.lower() in (".parquet", ".pq"):
-        try:
-            return need("pyarrow.parquet").read_table(path, partitioning=None)
-        except (pa.ArrowException, OSError) as error:
-            raise unreadable(error, path) from None
+    with readable(path):
+        table = _parquet(path) if path.suffix.lower() in (".parquet", ".pq") else _csv(path, texts)
+        names = table.schema.names
+        kinds = {name: table.schema.field(name).type for name in set(names) if names.count(name) == 1}
+    twice = next((name for name in texts if names.count(name) > 1), None)
+    if twice is not None:
+        raise FileError(str(path), f"two columns are called {quote(twice)}.")
+    nested = next((name for name in texts if name in kinds and need("pyarrow").types.is_nested(kinds[name])), None)
+    if nested is not None:
+        raise FileError(str(path), f"the column {quote(nested)} holds {kinds[nested]}, not one value per row.")
+    return table
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """What Arrow says of bytes that it cannot read, as an error about the file."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise FileError(str(path), NOT_UTF8) from None
+    except (need("pyarrow").ArrowException, OSError) as error:
+        raise unreadable(error, path) from None
+
+
+def _parquet(path: Path) -> Any:
+    return need("pyarrow.parquet").read_table(path, partitioning=None)
+
+
+def _csv(path: Path, texts: Sequence[str]) -> Any:
     csv = need("pyarrow.csv")
     options = csv.ConvertOptions(
-        column_types=dict.fromkeys(texts, pa.string()),
+        column_types=dict.fromkeys(texts, need("pyarrow").string()),
         null_values=["", MISSING],
         strings_can_be_null=True,
         quoted_strings_can_be_null=True,
     )
     with opened(path) as stream:
-        try:
-            return csv.read_csv(stream, convert_options=options)
-        except pa.ArrowInvalid as error:
-            raise unreadable(error, path) from None
+        return csv.read_csv(stream, convert_options=options)
 
 
 def as_texts(column: Any, declared: Mapping[str, bool]) -> Any:
@@ -247,7 +268,7 @@ class Oracle:
         files = _oracle_files(hub.root / ORACLE)
         if not files:
             return None
-        texts = [*hub.task_ids, TYPE, CLASS, VERSION]
+        texts = [*hub.task_ids, TYPE, CLASS, VERSION, ORACLE_VALUE]
         parts = [_with_partition(read_table(path, texts), path, hub.root / ORACLE) for path in files]
         place = files[0] if len(files) == 1 else hub.root / ORACLE
         lacks = next(
@@ -259,13 +280,11 @@ class Oracle:
                 f"there is no column {quote(lacks)}, without which outcomes that are classes cannot be told.",
             )
         known = [name for name in (*hub.task_ids, TYPE, CLASS, VERSION) if all(name in p.schema.names for p in parts)]
-        columns = {
-            name: pa.concat_arrays([as_texts(part[name], hub.declared.get(name, {})) for part in parts])
-            for name in known
-        }
-        value = pa.concat_arrays(
-            [as_numbers(part[ORACLE_VALUE], ORACLE_VALUE, path) for part, path in zip(parts, files, strict=True)]
-        )
+        pairs = list(zip(parts, files, strict=True))
+        with readable(place):
+            texts_of = {n: [as_texts(part[n], hub.declared.get(n, {})) for part in parts] for n in known}
+            columns = {name: pa.concat_arrays(every) for name, every in texts_of.items()}
+            value = pa.concat_arrays([as_numbers(part[ORACLE_VALUE], ORACLE_VALUE, path) for part, path in pairs])
         kept = pc.is_in(columns[TYPE], value_set=pa.array(PMF))
         columns, value = {name: one.filter(kept) for name, one in columns.items()}, value.filter(kept)
         odd = pc.invert(pc.fill_null(pc.is_in(value, value_set=pa.array([0.0, 1.0])), False))

@@ -48,6 +48,7 @@ from toplist.io.producers.hub_tasks import (
     hub_root,
     joined,
     read_table,
+    readable,
 )
 from toplist.io.readers import MemoryReader
 from toplist.io.views import Condition, View
@@ -80,6 +81,8 @@ def _open(request: Request) -> ProducedReader:
         )
     made = _Folder(Hub.of(root), request, paths)
     batches = [(str(path), made.batch(path)) for path in paths]
+    if not any(len(batch) for _, batch in batches):
+        raise FileError(request.name, made.nothing)
     notes = tuple(made.notes(sum(len(batch) for _, batch in batches)))
     reader = ProducedReader(request.name, lambda: iter(batches), made.columns, paths=paths, notes=notes)
     reader.decimal = not any(path.suffix.lower() in _BINARY for path in paths)
@@ -140,7 +143,9 @@ class _Folder:
         if lacks is not None:
             raise FileError(str(path), f"there is no column {quote(lacks)}, which model output of a hub has.")
         self.ignored.update(name for name in table.schema.names if name not in (*self.hub.task_ids, *_OUTPUT))
-        rows, texts = self._distributions(table)
+        with readable(path):
+            rows, texts = self._distributions(table)
+            values = as_numbers(table[VALUE].take(rows), VALUE, path, rows)
         task = self._tasks(path, texts, rows, table.schema.names)
         rank = self._ranks(path, texts[CLASS], task, rows)
         encoded = pc.dictionary_encode(joined(texts, self.hub.task_ids, len(rows)))
@@ -148,7 +153,6 @@ class _Folder:
         first = np.unique(code, return_index=True)[1]
         order = np.lexsort((rank, code))
         offsets = np.concatenate(([0], np.cumsum(np.bincount(code, minlength=len(first))))).astype(np.int32)
-        values = as_numbers(table[VALUE].take(rows), VALUE, path, rows)
         made = {
             CASE: encoded.dictionary,
             CLASSES: pa.ListArray.from_arrays(offsets, texts[CLASS].take(order)),
@@ -249,6 +253,17 @@ class _Folder:
         self.unresolved += sum(one is None for one in outcome)
         known[OUTCOME] = pa.array(outcome, pa.string())
         return known
+
+    @property
+    def nothing(self) -> str:
+        """Why there is no case at all, and which models have some."""
+        counts = ", ".join(f"{count:,} {name}" for name, count in sorted(self.others.items())) or "none"
+        asked = "".join(f" with {one.text}" for one in self.where)
+        place = self.paths[0].parent.parent
+        return (
+            f"there are no rows of the output type pmf{asked} here; rows of other types: {counts}. Leave this model "
+            f"out: toplist compare $(grep -rlw pmf {place} | xargs -n 1 dirname | sort -u) names those that have some."
+        )
 
     def notes(self, cases: int) -> Iterator[str]:
         """What is to be said of the folder."""

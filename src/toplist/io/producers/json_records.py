@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from toplist.errors import FileError
-from toplist.io.readers.base import lines_of, opened
+from toplist.io.readers.base import opened
 from toplist.io.readers.json_lines import parse
 
 Record = Mapping[str, Any]
-_BLOCK = 1 << 24  # bytes of lines that are read at a time
+_FIRST, _BLOCK = 1 << 18, 1 << 23  # bytes that are read at a time
 _MARK = b"\xef\xbb\xbf"  # some programs put it before UTF-8
 
 
@@ -48,25 +48,26 @@ def records(path: Path) -> Iterator[tuple[int, Record]]:
         yield row, record
 
 
-def line_blocks(path: Path) -> Iterator[list[bytes]]:
-    """Lines that are not blank, some megabytes of them at a time."""
-    block: list[bytes] = []
-    size = 0
-    for line in _lines(path):
-        block.append(line)
-        size += len(line)
-        if size > _BLOCK:
-            yield block
-            block, size = [], 0
-    if block:
-        yield block
+def line_blocks(path: Path) -> Iterator[bytes]:
+    """Whole lines, some megabytes of them at a time; the first ones are few."""
+    rest, mark, size = b"", _MARK, _FIRST
+    with opened(path) as stream:
+        while chunk := stream.read(size):
+            data = chunk.removeprefix(mark)
+            cut = data.rfind(b"\n") + 1
+            if cut:
+                yield rest + data[:cut]
+                rest = b""
+            rest, mark, size = rest + data[cut:], b"", _BLOCK
+    if rest:
+        yield rest
+
+
+def lines_of(block: bytes) -> list[bytes]:
+    """The lines that are not blank, without their ends."""
+    return [line for line in block.split(b"\n") if line and not line.isspace()]
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """The lines that are not blank."""
-    mark = _MARK
-    for line in lines_of(path):
-        if text := line.removeprefix(mark):
-            mark = b""
-            if not text.isspace():
-                yield text
+    for block in line_blocks(path):
+        yield from lines_of(block)

@@ -47,6 +47,8 @@ def _rows(path: Path, others: Counter[str]) -> Iterator[Row]:
         if not answers:
             others[str(market.get("outcomeType", "unknown"))] += 1
             continue
+        if not isinstance(answers, list) or not all(isinstance(one, Mapping) for one in answers):
+            raise FileError(str(path), "its answers are not a list of objects.", row=number)
         if market.get("shouldAnswersSumToOne") is False:
             raise FileError(str(path), f"market {quote(market.get('id'))}: {_INDEPENDENT}", row=number)
         if market.get("isResolved") or any(one.get("resolution") for one in answers):

@@ -126,7 +126,6 @@ SERVER = Server(
     positions_of,
     _REMEDY,
     note=_note,
-    marks=(b'"index": 1', b'"index":1'),
     paths=("choices.0.logprobs.content", "response.body.choices.0.logprobs.content"),
     own_ids=("id",),
     joined=joined,

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -40,12 +41,12 @@ from toplist.io.producers.base import (
     at_path,
     columns_of,
 )
-from toplist.io.producers.json_records import Record, is_document, line_blocks, records
+from toplist.io.producers.json_records import Record, is_document, line_blocks, lines_of, records
 from toplist.io.producers.token_lines import parsed, trimmed
 from toplist.io.producers.tokens import Position, Positions, Summary, as_position, nested, vocabulary_lists
 from toplist.io.readers.base import head_of
 from toplist.io.readers.json_lines import Fields, misfit, parse, settled
-from toplist.io.top_tokens import TopTokens
+from toplist.io.top_tokens import SAMPLED, UNSORTED, TopTokens
 
 ANSWERS = "answers"
 FAILED, REFUSED, WITHOUT = "failed", "refused", "without"  # in place of positions
@@ -65,7 +66,6 @@ class Server:
     positions: Callable[[Record], Sequence[Position] | str]  # or why there are none: failed, refused, without
     remedy: str  # what to ask the server for, where no record has log-probabilities
     paths: tuple[str, ...] = ()  # of the list of positions, as Arrow may read it: `choices.0.logprobs.content`
-    marks: tuple[bytes, ...] = ()  # a line with one of these is not read by Arrow
     own_ids: tuple[str, ...] = ()  # fields that look like case ids, but are those of a response
     joined: Callable[[Iterator[tuple[int, Record]]], Iterator[tuple[int, Record]]] = _as_they_are
     note: Callable[[Record], str] = lambda record: ""  # what there is to say about a record, for the whole file
@@ -73,20 +73,29 @@ class Server:
 
 def open_answers(request: Request, server: Server) -> ProducedReader:
     """The table of all files, or of objects in memory; it is read once, and small beside them."""
-    table = _Table(request, server)
-    if not request.paths:
-        table.add_objects(request.data)
-    for path in request.paths:
-        table.add_file(path)
+    data = request.data
+    if not request.paths and isinstance(data, Iterable) and not isinstance(data, str | bytes | Mapping | Sequence):
+        request = replace(request, data=list(data))
+    for ranked in (True, False):
+        table = _Table(request, server, ranked)
+        if not request.paths:
+            table.add_objects(request.data)
+        for path in request.paths:
+            table.add_file(path)
+        if not table.mistaken:
+            break
     return table.reader()
 
 
 def open_positions(request: Request, positions: Positions, remedy: str) -> ProducedReader:
     """The table of positions in memory, whose cases have numbers."""
-    table = _Table(request, Server(lambda record: WITHOUT, remedy))
-    table.numbered = True
     rows = np.arange(1, len(positions) + 1)
-    table.add_block(_Block(request.name, rows, {}, positions), _Known({}, "", ""))
+    for ranked in (True, False):
+        table = _Table(request, Server(lambda record: WITHOUT, remedy), ranked)
+        table.numbered = True
+        table.add_block(_Block(request.name, rows, {}, positions), _Known({}, "", ""))
+        if not table.mistaken:
+            break
     return table.reader()
 
 
@@ -98,6 +107,21 @@ class _Block:
     rows: Ints
     columns: dict[str, Any]
     positions: Positions
+    end: int = 0  # the last row, whatever became of it
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """Lines of a file."""
+
+    text: bytes
+    source: str
+    start: int  # rows before them
+
+    @cached_property
+    def every(self) -> list[bytes]:
+        """One by one."""
+        return lines_of(self.text)
 
 
 @dataclass(slots=True)
@@ -106,6 +130,7 @@ class _Table:
 
     request: Request
     server: Server
+    ranked: bool  # whether lists are of the most probable tokens
     space: AnswerSpace | None = field(init=False)
     position: int | str = field(init=False)
     batches: list[tuple[str, dict[str, Any]]] = field(init=False, default_factory=list)
@@ -122,6 +147,11 @@ class _Table:
         self.position = as_position(options.position)
         self.summary = Summary(self.position)
 
+    @property
+    def mistaken(self) -> bool:
+        """Whether tokens were taken for the most probable ones, and removed, that some case shows to be others."""
+        return bool(self.summary.counts[UNSORTED] and self.summary.counts[SAMPLED])
+
     # Records
 
     def add_file(self, path: Path) -> None:
@@ -136,14 +166,15 @@ class _Table:
             self._add_records(records(path), source, known)
             return
         start = 0
-        for lines in line_blocks(path):
-            block = _Arrow(self, known, at).block(lines, source, start)
-            if block is None:
+        for text in line_blocks(path):
+            block = self._by_arrow(_Lines(text, source, start), known, at)
+            if block is not None:
+                self.add_block(block, known)
+                start = block.end
+            elif lines := lines_of(text):
                 numbered = ((row, parse(line, source, row)) for row, line in enumerate(lines, start + 1))
                 self._add_records(numbered, source, known)
-            else:
-                self.add_block(block, known)
-            start += len(lines)
+                start += len(lines)
 
     def add_objects(self, data: Any) -> None:
         """Objects in memory: mappings, or those of a client library that can be turned into them."""
@@ -197,6 +228,34 @@ class _Table:
         self.outcomes.update(dict.fromkeys(outcomes if len(outcomes) > 1 else []))
         return _Known(kinds, case, outcomes[0] if len(outcomes) == 1 else "")
 
+    def _by_arrow(self, lines: _Lines, known: _Known, path: str) -> _Block | None:
+        """Lines as a block, read by Arrow; None where they have to be read one by one."""
+        text = trimmed(lines.text, self.position)
+        made = parsed(text, known.kinds, path, with_bytes=False)
+        tokens = None if made is None else made[1].at(self.position)[0]
+        if tokens is not None and tokens.text.null_count:
+            return None
+        if tokens is not None and tokens.repeats_text():
+            made = parsed(text, known.kinds, path, with_bytes=True)
+        if made is None:
+            return None
+        columns, positions = made
+        keep, skipped = np.ones(len(positions), bool), Counter[str]()
+        for at in np.flatnonzero(np.diff(positions.offsets) == 0).tolist():
+            row = lines.start + at + 1
+            found = self.positions(parse(lines.every[at], lines.source, row), lines.source, row)
+            if not isinstance(found, str):  # elsewhere than Arrow looked
+                return None
+            skipped[found] += 1
+            keep[at] = found != FAILED
+        self.skipped.update(skipped)
+        end = lines.start + len(keep)
+        rows = np.arange(lines.start + 1, end + 1)[keep]
+        if not keep.all():  # a record that failed has no positions: those of the others stay as they are
+            positions = replace(positions, offsets=offsets_of(np.diff(positions.offsets)[keep]))
+            columns = {name: column.filter(as_arrow(keep)) for name, column in columns.items()}
+        return _Block(lines.source, rows, columns, positions, end)
+
     # Lists
 
     def add_block(self, block: _Block, known: _Known) -> None:
@@ -223,7 +282,7 @@ class _Table:
     def _lists(self, tokens: TopTokens, block: _Block, counts: Counter[str]) -> dict[str, Any]:
         pa = need("pyarrow")
         if self.space is None:
-            tokens, removed = tokens.cleaned()
+            tokens, removed = tokens.cleaned(ranked=self.ranked)
             self.summary.add(len(tokens), counts + removed)
             sizes = {N_CLASSES: block.columns[N_CLASSES]} if N_CLASSES in block.columns else {}
             return {**vocabulary_lists(tokens), **sizes}
@@ -232,6 +291,7 @@ class _Table:
             tokens,
             n_answers=None if numbers is None else as_numpy(numbers.cast(pa.int64()).fill_null(0)),
             allowed=None if allowed is None else [one or () for one in allowed.to_pylist()],
+            ranked=self.ranked,
         )
         self.summary.add(len(tokens), counts + made.counts, made.answer_mass)
         return {
@@ -272,9 +332,8 @@ class _Table:
             (source, pa.record_batch([_filled(batch, n, k) for n, k in columns.items()], schema=schema))
             for source, batch in self.batches
         ]
-        return ProducedReader(
-            self.request.name, lambda: iter(batches), columns, self.request.paths, tuple(self._notes())
-        )
+        notes = tuple(f"{note[:1].upper()}{note[1:]}." for note in self._notes())
+        return ProducedReader(self.request.name, lambda: iter(batches), columns, self.request.paths, notes)
 
     def _require_answers(self) -> None:
         name, cases = self.request.name, self.summary.cases
@@ -283,6 +342,11 @@ class _Table:
             raise FileError(name, f"{why}: there is nothing to read.")
         if cases == self.skipped[WITHOUT] + self.skipped[REFUSED] and self.skipped[WITHOUT]:
             raise FileError(name, f"no answer has log-probabilities of the most probable tokens. {self.server.remedy}")
+        if self.summary.nowhere == cases > self.skipped[REFUSED]:
+            raise FileError(
+                name,
+                f"no answer has a token at {argument('position', self.position)}: name the position of the answer.",
+            )
 
     def _notes(self) -> Iterator[str]:
         skipped, cases = self.skipped, self.summary.cases
@@ -317,45 +381,6 @@ class _Known:
     kinds: dict[str, Any]  # of the fields that hold one value
     case: str  # the field with ids, if there is one
     outcome: str  # and the one with outcomes
-
-
-@dataclass(frozen=True, slots=True)
-class _Arrow:
-    """Lines of JSON as a block, read by Arrow."""
-
-    table: _Table
-    known: _Known
-    path: str
-
-    def block(self, lines: Sequence[bytes], source: str, start: int) -> _Block | None:
-        """The block; None where the lines have to be read one by one."""
-        if any(mark in line for line in lines for mark in self.table.server.marks):
-            return None
-        text = trimmed(lines, self.table.position)
-        made = parsed(text, len(lines), self.known.kinds, self.path, with_bytes=False)
-        tokens = None if made is None else made[1].at(self.table.position)[0]
-        if tokens is not None and tokens.text.null_count:
-            return None
-        if tokens is not None and tokens.repeats_text():
-            made = parsed(text, len(lines), self.known.kinds, self.path, with_bytes=True)
-        if made is None:
-            return None
-        columns, positions = made
-        rows = np.arange(start + 1, start + len(lines) + 1)
-        keep, skipped = np.ones(len(lines), bool), Counter[str]()
-        for at in np.flatnonzero(np.diff(positions.offsets) == 0).tolist():
-            row = start + at + 1
-            found = self.table.positions(parse(lines[at], source, row), source, row)
-            if not isinstance(found, str):  # elsewhere than Arrow looked
-                return None
-            skipped[found] += 1
-            keep[at] = found != FAILED
-        self.table.skipped.update(skipped)
-        if not keep.all():
-            # A record that failed has no positions: the others stay as they are.
-            positions = replace(positions, offsets=offsets_of(np.diff(positions.offsets)[keep]))
-            columns = {name: column.filter(as_arrow(keep)) for name, column in columns.items()}
-        return _Block(source, rows[keep], columns, positions)
 
 
 def _filled(batch: Mapping[str, Any], name: str, kind: Any) -> Any:

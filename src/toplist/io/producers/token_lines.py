@@ -13,38 +13,49 @@ from toplist.io.columns import as_numpy, blanks, offsets_of, plain
 from toplist.io.producers.tokens import Positions
 from toplist.io.top_tokens import TopTokens
 
+_FIRST = 1 << 18  # bytes that tell how lines are written
 _PARSED = 1 << 18  # bytes that a thread parses at a time
 _METADATA = "metadata."
 _BETWEEN = (b'}]}, {"token"', b'}]},{"token"')  # two positions, with and without blanks
+_CHOICES = ((b'"index": 0', b'"index": 1'), (b'"index":0', b'"index":1'))
+_END = b"}]}]"  # the last position, and the list of positions
 
 
-def trimmed(lines: Sequence[bytes], position: int | str) -> bytes:
-    """Lines without the positions between that of the answer, where it is a number, and the last one.
+def trimmed(text: bytes, position: int | str) -> bytes:
+    """Lines without the positions after that of the answer, where it is a number.
 
     Between two positions stands `}]}, {"token"`: the end of the list of a position, of the position, and the beginning
-    of the next. Inside a text every quotation mark has a backslash before it, so that this stands nowhere else. A line
-    that is written in another way stays as it is.
+    of the next. Inside a text every quotation mark has a backslash before it, so that this stands nowhere else. After
+    the last position stands `}]}]`. A text may have that in it: then a quotation mark is left over, the line is no
+    JSON, and all lines are read one by one. A line that is written in another way stays as it is.
     """
-    if not isinstance(position, int) or position < 0:
-        return b"".join(lines)
-    between = next((one for one in _BETWEEN if one in lines[0]), None)
-    return b"".join(lines if between is None else [_trimmed(line, between, position) for line in lines])
+    between = next((one for one in _BETWEEN if text.find(one, 0, _FIRST) >= 0), None)
+    if between is None or not isinstance(position, int) or position < 0 or not _single(text):
+        return text
+    kept, start = [], 0
+    while start < len(text):
+        stop = text.find(b"\n", start) + 1 or len(text)
+        first = start
+        for _ in range(position + 1):
+            first = text.find(between, first + 1, stop)
+            if first < 0:
+                break
+        end = text.find(_END, text.rfind(between, first, stop) + len(between), stop) if first >= 0 else -1
+        kept += [text[start:stop]] if end < 0 else [text[start : first + 3], text[end + 3 : stop]]
+        start = stop
+    return b"".join(kept)
 
 
-def _trimmed(line: bytes, between: bytes, position: int) -> bytes:
-    first = -1
-    for _ in range(position + 1):
-        first = line.find(between, first + 1)
-        if first < 0:
-            return line
-    last = line.rfind(between)
-    return line if last == first else line[:first] + line[last:]
+def _single(text: bytes) -> bool:
+    """Whether every response certainly has one choice: the first is there, and the second nowhere."""
+    written = [second for first, second in _CHOICES if text.find(first, 0, _FIRST) >= 0]
+    return bool(written) and not any(second in text for second in written)
 
 
 def parsed(
-    text: bytes, rows: int, kinds: Mapping[str, Any], path: str, *, with_bytes: bool
+    text: bytes, kinds: Mapping[str, Any], path: str, *, with_bytes: bool
 ) -> tuple[dict[str, Any], Positions] | None:
-    """The fields of lines, and the positions at a path; None where Arrow cannot read them so.
+    """The fields of lines, and the positions at a path; None where Arrow cannot read them so, or not all of them.
 
     `path` is such as `choices.0.logprobs.content`; `metadata.x` among the fields is x in the object metadata.
     """
@@ -58,12 +69,14 @@ def parsed(
     options = reader.ParseOptions(explicit_schema=pa.schema(wanted), unexpected_field_behavior="ignore")
     try:
         table = reader.read_json(pa.BufferReader(text), reader.ReadOptions(block_size=_PARSED), options)
-        columns = {name: plain(table.column(name)) for name in top}
-        for name in below:
-            columns[name] = _field(plain(table.column("metadata")), name.removeprefix(_METADATA))
-        return (columns, _positions_at(plain(table.column(head)), inside)) if len(table) == rows else None
     except pa.ArrowException:
         return None
+    columns = {name: plain(table.column(name)) for name in top}
+    for name in below:
+        columns[name] = _field(plain(table.column("metadata")), name.removeprefix(_METADATA))
+    positions = _positions_at(plain(table.column(head)), inside)
+    whole = len(table) == text.count(b"\n") + (not text.endswith(b"\n"))
+    return (columns, positions) if whole and positions is not None else None
 
 
 def _field(column: Any, name: str) -> Any:
@@ -85,10 +98,12 @@ def _type_at(path: Sequence[str], inner: Any) -> Any:
     return inner
 
 
-def _positions_at(column: Any, path: Sequence[str]) -> Positions:
-    """The positions inside a column: a struct is entered, and of a list the first element is taken."""
+def _positions_at(column: Any, path: Sequence[str]) -> Positions | None:
+    """The positions inside a column: a struct is entered, and the one element of a list; None where it has several."""
     for part in path:
-        column = _element(column, int(part)) if part.isdigit() else _field(column, part)
+        column = _element(column) if part.isdigit() else _field(column, part)
+        if column is None:
+            return None
     positions, offsets = _unnested(column)
     tokens, inner = _unnested(_field(positions, "top_logprobs"))
     fields = [tokens.type.field(i).name for i in range(tokens.type.num_fields)]
@@ -102,13 +117,13 @@ def _positions_at(column: Any, path: Sequence[str]) -> Positions:
     return Positions(offsets, _field(positions, "token"), top)
 
 
-def _element(column: Any, at: int) -> Any:
-    """The element of each list at a place; null where it has fewer."""
+def _element(column: Any) -> Any:
+    """The one element of each list; null where it is empty, and None where there are several."""
     values, offsets = _unnested(column)
-    if at == 0 and np.array_equal(offsets, np.arange(len(column) + 1)):
+    sizes = np.diff(offsets)
+    if (sizes == 1).all():
         return values
-    places = offsets[:-1] + at
-    return values.take(need("pyarrow").array(places, mask=places >= offsets[1:]))
+    return None if (sizes > 1).any() else values.take(need("pyarrow").array(offsets[:-1], mask=sizes == 0))
 
 
 def _unnested(column: Any) -> tuple[Any, Ints]:

@@ -29,7 +29,17 @@ from toplist.report.html.grid import (
     varying,
 )
 from toplist.report.statements import at_once
-from toplist.report.tables import BETTER, DAGGER, leaders, marked, rank_intervals, shown_metrics, signs
+from toplist.report.tables import (
+    ANSWER_MASS,
+    BETTER,
+    DAGGER,
+    answer_masses,
+    leaders,
+    marked,
+    rank_intervals,
+    shown_metrics,
+    signs,
+)
 from toplist.report.text import (
     Sentence,
     Shown,
@@ -353,6 +363,9 @@ def _more(results: Comparison, rows: Sequence[ModelRow], beside: Sequence[Column
     columns += _common(results, rows)
     invalid = any(row.invalid for row in rows)
     columns += [_metric(m, rows) for m in shown_metrics(results)[1:] if invalid or m.name != "invalid_rate"]
+    masses = answer_masses(results, rows)
+    if masses:
+        columns.append((Head("answer mass", means=ANSWER_MASS), [percentage(one) for one in masses]))
     if invalid:
         head = Head("unpenalised", means=f"mean {rule} score without the penalty for invalid lists", best="low")
         columns.append((head, [number(score.unpenalised, digits) for score in own]))
