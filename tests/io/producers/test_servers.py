@@ -192,6 +192,18 @@ def test_the_answers_of_each_case_are_those_of_its_record(tmp_path):
     assert [row["answer_mass"] for row in rows] == pytest.approx([0.5, 0.3])
 
 
+@pytest.mark.parametrize("answers", ["A", {"A": 1}, [1, 2], 3])
+def test_answers_of_a_record_that_are_no_list_of_texts_say_nothing_about_its_case(answers, tmp_path):
+    rows, _ = produced(write_lines(tmp_path / "a.jsonl", [servers.chat([("No", TOP)], answers=answers)]), answers=SPACE)
+    assert rows[0]["n_classes"] == 3
+    assert rows[0].get("answers") == (answers if isinstance(answers, str | int) else None)
+
+
+def test_a_number_of_answers_that_is_no_number_is_refused(tmp_path):
+    with pytest.raises(tl.FileError, match="'n_classes' is the number of answers of a case"):
+        produced(write_lines(tmp_path / "a.jsonl", [servers.chat([("No", TOP)], n_classes="two")]), answers=SPACE)
+
+
 def test_a_number_of_answers_that_is_too_large_is_refused_with_its_row(tmp_path):
     records = [servers.chat([("No", TOP)], n_classes=n) for n in (2, 3)]
     with pytest.raises(tl.FileError, match=r"row 2: there are 3 answers\. A case has from 2 to 2"):
