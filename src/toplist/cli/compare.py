@@ -531,6 +531,7 @@ def _print_means(board: Comparison, sums: Any, read: ReadSummary, options: Score
                 "filled": origin.filled,
                 "left_out": origin.left_out,
                 "reading": origin.reading,
+                "notes": list(origin.notes),
                 "truth_reading": read.truth,
                 "truth_repairs": dict(read.truth_repairs),
                 "output": None if options.output is None else str(options.output),

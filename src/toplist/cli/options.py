@@ -614,11 +614,12 @@ class Inputs:
 
     def truth_with(self, **columns: str | None) -> Truth | None:
         """The same with these columns in place of those that were typed."""
-        if self.truth_file is None:
+        file = SAME if self.truth_file is None and any(columns.values()) else self.truth_file
+        if file is None:
             return None
         named = {**self.columns, "n_classes": self.n_classes, **columns}
         with of_flags((*self.words, *named)):
-            return Truth(self.truth_file, **named, **self._typed[TRUTH])
+            return Truth(file, **named, **self._typed[TRUTH])
 
     @cached_property
     def _typed(self) -> dict[str, dict[str, Any]]:

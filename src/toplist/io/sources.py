@@ -86,10 +86,16 @@ class OpenTable:
         how = self.told
         if not how and self.produced is not None:
             how = str(self.produced)
-        how = how or self.layout.describe(truth=self.truth, aligned=self.aligned)
+        how = how or self._described
         how = f"{how}; {self.reader.row}" if self.reader.row else how
         rows = self.reader.where if isinstance(self.reader, View) else ()
         return f"{how}; rows with {' and '.join(rows)}" if rows else how
+
+    @property
+    def _described(self) -> str:
+        left = tuple(name for name in self.layout.ignored if name != self.outcome)
+        how = replace(self.layout, ignored=left).describe(truth=self.truth, aligned=self.aligned)
+        return how if self.outcome is None else f"{how}; outcome in {quote(self.outcome)}"
 
     @property
     def notes(self) -> tuple[str, ...]:

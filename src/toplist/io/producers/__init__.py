@@ -16,7 +16,7 @@ from typing import Any
 
 from toplist._text import argument, listed
 from toplist.errors import FileError
-from toplist.io.paths import is_table
+from toplist.io.paths import format_of
 from toplist.io.producers.base import FirstLook, Match, ProducedReader, Producer, Request, at_path
 
 
@@ -163,12 +163,18 @@ def recognised(path: str) -> tuple[str, Match] | None:
         )
     name, match = one
     own = set(match.paths)
-    return name, replace(match, beside=tuple(path for path in look.files if path not in own and is_table(path)))
+    return name, replace(match, beside=tuple(path for path in look.files if path not in own and _is_table(path)))
 
 
 def files_of(name: str, look: FirstLook) -> tuple[Path, ...]:
     """The files that a producer reads which is asked for: those with its names or, where there are none, all."""
     return tuple(p for p in look.files if _is_named(p, PRODUCERS[name])) or look.files
+
+
+def _is_table(path: Path) -> bool:
+    """Whether a file may be taken for predictions; one of JSON mostly describes those beside it."""
+    found = format_of(path)
+    return found is not None and found.certain and found.beside
 
 
 def _fits(look: FirstLook, entry: Entry) -> Match | None:
