@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from toplist._files import disk_full, need, temporary_folder
 from toplist.core.kernel import threads
 from toplist.errors import FileError, ResourceError, TopListError
+from toplist.io.readers.engines import database
 
 if TYPE_CHECKING:
     from toplist.io.layouts import Layout
@@ -216,40 +217,29 @@ def without_columns(rows: int) -> Table:
 
 @contextmanager
 def connect() -> Iterator[Any]:
-    """A database of our own, in memory, gone when it is closed; errors about memory and disk are one sentence."""
+    """A connection to a database in memory, where nothing is yet; errors about memory and disk are one sentence."""
     duckdb, pa = need("duckdb"), need("pyarrow")
+    started = False
     with temporary_folder() as place:
-        settings = {
-            "threads": threads(),
-            "memory_limit": _memory(),
-            "temp_directory": str(place),
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-        }
-        engine = _started(settings)
         try:
-            yield engine
+            with database(threads(), _memory(), place) as engine:
+                started = True
+                yield engine
         except (duckdb.Error, pa.ArrowException, OSError, RuntimeError) as error:
             require_uninterrupted(error)
+            if not started:
+                raise _not_started(error) from None
             if _scarce(str(error)):
                 raise ResourceError(message_of(error)) from None
             if isinstance(error, duckdb.Error):
                 raise FileError("DuckDB", message_of(error)) from None
             raise
-        finally:
-            engine.close()
 
 
-def _started(settings: dict[str, Any]) -> Any:
-    duckdb = need("duckdb")
-    try:
-        engine = duckdb.connect(":memory:", config=settings)
-    except duckdb.Error as error:
-        if "memory" in str(error).lower() and not _scarce(str(error)):
-            raise TopListError(f"TOPLIST_MEMORY={_memory()!r} is no amount of memory, such as 2GB.") from None
-        raise ResourceError(f"DuckDB cannot be started: {message_of(error)}") from None
-    engine.execute("SET enable_progress_bar = false")
-    return engine
+def _not_started(error: BaseException) -> TopListError:
+    if "memory" in str(error).lower() and not _scarce(str(error)):
+        return TopListError(f"TOPLIST_MEMORY={_memory()!r} is no amount of memory, such as 2GB.")
+    return ResourceError(f"DuckDB cannot be started: {message_of(error)}")
 
 
 @contextmanager
