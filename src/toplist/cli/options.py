@@ -257,7 +257,7 @@ def space_of(text: str | None, truth: str | None) -> tuple[Any, str | None]:
 def _columns(truth: str | None) -> list[str]:
     if truth is None:
         return []
-    from toplist.io.paths import open_path
+    from toplist.io.opening import open_path
 
     names: list[str] = open_path(truth).schema.names
     return names
@@ -670,7 +670,7 @@ class Inputs:
 
 def named_files(words: Sequence[str]) -> dict[str, str]:
     """Models by name."""
-    from toplist.io.naming import models_by_path
+    from toplist.io.opening import models_by_path
 
     try:
         return models_by_path(*words)

@@ -19,9 +19,10 @@ import pytest
 
 import toplist as tl
 from tests.cli.messages import said
+from tests.io.producers.reading import recognised
 from toplist.errors import FileError, TopListError
 from toplist.io import producers
-from toplist.io.producers import Entry, FirstLook, recognised
+from toplist.io.producers import Entry, FirstLook
 from toplist.io.producers.base import ProducedReader, Producer, Request, Row, batches_of, columns_of
 
 QUESTIONS = {"q1": "A", "q2": "B", "q3": "A", "q4": "B"}
@@ -138,7 +139,6 @@ def test_every_file_of_a_folder_is_looked_at_and_other_tables_are_noted(tmp_path
     found = recognised(str(run))
     assert found is not None
     assert sorted(path.name for path in found[1].paths) == ["a.jsonl", "b.jsonl"]
-    assert sorted(path.name for path in found[1].beside) == ["c.jsonl", "extra.csv"]
     board = tl.compare({"run": run})
     assert "Not read, since they are other tables: c.jsonl, extra.csv." in board.comparison.sources[0].notes
     assert board.comparison.cases == len(QUESTIONS)
