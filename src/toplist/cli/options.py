@@ -97,6 +97,14 @@ class Command(TyperCommand):
         """The parameters."""
         return _untyped(super().get_params(ctx))
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse; a report that is asked for without a name is called report.html."""
+        last = len(args) - 1
+        bare = [at for at, word in enumerate(args) if word == "--report" and (at == last or args[at + 1][:1] == "-")]
+        for at in reversed(bare):
+            args.insert(at + 1, "report.html")
+        return super().parse_args(ctx, args)
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """What stands after the name of the command."""
         names = [one.metavar or one.name or "" for one in self.params if one.param_type_name == "argument"]
@@ -407,6 +415,8 @@ def _table_labels(text: str, delimiter: str, path: str, column: str | None) -> l
 
 _FILE = "Predictions: a file, a folder or a pattern."
 _FILES = "Predictions: files, folders or patterns, each may be named: NAME=FILE."
+_NEW = "Predictions of the new model; NAME=FILE names it."
+_BASELINE = "Predictions of the baseline, or its record by toplist record; NAME=FILE names it."
 _OUTCOMES = "File with the outcome of each case; same: the outcomes are in the files of predictions."
 _CARRIED = " The default where producers write them there."
 _CLASSES = "Number of classes: a number, 2^L, inf, {}."
@@ -465,13 +475,17 @@ class Reads:
     """
 
     several: bool = False
+    baseline: bool = False  # whether the second of two models is given by an option
     truth: bool | None = None
     columns: tuple[str, ...] = ("outcome",)
     why: str = _OUTCOMES
 
     def parameters(self) -> Iterator[inspect.Parameter]:
         """The files, the truth and its columns, the classes, and how files are read."""
-        if self.several:
+        if self.baseline:
+            yield parameter("file", str, ..., typer.Argument(metavar="FILE", help=_NEW))
+            yield parameter("baseline", str, ..., typer.Option("--baseline", "-b", metavar="FILE", help=_BASELINE))
+        elif self.several:
             yield parameter("files", list[str], ..., typer.Argument(metavar="FILES...", help=_FILES))
         else:
             yield parameter("file", str, ..., typer.Argument(metavar="FILE", help=_FILE))

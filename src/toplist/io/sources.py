@@ -189,7 +189,9 @@ def open_sources(
     sources = []
     for one, case in zip(opened, case_columns(opened), strict=True):
         layout = one.layout(case)
-        reader = with_columns(one.table.reader, layout.columns)
+        reader = one.table.reader
+        if not set(layout.columns) <= set(one.table.names):
+            reader = with_columns(reader, layout.columns)
         both = next((name for name in layout.classes if name in layout.confidences), None)
         if both is not None:
             raise FileError(
@@ -348,6 +350,9 @@ class CaseColumnRequest:
         hints, produced = self.hints, self.opened.produced
         if produced is not None and "where" in producers.load(produced.name).options:
             hints = replace(hints, where=())
+        named = {hints.case, hints.class_column, hints.confidence, *hints.extra} - {None}
+        if not (hints.where or hints.records or composite) and named <= set(self.table.names):
+            return self
         return replace(self, table=Table(view_of(self.table.reader, hints, composite)))
 
     @property

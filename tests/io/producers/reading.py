@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from toplist.io.options import ReadOptions
 from toplist.io import producers
-from toplist.io.producers import FirstLook, Match, Request, load
-from toplist.io.producers import base
+from toplist.io.options import ReadOptions
+from toplist.io.producers import FirstLook, Match, Request, base, load
 
 
 def recognised(path: Path | str) -> tuple[str, Match] | None:
