@@ -14,6 +14,9 @@ from toplist.io.readers import FORMATS, Format, Reader
 from toplist.io.readers.base import COMPRESSIONS
 
 
+_OTHERS = (".eval",)  # suffixes of files that producers alone read
+
+
 @dataclass(frozen=True, slots=True)
 class FileSet:
     """One prediction, in one file or in several of the same kind that follow each other."""
@@ -34,11 +37,11 @@ def open_path(path: str | os.PathLike[str]) -> Reader:
 def stem_of(path: str | os.PathLike[str]) -> str:
     """What a file of predictions is called without the suffixes of its format.
 
-    >>> stem_of("out/a.csv.gz"), stem_of("b.txt"), stem_of(".csv")
-    ('a', 'b.txt', '.csv')
+    >>> stem_of("out/a.csv.gz"), stem_of("b.txt"), stem_of(".csv"), stem_of("c.eval")
+    ('a', 'b.txt', '.csv', 'c')
     """
     name = Path(path).name or os.fspath(path)
-    known = "|".join(suffix[1:] for one in FORMATS if one.certain for suffix in one.suffixes)
+    known = "|".join(suffix[1:] for suffix in (*(s for one in FORMATS if one.certain for s in one.suffixes), *_OTHERS))
     packed = "|".join(suffix[1:] for suffix in COMPRESSIONS)
     return re.sub(rf"(\.({known}))?(\.({packed}))?$", "", name, flags=re.IGNORECASE) or name
 
