@@ -22,6 +22,7 @@ from toplist.io.readers.base import COMPRESSIONS
 
 _PLAIN = ("layout", "class_column", "confidence", "records")  # options that say how a plain table is read
 _OF_TABLES = ("case", "ignore", "by_position", "set_separator", "normalize", "duplicates", "blanks", "where")
+_OTHERS = (".eval",)  # suffixes of files that producers alone read
 _ABOUT = {
     "answers": "tokens of language models",
     "position": "tokens of language models",
@@ -178,11 +179,11 @@ def open_path(path: str | os.PathLike[str]) -> Reader:
 def stem_of(path: str | os.PathLike[str]) -> str:
     """What a file of predictions is called without the suffixes of its format.
 
-    >>> stem_of("out/a.csv.gz"), stem_of("b.txt"), stem_of(".csv")
-    ('a', 'b.txt', '.csv')
+    >>> stem_of("out/a.csv.gz"), stem_of("b.txt"), stem_of(".csv"), stem_of("c.eval")
+    ('a', 'b.txt', '.csv', 'c')
     """
     name = Path(path).name or os.fspath(path)
-    known = "|".join(suffix[1:] for one in FORMATS if one.certain for suffix in one.suffixes)
+    known = "|".join(suffix[1:] for suffix in (*(s for one in FORMATS if one.certain for s in one.suffixes), *_OTHERS))
     packed = "|".join(suffix[1:] for suffix in COMPRESSIONS)
     return re.sub(rf"(\.({known}))?(\.({packed}))?$", "", name, flags=re.IGNORECASE) or name
 
