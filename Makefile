@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt $(wildcard src/toplist/core/native/*) $(wildcard src/toplist/core/native/*/*)
-PYTEST := $(BIN)/python -m pytest -n 2
+# Tests start hundreds of processes: these share compiled modules, whatever the environment says.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2
 
 .PHONY: help demo test test-pure bench lint docs oracle mutations simulate clean
 help:

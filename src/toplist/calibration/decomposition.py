@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from toplist._arguments import as_probability, as_whole
 from toplist._text import significant
@@ -28,6 +27,7 @@ from toplist.calibration.pairs import (
     TiedGroups,
     calibration_pairs,
     grouped,
+    isotonic_regression,
     pav,
     pool,
     require_cases,
@@ -109,7 +109,7 @@ def _calibrated(
 
     def draw() -> Floats:
         hits = np.bincount(code[seen.hits(sampler.places(rng))], minlength=len(values))
-        curve: Floats = isotonic_regression(hits / weight, weights=weight).x
+        curve: Floats = isotonic_regression(hits / weight, weight).x
         return curve
 
     return draw
@@ -354,7 +354,7 @@ def split(name: str, entries: int, groups: TiedGroups, cases: int) -> Decomposit
     if not len(x):
         return DecompositionTerm(name, entries, 0.0, 0.0, 0.0, 0.0)
     h = total / w
-    fit = isotonic_regression(h, weights=w)
+    fit = isotonic_regression(h, w)
     c, blocks = fit.x, fit.blocks[:-1]
     base = total.sum() / w.sum()
     middle = np.maximum(np.add.reduceat(w * (x - c) * (c - h), blocks), 0.0)  # below zero it is rounding

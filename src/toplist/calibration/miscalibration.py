@@ -9,7 +9,6 @@ from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 from scipy.sparse import csr_array
 from scipy.special import fdtrc, gammaincc, ndtri, stdtrit
 
@@ -24,6 +23,7 @@ from toplist.calibration.pairs import (
     OutcomeSampler,
     PairsView,
     calibration_pairs,
+    isotonic_regression,
     require_cases,
     view,
 )
@@ -574,7 +574,7 @@ class TestStatistic:
         edge[self.first] = True
         at = np.flatnonzero(edge)
         w, hits = np.add.reduceat(self.weight, at), total[at]
-        blocks = isotonic_regression(hits / w + 2.0 * self.layer[at], weights=w).blocks[:-1]
+        blocks = isotonic_regression(hits / w + 2.0 * self.layer[at], w).blocks[:-1]
         crossed = self.x[at] @ hits
         w, hits = np.add.reduceat(w, blocks), np.add.reduceat(hits, blocks)
         return max(float(self.squares - 2.0 * crossed + (hits * hits / w).sum()) / self.cases, 0.0)

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from toplist._typing import Bools, Codes, Floats
 from toplist.core.kernel import UNIT, exact_sums, sums_by
@@ -95,13 +94,20 @@ def grouped(x: Any, y: Any, weight: Any = None) -> TiedGroups:
     return TiedGroups(x[first], np.add.reduceat(w, first), np.add.reduceat(w * y, first))
 
 
+def isotonic_regression(y: Floats, weights: Floats) -> Any:
+    """The rising step function that is nearest to y, by scipy: its values `x`, and where its `blocks` begin."""
+    from scipy.optimize import isotonic_regression as fitted  # noqa: PLC0415  not cheap to import
+
+    return fitted(y, weights=weights)
+
+
 def pool(groups: TiedGroups) -> Steps:
     """The step function of groups; those that weigh nothing have no say, and no step."""
     some = groups.weight > 0
     x, w = groups.x[some], groups.weight[some]
     if not len(x):
         return Steps(x, x, x, x)
-    found = isotonic_regression(groups.total[some] / w, weights=w)
+    found = isotonic_regression(groups.total[some] / w, w)
     starts, ends = found.blocks[:-1], found.blocks[1:] - 1
     return Steps(x[starts], x[ends], found.x[starts], found.weights)
 
