@@ -200,10 +200,45 @@ def test_the_command_ends_as_it_should_in_a_process_of_its_own(place: Path) -> N
 
 def test_output_on_the_page_of_gates_is_what_the_command_prints(place: Path) -> None:
     text = PAGE.read_text(encoding="utf-8")
-    (shown,), (summary,) = (re.findall(rf"^```{kind}\n(.*?)^```$", text, re.M | re.S) for kind in ("text", "markdown"))
+    (shown,), (summary,) = (
+        re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL) for kind in ("text", "markdown")
+    )
     words = ("gate", f"new={GOOD}", "-b", f"old={BAD}", "-t", demo.TRUTH, "-c", demo.CLASSES, "--max-loss", 0.01)
     assert toplist_here(*words, cwd=place).stdout == shown
     toplist_here(*words, "--per-case", 1, "-o", "summary.md", cwd=place)
     written = (place / "summary.md").read_text(encoding="utf-8")
     assert written.partition("Reproduce")[0] == summary.partition("Reproduce")[0]
     assert written.partition("`toplist gate")[2] == summary.partition("`toplist gate")[2]
+
+
+def test_outcomes_may_be_in_the_predictions_and_what_else_the_truth_has_is_no_matter_for_a_record(place: Path) -> None:
+    rng = np.random.default_rng(0)
+    for name, scale in (("a", 0.9), ("b", 0.8)):
+        rows = [
+            {"id": i, "classes": ["x", "z"], "confidences": [scale * p, 0.1], "gold": "xz"[i % 3 == 0], "time": "noon"}
+            for i, p in enumerate(rng.random(60).round(3).tolist())
+        ]
+        (place / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    given = ("--truth", "same", "--outcome", "gold", "--classes", 3)
+    assert toplist_here("record", "b.jsonl", *given, "-o", "b.json", cwd=place).returncode == 0
+    limits = ("--max-loss", 0.5, "--time", "", "--json")
+    known, found = (
+        toplist_here("gate", "a.jsonl", "-b", f"old={old}", *given, *limits, cwd=place) for old in ("b.jsonl", "b.json")
+    )
+    assert found.returncode == 0, found.stderr
+    assert {**json.loads(found.stdout), "command": ""} == {**json.loads(known.stdout), "command": ""}
+
+
+def test_cases_that_are_missing_are_refused_with_the_choices_there_are(place: Path) -> None:
+    lines = (place / BAD).read_text().splitlines(keepends=True)
+    (place / "few.tsv").write_text("".join(lines[:-3]))
+    done = gate(place, "few.tsv", GOOD, "--max-loss", 0.5)
+    assert done.returncode == 1
+    assert "few lacks 3 cases" in done.stderr
+    assert done.stderr.endswith(
+        "--missing common (cases that all have), or uniform (what a missing prediction counts as).\n"
+    )
+    assert (
+        "few: 3 missing predictions taken as uniform"
+        in gate(place, "few.tsv", GOOD, "--max-loss", 0.5, "--missing", "uniform").stdout
+    )

@@ -14,7 +14,7 @@ import pytest
 
 import toplist as tl
 from toplist.core import kernel
-from toplist.io.readers import engines
+from toplist.io.readers import base as engines
 from toplist.io.readers.base import connect
 
 duckdb = pytest.importorskip("duckdb", reason="needs duckdb")

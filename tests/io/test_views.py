@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from toplist.errors import FileError
 from toplist.io.columns import Table
 from toplist.io.layouts import LayoutHints, recognise
-from toplist.io.paths import open_path
+from toplist.io.opening import open_path
 from toplist.io.readers import MemoryReader, Reader, TableChunk
 from toplist.io.views import View, extract, parts_of, resolve, view_of, with_columns
 
@@ -154,6 +154,12 @@ def test_what_is_under_a_null_stays_hidden() -> None:
     lists = pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), hidden, mask=pa.array([True, False]))
     assert extract(lists, ["x"]).to_pylist() == [None, [None]]
     assert extract(lists, [0, "x"]).to_pylist() == [None, None]
+
+
+def test_a_field_that_is_there_twice_is_no_path() -> None:
+    twice = pa.schema([("a", pa.struct([("x", pa.int64()), ("x", pa.string()), ("y", pa.bool_())]))])
+    assert resolve(twice, "a.x") is None
+    assert resolve(twice, "a.y") is not None
 
 
 def test_encoded_values_inside_of_objects_are_decoded() -> None:
@@ -345,6 +351,20 @@ def test_a_condition_on_a_wide_file_with_very_many_classes_keeps_their_entries(t
     assert piece.row_numbers.tolist() == [2, 4, 6]
     assert piece.entries.offsets.tolist() == [0, 399, 399 + 397, 399 + 397 + 395]
     assert piece.entries.places[:2].tolist() == [1, 2]
+
+
+def test_a_blank_number_is_shown_as_blank() -> None:
+    view = View(MemoryReader(pa.table({"x": [0.5, None, 2.0]}), "t"), where="x=7")
+    with pytest.raises(FileError, match=r"The values are '0\.5', \(blank\), '2'\."):
+        list(view.pieces(["x"]))
+
+
+@pytest.mark.parametrize("number", ["1" * 5000, "1e999", "-1e999", "0.0000000000000000000001"])
+def test_a_number_of_any_size_is_looked_for(number: str) -> None:
+    table = pa.table({"whole": [1], "real": [1.0], "text": ["1"], "exact": [decimal.Decimal("1.5")]})
+    for name in table.column_names:
+        with pytest.raises(FileError, match="no row fulfils it"):
+            list(View(MemoryReader(table, "t"), where=f"{name}={number}").pieces(["whole"]))
 
 
 # Composite ids

@@ -76,6 +76,12 @@ def test_sigmoid_scores_of_a_pipeline_are_refused_with_a_way_that_works() -> Non
     assert tl.score(lists, [{"sun", "sea"}, {"rain"}]).shape == (2,)
 
 
+def test_sigmoid_scores_of_all_classes_that_sum_to_less_than_one_are_refused_too() -> None:
+    """As zero-shot classification of pictures by SigLIP gives them."""
+    with pytest.raises(tl.MassError, match=r"sum to 0\.31.*multi-label"):
+        tl.score([entries(("cat", 0.3), ("dog", 0.01))], ["cat"], space=["cat", "dog"])
+
+
 def test_logits_of_a_pipeline_are_refused() -> None:
     for values in ([3.1, -0.4], [0.8, -0.4]):
         with pytest.raises(tl.ConfidenceError, match="function_to_apply"):

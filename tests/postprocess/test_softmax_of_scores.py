@@ -214,6 +214,22 @@ def test_every_form_of_scores_gives_the_same_fit(form: Any) -> None:
     assert (one.slope_, one.intercept_) == (other.slope_, other.intercept_)
 
 
+@pytest.mark.parametrize("form", ["frame", "file"])
+def test_tables_of_scores_give_the_same_fit_with_their_ids(form: str, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    cases, y = candidates(18, 80)
+    rows = [(f"q{at}", f"c{c}", s) for at, case in enumerate(cases) for c, s in case.items()]
+    table = pandas.DataFrame(rows, columns=["case", "class", "score"])
+    table.to_csv(tmp_path / "scores.csv", index=False)
+    given = table if form == "frame" else tmp_path / "scores.csv"
+    names = pandas.Series([f"c{one}" for one in y], index=pandas.Index([f"q{at}" for at in range(80)], name="case"))
+    one, other = SoftmaxOfScores().fit(cases, y), SoftmaxOfScores().fit(given, names)
+    assert (one.slope_, one.intercept_) == pytest.approx((other.slope_, other.intercept_), abs=1e-12)
+    assert other.transform(given).ids.tolist() == names.index.tolist()
+    with pytest.raises(tl.AlignmentError):
+        SoftmaxOfScores().fit(given, names.iloc[::-1])
+
+
 def test_weights_count_as_repeated_cases_do() -> None:
     cases, y = candidates(13, 60)
     weight = np.random.default_rng(0).integers(0, 4, 60)
@@ -269,7 +285,7 @@ def test_its_lists_are_recalibrated_as_any_others() -> None:
         ([{"a": math.nan}], "a score is nan"),
         ([{"a": math.inf}], "a score is inf"),
         (tl.TopLists.from_dicts([{"a": 0.5}], 3), "lists of probabilities"),
-        ("scores.csv", "scores are given in memory"),
+        ("no-such-scores.csv", "there is no such file"),
         (([["a", "a"]], [[1.0, 2.0]]), "listed twice"),
     ],
 )

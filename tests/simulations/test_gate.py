@@ -1,4 +1,4 @@
-"""Few draws of the gate at its margin: false passes are rare or come with a warning, and the table of the page is whole."""
+"""Few draws of the gate at its margin: false passes are rare or come with a warning, on the page too."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def named(setting: str, method: str = "auto") -> GateTrial:
 def shown() -> list[GateRow]:
     """The rows of the page, as far as they are read again."""
     (table,) = re.findall(
-        r"<!-- simulation -->\n(.*?)\n<!-- end of simulation -->", PAGE.read_text(encoding="utf-8"), re.S
+        r"<!-- simulation -->\n(.*?)\n<!-- end of simulation -->", PAGE.read_text(encoding="utf-8"), re.DOTALL
     )
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
     return [

@@ -22,9 +22,9 @@ from toplist.calibration.pairs import (
     CalibrationPairs,
     Of,
     OutcomeSampler,
+    PairsView,
     Steps,
     TiedGroups,
-    View,
     calibration_pairs,
     grouped,
     isotonic_regression,
@@ -72,7 +72,9 @@ class Band:
         return f"Band({self.kind}, {self.level:.6g}, {len(self.low):,} points, {self.draws:,} draws)"
 
 
-def band_of(kind: Any, lists: TopLists, seen: View, x: Floats, *, level: Any, draws: Any, seed: Any) -> Band | None:
+def band_of(
+    kind: Any, lists: TopLists, seen: PairsView, x: Floats, *, level: Any, draws: Any, seed: Any
+) -> Band | None:
     """The band of a view at some of its confidences; `lists` are those of its pairs.
 
     "consistency": outcomes are sampled from the padded lists, so that at most one class of a list is the outcome. At
@@ -100,7 +102,7 @@ def band_of(kind: Any, lists: TopLists, seen: View, x: Floats, *, level: Any, dr
 
 
 def _calibrated(
-    lists: TopLists, seen: View, values: Floats, code: NDArray[np.intp], rng: np.random.Generator
+    lists: TopLists, seen: PairsView, values: Floats, code: NDArray[np.intp], rng: np.random.Generator
 ) -> Callable[[], Floats]:
     """The curve of outcomes sampled from the lists. Equal confidences are grouped once; a draw only counts hits."""
     weight, sampler = np.bincount(code).astype(np.float64), OutcomeSampler.of(lists)
@@ -114,7 +116,7 @@ def _calibrated(
 
 
 def _bootstrapped(
-    lists: TopLists, seen: View, values: Floats, code: NDArray[np.intp], rng: np.random.Generator
+    lists: TopLists, seen: PairsView, values: Floats, code: NDArray[np.intp], rng: np.random.Generator
 ) -> Callable[[], Floats]:
     """The curve of cases sampled with replacement, among those that have a pair."""
     hit, cases = np.flatnonzero(seen.hit), np.unique(seen.case)

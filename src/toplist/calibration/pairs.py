@@ -226,7 +226,7 @@ NAMES = ("listed", "top", "mass")
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class PairsView:
     """Some of the pairs: confidences, hits, and the case of each."""
 
     of: Of
@@ -260,22 +260,22 @@ def as_of(of: Any) -> Of:
     raise TopListError(f"of is 'listed', 'top', 'mass' or a rank from 1, not {of!r}.")
 
 
-def view(made: CalibrationPairs, of: Any) -> View:
+def view(made: CalibrationPairs, of: Any) -> PairsView:
     """The pairs of one kind; an error where there are none."""
     of, lists = as_of(of), made.lists
     require_cases(made)
     if of == "mass":
-        return View(of, made.mass, ~made.miss, np.arange(len(lists)), None)
+        return PairsView(of, made.mass, ~made.miss, np.arange(len(lists)), None)
     sizes = lists.sizes
     if not sizes.any():
         raise TopListError("every list is empty: there is no confidence to look at, only the mass (of='mass').")
     if of == "listed":
-        return View(of, made.confidence, made.hit, made.case, lists.offsets[:-1])
+        return PairsView(of, made.confidence, made.hit, made.case, lists.offsets[:-1])
     rank = _rank(of)
     case = np.flatnonzero(sizes > rank)
     if not len(case):
         raise TopListError(f"no list has a rank {of}: the longest has {int(sizes.max())}.")
-    return View(of, made.confidence[lists.offsets[:-1][case] + rank], made.place[case] == rank, case, None)
+    return PairsView(of, made.confidence[lists.offsets[:-1][case] + rank], made.place[case] == rank, case, None)
 
 
 def require_cases(made: CalibrationPairs) -> None:

@@ -97,6 +97,14 @@ class Command(TyperCommand):
         """The parameters."""
         return _untyped(super().get_params(ctx))
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse; a report that is asked for without a name is called report.html."""
+        last = len(args) - 1
+        bare = [at for at, word in enumerate(args) if word == "--report" and (at == last or args[at + 1][:1] == "-")]
+        for at in reversed(bare):
+            args.insert(at + 1, "report.html")
+        return super().parse_args(ctx, args)
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """What stands after the name of the command."""
         names = [one.metavar or one.name or "" for one in self.params if one.param_type_name == "argument"]
@@ -257,7 +265,7 @@ def space_of(text: str | None, truth: str | None) -> tuple[Any, str | None]:
 def _columns(truth: str | None) -> list[str]:
     if truth is None:
         return []
-    from toplist.io.paths import open_path
+    from toplist.io.opening import open_path
 
     names: list[str] = open_path(truth).schema.names
     return names
@@ -407,6 +415,8 @@ def _table_labels(text: str, delimiter: str, path: str, column: str | None) -> l
 
 _FILE = "Predictions: a file, a folder or a pattern."
 _FILES = "Predictions: files, folders or patterns, each may be named: NAME=FILE."
+_NEW = "Predictions of the new model; NAME=FILE names it."
+_BASELINE = "Predictions of the baseline, or its record by toplist record; NAME=FILE names it."
 _OUTCOMES = "File with the outcome of each case; same: the outcomes are in the files of predictions."
 _CARRIED = " The default where producers write them there."
 _CLASSES = "Number of classes: a number, 2^L, inf, {}."
@@ -465,13 +475,17 @@ class Reads:
     """
 
     several: bool = False
+    baseline: bool = False  # whether the second of two models is given by an option
     truth: bool | None = None
     columns: tuple[str, ...] = ("outcome",)
     why: str = _OUTCOMES
 
     def parameters(self) -> Iterator[inspect.Parameter]:
         """The files, the truth and its columns, the classes, and how files are read."""
-        if self.several:
+        if self.baseline:
+            yield parameter("file", str, ..., typer.Argument(metavar="FILE", help=_NEW))
+            yield parameter("baseline", str, ..., typer.Option("--baseline", "-b", metavar="FILE", help=_BASELINE))
+        elif self.several:
             yield parameter("files", list[str], ..., typer.Argument(metavar="FILES...", help=_FILES))
         else:
             yield parameter("file", str, ..., typer.Argument(metavar="FILE", help=_FILE))
@@ -614,11 +628,12 @@ class Inputs:
 
     def truth_with(self, **columns: str | None) -> Truth | None:
         """The same with these columns in place of those that were typed."""
-        if self.truth_file is None:
+        file = SAME if self.truth_file is None and any(columns.values()) else self.truth_file
+        if file is None:
             return None
         named = {**self.columns, "n_classes": self.n_classes, **columns}
         with of_flags((*self.words, *named)):
-            return Truth(self.truth_file, **named, **self._typed[TRUTH])
+            return Truth(file, **named, **self._typed[TRUTH])
 
     @cached_property
     def _typed(self) -> dict[str, dict[str, Any]]:
@@ -669,7 +684,7 @@ class Inputs:
 
 def named_files(words: Sequence[str]) -> dict[str, str]:
     """Models by name."""
-    from toplist.io.naming import models_by_path
+    from toplist.io.opening import models_by_path
 
     try:
         return models_by_path(*words)

@@ -13,15 +13,13 @@ from toplist._typing import Progress
 from toplist.errors import TopListError
 from toplist.evaluation.gate_checks import GateSpec, PairedCases
 from toplist.evaluation.record import ScoreRecord, is_record
-from toplist.evaluation.scored_cases import scored_cases
+from toplist.evaluation.scored_cases import MISSING, scored_cases
 from toplist.evaluation.stream import ScoringSpec
 from toplist.inference.settings import Inference, as_inference
 from toplist.io.options import ReadOptions, Source
 from toplist.report.gate import GateReport
 from toplist.scoring.rules import as_rule, name_of
 from toplist.scoring.scores import as_penalty
-
-MISSING = ("error", "common", "uniform")  # the other ways take a prediction of the baseline for one of the new model
 
 
 def gate(

@@ -52,6 +52,7 @@ from toplist.report.text import noun, number_of
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import name_of
 
+MISSING = ("error", "common", "uniform")  # the other ways take the prediction of one model for that of another
 _LEVEL = 0.95  # of what makes predictions doubtful, whatever is asked of their scores
 _SHOWN = 3  # ids in a message
 _KINDS = ("never listed", "perfect", "worse than uniform", "below chance", "little mass")  # doubts about one model
@@ -94,7 +95,10 @@ def scored_cases(
     records: Mapping[str, ScoreRecord] | None = None,
     progress: Progress | None = None,
 ) -> ScoredCases:
-    """Read, align and score; models with a record come after the others, and are not read."""
+    """Read, align and score; models with a record come after the others, and are not read.
+
+    Where cases depend on each other is looked for in the truth only if two models are to be compared.
+    """
     request = with_indicators(ReadRequest.of(models, truth, read), space)
     tables = as_tables(request, space)
     kept = [RecordedModel(name, one, scoring, missing) for name, one in (records or {}).items()]
@@ -112,7 +116,9 @@ def _of_files(
     records: Sequence[RecordedModel],
     progress: Progress,
 ) -> ScoredCases:
-    plan = plan_of(request, space, missing=missing, find=("cluster", "time"))
+    compared = len(request.models) + len(records) > 1
+    plan = plan_of(request, space, missing=missing, find=("cluster", "time") if compared else ())
+    plan = replace(plan, choices=MISSING)
     settings = inference.settings(plan.cluster, plan.time, weighted=plan.weight is not None)
     plan = replace(plan, time=settings.time, ordered=settings.ordered)
     for one in records:
@@ -169,7 +175,7 @@ def _of_arrays(
         one.look_up(ids, outcomes, by_position=held.ids is None)
         one.require_same_cases(all_known=True)
     every = [*sheets, *(one.scores(one.record.places(ids), sheets[0]) for one in records)]
-    summary, losses, clusters = held.read(), ArrayLosses(held), None if held.ordered else held.clusters
+    summary, losses = held.read(), ArrayLosses(held)
     return ScoredCases(
         (*held.lists, *(one.name for one in records)),
         scoring,
@@ -186,7 +192,7 @@ def _of_arrays(
         {
             name: doubts(
                 name,
-                overall(tally([sheet], weights=held.weights, clusters=clusters)),
+                overall(tally([sheet])),
                 summary,
                 scoring,
                 held.space.size,
@@ -432,10 +438,11 @@ class WithRecords(Collector):
 
 
 class EachModel(Collector):
-    """Adds up the scores of every model for itself."""
+    """Adds up the scores of every model for itself; what the truth says of cases beside outcomes does not count."""
 
     def __init__(self, plan: Plan) -> None:
-        self.parts = [SumCollector(replace(plan, group=None)) for _ in plan.sources]
+        alone = replace(plan, group=None, cluster=None, weight=None)
+        self.parts = [SumCollector(alone) for _ in plan.sources]
 
     def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
         """See `Collector`."""

@@ -45,7 +45,6 @@ from toplist.io.lists import (
     require_outcomes,
     weights_of,
 )
-from toplist.io.options import MISSING
 from toplist.io.plan import Plan
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
@@ -325,7 +324,7 @@ def run(
 
 def aligned(plan: Plan) -> AlignedCases:
     """The truth and the models."""
-    return AlignedCases((plan.truth, *plan.sources), plan.missing, MISSING)
+    return AlignedCases((plan.truth, *plan.sources), plan.missing, plan.choices)
 
 
 def _in_step(

@@ -157,14 +157,22 @@ class AlignedCases:
             common = argument("missing", "common")
             remedy = f"To take the cases that all have, pass {common}."
             if len(self.choices) > 2:
-                remedy = (
-                    f"Choose what to do about it: {common} (cases that all have), pairwise (relative skill), or "
-                    "uniform, worst or baseline (what a missing prediction counts as)."
-                )
+                remedy = f"Choose what to do about it: {common} (cases that all have), {_others(self.choices)}."
             hint = next(filter(None, map(join.hint, apart)), "")
             raise AlignmentError(f"{'; '.join(lines)}.{hint} {remedy}")
         if apart and join.cases:
             raise join.nothing_in_common(apart[0])
+
+
+def _others(choices: Sequence[str]) -> str:
+    """What else may be done about missing predictions than to refuse them, or to take the cases that all have.
+
+    >>> _others(("error", "common", "uniform"))
+    'or uniform (what a missing prediction counts as)'
+    """
+    *most, last = [one for one in choices if one in ("uniform", "worst", "baseline")]
+    imputed = f"or {', '.join(most)}{' or ' if most else ''}{last} (what a missing prediction counts as)"
+    return f"pairwise (relative skill), {imputed}" if "pairwise" in choices else imputed
 
 
 def _in_parts(cases: Iterator[list[Batch]]) -> Iterator[list[Batch]]:

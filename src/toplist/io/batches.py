@@ -98,6 +98,8 @@ def concat(batches: Sequence[Batch], source: str, names: Sequence[str] = ()) -> 
     if not batches:
         nothing = np.zeros(0, np.int64)
         return Batch(source, nothing, None, offsets_of(nothing), need("pyarrow").array([], "string"), np.zeros(0))
+    if len(batches) == 1:
+        return replace(batches[0], ids=None)
     rounding = None
     if any(batch.rounding is not None for batch in batches):
         parts = [np.zeros(len(batch)) if batch.rounding is None else batch.rounding for batch in batches]

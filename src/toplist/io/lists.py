@@ -317,17 +317,30 @@ def read_lists(data: Any, space: Any = None, *, read: ReadOptions | None = None,
         raise ShapeError(
             "how many classes are there?", "Give the space: a number, math.inf or ClassSpace(labels=[...])."
         )
+    rows, known, ids, left_out = table_rows(source, known)
+    return TopLists._validated(rows, known, ids, source.repairs, left_out)
+
+
+def table_rows(source: OpenTable, space: ClassSpace) -> tuple[Rows, ClassSpace, Any, dict[str, int]]:
+    """The rows of a table with their numbers as they are, the space with the labels that occur, ids, and repairs."""
     batches = list(source.batches(together=True))
     whole, ids = concat(batches, source.path, source.names), None
     if batches and batches[0].ids is not None:
         ids = np.array(need("pyarrow").chunked_array([batch.ids for batch in batches]).to_pylist())
-    names = list(source.names) * len(whole) if whole.classes is None else plain(whole.classes).to_pylist()
-    if known.labels is not None and names and isinstance(names[0], str):
-        names = _as_labels(names, known)
-    classes = np.array(names) if names else np.zeros(0, np.int64)
-    rows, known = constructors.ragged(whole.offsets, classes, whole.confidences, known, None)
-    rows = replace(rows, precision=whole.precision, shown=whole.shown)
-    return TopLists._validated(rows, known, ids, source.repairs, _left_out(whole))
+    rows, space = constructors.ragged(
+        whole.offsets, _classes(whole, source.names, space), whole.confidences, space, None
+    )
+    return replace(rows, precision=whole.precision, shown=whole.shown), space, ids, _left_out(whole)
+
+
+def _classes(lists: Batch, columns: Sequence[str], space: ClassSpace) -> NDArray[Any]:
+    """The classes of lists, of which `columns` are those of a wide table; whole numbers are not copied."""
+    if lists.classes is not None and need("pyarrow").types.is_integer(lists.classes.type):
+        return as_numpy(plain(lists.classes))
+    names = list(columns) * len(lists) if lists.classes is None else plain(lists.classes).to_pylist()
+    if space.labels is not None and names and isinstance(names[0], str):
+        names = _as_labels(names, space)
+    return np.array(names) if names else np.zeros(0, np.int64)
 
 
 def _as_labels(names: list[str], space: ClassSpace) -> list[Any]:

@@ -86,10 +86,16 @@ class OpenTable:
         how = self.told
         if not how and self.produced is not None:
             how = str(self.produced)
-        how = how or self.layout.describe(truth=self.truth, aligned=self.aligned)
+        how = how or self._described
         how = f"{how}; {self.reader.row}" if self.reader.row else how
         rows = self.reader.where if isinstance(self.reader, View) else ()
         return f"{how}; rows with {' and '.join(rows)}" if rows else how
+
+    @property
+    def _described(self) -> str:
+        left = tuple(name for name in self.layout.ignored if name != self.outcome)
+        how = replace(self.layout, ignored=left).describe(truth=self.truth, aligned=self.aligned)
+        return how if self.outcome is None else f"{how}; outcome in {quote(self.outcome)}"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -183,7 +189,9 @@ def open_sources(
     sources = []
     for one, case in zip(opened, case_columns(opened), strict=True):
         layout = one.layout(case)
-        reader = with_columns(one.table.reader, layout.columns)
+        reader = one.table.reader
+        if not set(layout.columns) <= set(one.table.names):
+            reader = with_columns(reader, layout.columns)
         both = next((name for name in layout.classes if name in layout.confidences), None)
         if both is not None:
             raise FileError(
@@ -342,6 +350,9 @@ class CaseColumnRequest:
         hints, produced = self.hints, self.opened.produced
         if produced is not None and "where" in producers.load(produced.name).options:
             hints = replace(hints, where=())
+        named = {hints.case, hints.class_column, hints.confidence, *hints.extra} - {None}
+        if not (hints.where or hints.records or composite) and named <= set(self.table.names):
+            return self
         return replace(self, table=Table(view_of(self.table.reader, hints, composite)))
 
     @property

@@ -47,7 +47,7 @@ Step = str | int | Side  # a field of an object, an element of a list, or a side
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class ColumnPath:
     """Where the values of a column stand: in a column of the table, and inside of it."""
 
     root: str
@@ -55,7 +55,7 @@ class Path:
     kind: Any  # the type of the values
 
 
-def resolve(schema: Any, text: str) -> Path | None:
+def resolve(schema: Any, text: str) -> ColumnPath | None:
     """The column of this name, or what is at this path; None where there is neither.
 
     `a.b` is the field b of the objects in a; where a holds lists of objects, it is a list of their fields. `a[0]` and
@@ -64,13 +64,13 @@ def resolve(schema: Any, text: str) -> Path | None:
 
     >>> import pyarrow as pa
     >>> schema = pa.schema([("results", pa.list_(pa.struct([("score", pa.float64())])))])
-    >>> resolve(schema, "results.score").kind, resolve(schema, "results[0].score").kind, resolve(schema, "x")
-    (ListType(list<element: double>), DataType(double), None)
+    >>> resolve(schema, "results.score").steps, resolve(schema, "results[0].score").steps, resolve(schema, "x")
+    (('score',), (0, 'score'), None)
     """
     for name, rest in heads(schema.names, text):
         found = _steps(schema.field(name).type, rest)
         if found is not None:
-            return Path(name, *found)
+            return ColumnPath(name, *found)
     return None
 
 
@@ -101,7 +101,8 @@ def _steps(kind: Any, rest: str) -> tuple[tuple[Step, ...], Any] | None:
         return None if found is None else (found[0], _list_type(kind, found[1]))
     if pa.types.is_struct(kind) and rest[0] == ".":
         kinds = {kind.field(i).name: kind.field(i).type for i in range(kind.num_fields)}
-        for name, further in heads(list(kinds), rest[1:]):
+        once = [name for name in kinds if kind.get_field_index(name) >= 0]  # a name that is there twice says nothing
+        for name, further in heads(once, rest[1:]):
             found = _steps(kinds[name], further)
             if found is not None:
                 return (name, *found[0]), found[1]
@@ -120,8 +121,9 @@ def _sides(kind: Any) -> tuple[Any, Any] | None:
     """The types of keys and values, where an object has a class for each key; else None."""
     pa = need("pyarrow")
     if is_any_list(kind) and pa.types.is_struct(kind.value_type):
-        names = [kind.value_type.field(i).name for i in range(kind.value_type.num_fields)]
-        return tuple(usual(one.type) for one in kind.value_type) if names == ["key", "value"] else None
+        pair = kind.value_type
+        named = [pair.field(i).name for i in range(pair.num_fields)] == ["key", "value"]
+        return (usual(pair.field(0).type), usual(pair.field(1).type)) if named else None
     if not pa.types.is_struct(kind) or not kind.num_fields:
         return None
     kinds = [usual(kind.field(i).type) for i in range(kind.num_fields)]
@@ -218,6 +220,7 @@ def _side(column: Any, side: Side) -> Any:
 
 
 _MOST = 10_000  # values of a condition's column that are counted
+_DIGITS = 400  # of a number that has a value
 _NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?")  # 01 is a code, not a number
 
 
@@ -226,7 +229,7 @@ class Condition:
     """A value that a column has in the rows that are kept, or does not have."""
 
     text: str  # as the caller wrote it
-    path: Path
+    path: ColumnPath
     name: str
     value: str  # "" for null
     negated: bool
@@ -245,7 +248,7 @@ class Condition:
 
 def _equal(values: Any, wanted: str) -> NDArray[np.bool_]:
     pa, pc, kind = need("pyarrow"), need("pyarrow.compute"), values.type
-    number = wanted if _NUMBER.fullmatch(wanted) else None
+    number = wanted if len(wanted) < _DIGITS and _NUMBER.fullmatch(wanted) else None
     if not wanted:
         return _is_blank(values)
     if pa.types.is_null(kind):
@@ -295,7 +298,7 @@ def _as_text(values: Any) -> Any:
     """Values as text that is the same for the same value, whatever the type: 1, 1.0 and "1", dates and ISO text."""
     pa, pc, kind = need("pyarrow"), need("pyarrow.compute"), values.type
     if pa.types.is_floating(kind):
-        numbers = as_numpy(pc.cast(values.fill_null(0), pa.float64()))
+        numbers = as_numpy(pc.cast(values, pa.float64()).fill_null(math.nan))
         whole = (numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**53)
         whole_text = pc.cast(as_arrow(np.where(whole, numbers, 0).astype(np.int64)), pa.string())
         return pc.if_else(as_arrow(whole), whole_text, pc.cast(values, pa.string()))
@@ -310,7 +313,7 @@ def _as_text(values: Any) -> Any:
     return text
 
 
-def parts_of(schema: Any, case: str) -> dict[str, Path | None]:
+def parts_of(schema: Any, case: str) -> dict[str, ColumnPath | None]:
     """The parts of a composite id, None for those that are no columns; nothing where it is one column or path."""
     if resolve(schema, case) is not None:
         return {}
@@ -417,7 +420,7 @@ class View(Reader):
         return pa.schema([*schema, *further.items()])
 
     @cached_property
-    def _further(self) -> dict[str, Path]:
+    def _further(self) -> dict[str, ColumnPath]:
         """The paths that are columns here, but not in the reader."""
         found, names = {}, set(self.reader.schema.names)
         lone = [] if self.case is None or self._composite else [self.case]
@@ -427,7 +430,7 @@ class View(Reader):
         return found
 
     @cached_property
-    def _composite(self) -> dict[str, Path]:
+    def _composite(self) -> dict[str, ColumnPath]:
         """The columns of a composite id."""
         found = {} if self.case is None else parts_of(self.reader.schema, self.case)
         return {name: path or self._path(name) for name, path in found.items()}
@@ -436,7 +439,7 @@ class View(Reader):
     def _conditions(self) -> tuple[Condition, ...]:
         return tuple(self._condition(text) for text in self.where)
 
-    def _path(self, text: str) -> Path:
+    def _path(self, text: str) -> ColumnPath:
         found = resolve(self.reader.schema, text)
         if found is None:
             names = self.reader.schema.names

@@ -1,7 +1,7 @@
 """Assertions about models for test suites, such as those of pytest.
 
-In: predictions, a baseline or its record, and outcomes. Out: nothing but a report, or an `AssertionError` with its text.
-May import `evaluation` and what lies below.
+In: predictions, a baseline or its record, and outcomes. Out: a report, or an `AssertionError` with its text. May import
+`evaluation` and what lies below.
 """
 
 from __future__ import annotations

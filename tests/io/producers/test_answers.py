@@ -82,7 +82,9 @@ def test_mass_that_no_answer_can_have_is_OTHER_even_if_no_other_token_is_listed(
 
 
 LOGPROBS = st.floats(-60, 0) | st.floats(-3, 0) | st.sampled_from([0.0, -1e-7, -30.0, -9999.0, -100.0, None])
-TEXTS = st.sampled_from(["A", " A", "(A", "B", " B", "C", "D", "a", "The", "<think>", "**"])
+TEXTS = st.sampled_from(
+    ["A", " A", "(A", "B", " B", "C", "D", "a", "The", "<think>", "**", "}]}]", '}]}, {"token"', "\\", "é\n"]
+)
 
 
 @st.composite

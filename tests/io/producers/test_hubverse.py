@@ -290,6 +290,28 @@ def test_blanks_before_numbers_are_no_part_of_them(hub: Path) -> None:
     assert produced(folder(hub, "Zeta-sharp"))[0] == before
 
 
+def test_rounds_that_are_no_days_are_no_times(hub: Path) -> None:
+    """Epidemic weeks, as some hubs name them."""
+    weeks = {day: f"EW2024{47 + at}" for at, day in enumerate(ROUNDS)}
+
+    def renamed(text: str) -> str:
+        for day, week in weeks.items():
+            text = text.replace(f"\n{day},", f"\n{week},")
+        return text.replace("reference_date", "origin_epiweek")
+
+    tasks = hub / "hub-config" / "tasks.json"
+    config = json.loads(tasks.read_text().replace("reference_date", "origin_epiweek"))
+    for task in config["rounds"][0]["model_tasks"]:
+        task["task_ids"]["origin_epiweek"] = hubs.allowed(list(weeks.values()))
+    tasks.write_text(json.dumps(config))
+    for path in folder(hub, "Zeta-sharp").iterdir():
+        path.write_text(renamed(path.read_text()))
+    rows, notes = produced(folder(hub, "Zeta-sharp"))
+    assert "time" not in rows[0]
+    assert {row["cluster"] for row in rows} == set(PLACES)
+    assert any(note.endswith("are a cluster") for note in notes)
+
+
 # What is refused, or noted
 
 

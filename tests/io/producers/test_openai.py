@@ -142,10 +142,15 @@ class Response:
     def model_dump(self):
         return self.record
 
+    def __iter__(self):
+        return iter(self.record.items())
+
 
 def test_objects_of_a_client_library_and_dictionaries_are_read_without_a_file():
     records = [servers.chat([("No", TOP)], question_id=f"q{at}") for at in range(3)]
-    for objects in (records, [Response(one) for one in records]):
+    one = tl.read_lists(Response(records[0]), producer="openai", answers=SPACE)
+    assert dict(one[0].confidences) == pytest.approx(REAL, abs=1e-15)
+    for objects in (records, [Response(one) for one in records], (one for one in records)):
         lists = tl.read_lists(objects, producer="openai", answers=SPACE, space=3)
         assert len(lists) == 3
         assert dict(lists[0].confidences) == pytest.approx(REAL, abs=1e-15)

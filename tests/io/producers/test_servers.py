@@ -50,13 +50,16 @@ def test_every_server_is_recognised_and_gives_the_same_list(name, tmp_path):
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_every_server_is_read_at_the_position_after_a_text(name, tmp_path):
-    path = write_lines(tmp_path / "a.jsonl", [SHAPES[name]([BEFORE, (" ", [Listed(" ", -0.1)]), ("No", TOP)])])
-    rows, _ = produced(path, answers=SPACE, position="Answer:")
-    assert lists_of(rows) == [pytest.approx(REAL, abs=1e-15)]
-    rows, notes = produced(path, answers=SPACE, position="Solution:")
-    assert lists_of(rows) == [{}]
-    assert rows[0]["answer_mass"] is None
-    assert "1 of 1 cases do not have the text 'Solution:': their lists are empty." in notes
+    path = write_lines(
+        tmp_path / "a.jsonl",
+        [SHAPES[name]([BEFORE, (" ", [Listed(" ", -0.1)]), ("No", TOP)]), SHAPES[name]([("No", TOP), ("No", TOP)])],
+    )
+    rows, notes = produced(path, answers=SPACE, position="Answer:")
+    assert lists_of(rows) == [pytest.approx(REAL, abs=1e-15), {}]
+    assert rows[1]["answer_mass"] is None
+    assert "1 of 2 cases do not have the text 'Answer:': their lists are empty." in notes
+    with pytest.raises(tl.FileError, match=r"no answer has a token at position='Solution:'"):
+        produced(path, answers=SPACE, position="Solution:")
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -187,6 +190,18 @@ def test_the_answers_of_each_case_are_those_of_its_record(tmp_path):
     rows, _ = produced(write_lines(tmp_path / "a.jsonl", records), answers=tl.AnswerSpace("ABCD"))
     assert [row["n_classes"] for row in rows] == [3, 4]
     assert [row["answer_mass"] for row in rows] == pytest.approx([0.5, 0.3])
+
+
+@pytest.mark.parametrize("answers", ["A", {"A": 1}, [1, 2], 3])
+def test_answers_of_a_record_that_are_no_list_of_texts_say_nothing_about_its_case(answers, tmp_path):
+    rows, _ = produced(write_lines(tmp_path / "a.jsonl", [servers.chat([("No", TOP)], answers=answers)]), answers=SPACE)
+    assert rows[0]["n_classes"] == 3
+    assert rows[0].get("answers") == (answers if isinstance(answers, str | int) else None)
+
+
+def test_a_number_of_answers_that_is_no_number_is_refused(tmp_path):
+    with pytest.raises(tl.FileError, match="'n_classes' is the number of answers of a case"):
+        produced(write_lines(tmp_path / "a.jsonl", [servers.chat([("No", TOP)], n_classes="two")]), answers=SPACE)
 
 
 def test_a_number_of_answers_that_is_too_large_is_refused_with_its_row(tmp_path):

@@ -167,6 +167,16 @@ def test_cases_of_megadetector_are_detections_in_clusters_of_files(tmp_path):
     )
 
 
+def test_the_number_of_classes_of_megadetector_is_in_the_file(tmp_path):
+    path = saved(tmp_path / "md.json", MEGADETECTOR)
+    truth = tmp_path / "truth.csv"
+    truth.write_text("case,outcome\na/1.jpg#0,bear\na/1.jpg#2,wolf\n")
+    assert tl.read_lists(path).space.size == 5
+    board = tl.compare({"model": path}, truth)
+    brier = [(1 - 0.901) ** 2 + 0.071**2 + 0.025**2 + 0.003**2 / 2, 1 - 2 * 0.125 + 0.25 + 4 * 0.125**2]
+    assert board["model"].scores["brier"].mean.value == pytest.approx(sum(brier) / 2, abs=1e-12)
+
+
 def test_categories_of_one_name_are_told_apart_by_their_numbers(tmp_path):
     twice = {**MEGADETECTOR, "classification_categories": {"0": "fox", "1": "deer", "2": "wolf", "3": "deer", "4": "x"}}
     rows, notes = produced(saved(tmp_path / "md.json", twice))

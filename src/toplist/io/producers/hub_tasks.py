@@ -7,10 +7,11 @@ its `output_type_id` was `type_id`. Values have one text, whether a file is CSV 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -53,26 +54,34 @@ class Hub:
 
     @classmethod
     def of(cls, root: Path) -> Hub:
-        """The hub of a folder, as its tasks.json declares it."""
-        path = root / TASKS
-        config = read_json(path, "the tasks of a hub")
-        try:
-            return _hub(root, config)
-        except (AttributeError, KeyError, TypeError, ValueError):
-            raise FileError(
-                str(path),
-                "this is not a tasks.json as the schemas of the hubverse describe it: rounds with model_tasks.",
-            ) from None
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """The targets, in the order of tasks.json."""
-        return tuple(dict.fromkeys(task.target for task in self.tasks))
+        """The hub of a folder, as its tasks.json declares it; its models share what was read, while nothing changes."""
+        files = [root / TASKS, *_oracle_files(root / ORACLE)]
+        return _known(root, tuple((str(path), info.st_mtime_ns, info.st_size) for path, info in _stats(files)))
 
     @cached_property
     def oracle(self) -> Oracle | None:
         """The outcomes, where the hub has them."""
         return Oracle.of(self)
+
+
+@lru_cache(maxsize=2)
+def _known(root: Path, _: tuple[tuple[str, int, int], ...]) -> Hub:
+    path = root / TASKS
+    config = read_json(path, "the tasks of a hub")
+    try:
+        return _hub(root, config)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise FileError(
+            str(path), "this is not a tasks.json as the schemas of the hubverse describe it: rounds with model_tasks."
+        ) from None
+
+
+def _stats(paths: Iterable[Path]) -> Iterator[tuple[Path, os.stat_result]]:
+    for path in paths:
+        try:
+            yield path, path.stat()
+        except OSError as error:
+            raise unreadable(error, path) from None
 
 
 def hub_root(path: Path) -> Path | None:

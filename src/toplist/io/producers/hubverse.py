@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from toplist.io.producers.base import (
 )
 from toplist.io.producers.hub_tasks import (
     CLASS,
+    MISSING,
     ORACLE,
     PMF,
     TASKS,
@@ -125,6 +127,12 @@ class _Folder:
         return _PLACE if len(self.hub.declared.get(_PLACE, ())) > 1 else self.hub.round_column
 
     @cached_property
+    def timed(self) -> bool:
+        """Whether rounds are days, beside places that are clusters."""
+        column = self.hub.round_column
+        return column not in (None, self.place) and all(map(_is_day, self.hub.declared[str(column)]))
+
+    @cached_property
     def columns(self) -> dict[str, Any]:
         """Names and types of what is made, the same for all models of a hub."""
         pa = need("pyarrow")
@@ -132,7 +140,7 @@ class _Folder:
         known |= {} if self.hub.oracle is None else {OUTCOME: pa.string()}
         known |= {GROUP: pa.string()} if self.grouped else {}
         known |= {} if self.place is None else {CLUSTER: pa.string()}
-        known |= {} if self.hub.round_column in (None, self.place) else {_TIME: pa.string()}
+        known |= {_TIME: pa.string()} if self.timed else {}
         return columns_of(**known, **{name: pa.string() for name in (*self.hub.task_ids, TYPE) if name not in known})
 
     def batch(self, path: Path) -> Any:
@@ -241,7 +249,7 @@ class _Folder:
         pa, tasks = need("pyarrow"), self.hub.tasks
         known = {**texts, N_CLASSES: pa.array([len(tasks[at].classes) for at in task.tolist()], pa.int64())}
         known[GROUP] = pa.array([tasks[at].target for at in task.tolist()], pa.string())
-        known |= {} if self.place is None else {CLUSTER: texts[self.place]}
+        known |= {} if self.place is None else {CLUSTER: texts[self.place].fill_null(MISSING)}
         known |= {} if self.hub.round_column is None else {_TIME: texts[self.hub.round_column]}
         if self.hub.oracle is None:
             return known
@@ -305,6 +313,14 @@ def _fits(task: Task, texts: Mapping[str, Any], path: Path, rows: int, *, loose:
             )
             fits &= pc.fill_null(there, False).to_numpy(zero_copy_only=False)
     return fits
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _match(look: FirstLook, match: Match) -> Match | None:

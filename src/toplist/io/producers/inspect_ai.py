@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _HEADERS = ("header.json", "_journal/start.json")  # the second one is there while a run goes on, and if it breaks off
 _SAMPLE = re.compile(r"samples/.+\.json")
-_HEAD = re.compile(r'\s*\{\s*"version":\s*\d+,\s*"status":\s*"\w+",\s*"eval":\s*\{')
 _ANSWER = "ANSWER:"  # precedes the answer in the template of multiple_choice
 _ANSWERED = re.compile(r"answer\s*:\s*([a-z\d])\b", re.IGNORECASE)
 _SHUFFLED = "Choices were shuffled before"
@@ -393,11 +392,8 @@ def _open(request: Request) -> ProducedReader:
 
 def _match(look: FirstLook, match: Match) -> Match | None:
     """Files called .eval, and JSON that begins as a log does: it may be too long to be read at first sight."""
-    found = tuple(p for p in match.paths if p.suffix.lower() == ".eval" or _HEAD.match(look.head(p)))
-    if not found:
-        return None
-    seen = "it is called .eval" if found[0].suffix.lower() == ".eval" else "it begins with version, status and eval"
-    return Match(found, seen)
+    packed = match.paths[0].suffix.lower() == ".eval"
+    return Match(match.paths, "it is called .eval" if packed else "it begins with version, status and eval")
 
 
 PRODUCER = Producer(open=_open, match=_match, options=("answers", "position", "where"))

@@ -28,7 +28,7 @@ from toplist._typing import Ints
 from toplist.errors import CaseError, FileError, TopListError
 from toplist.io.answers import AnswerSpace
 from toplist.io.columns import CASE as CASES
-from toplist.io.columns import CERTAIN, TRUTH, as_arrow, as_numpy, named, offsets_of, spelled
+from toplist.io.columns import CERTAIN, TRUTH, as_arrow, as_numpy, is_list, named, offsets_of, spelled
 from toplist.io.producers.base import (
     ANSWER_MASS,
     CASE,
@@ -73,9 +73,8 @@ class Server:
 
 def open_answers(request: Request, server: Server) -> ProducedReader:
     """The table of all files, or of objects in memory; it is read once, and small beside them."""
-    data = request.data
-    if not request.paths and isinstance(data, Iterable) and not isinstance(data, str | bytes | Mapping | Sequence):
-        request = replace(request, data=list(data))
+    if isinstance(request.data, Iterator):
+        request = replace(request, data=list(request.data))
     for ranked in (True, False):
         table = _Table(request, server, ranked)
         if not request.paths:
@@ -220,6 +219,9 @@ class _Table:
             seen.add({name: v for name, v in flat.items() if v is not None and name not in nested_too})
         single = {name: kind for name, kind in seen.kinds.items() if name not in nested_too}
         kinds = {name: settled(kind) for name, kind in single.items() if name not in (CLASSES, CONFIDENCES)}
+        pa = need("pyarrow")
+        if pa.types.is_nested(kinds.get(ANSWERS, pa.null())) and kinds[ANSWERS] != pa.list_(pa.string()):
+            del kinds[ANSWERS]
         self.fields.update(kinds)
         ids = [name for name in named(list(kinds), CASES) if spelled(name) in CERTAIN]
         case = next((name for name in ids if name not in self.server.own_ids), "")
@@ -276,7 +278,7 @@ class _Table:
         if known.outcome:
             made[OUTCOME] = block.columns[known.outcome].cast(pa.string())
             self._require_outcomes(made[OUTCOME], block)
-        further = {name: column for name, column in block.columns.items() if name not in _OWN and name != ANSWERS}
+        further = {name: block.columns[name] for name in _further(known.kinds)}
         self.batches.append((block.source, {**further, **made}))
 
     def _lists(self, tokens: TopTokens, block: _Block, counts: Counter[str]) -> dict[str, Any]:
@@ -287,6 +289,10 @@ class _Table:
             sizes = {N_CLASSES: block.columns[N_CLASSES]} if N_CLASSES in block.columns else {}
             return {**vocabulary_lists(tokens), **sizes}
         numbers, allowed = block.columns.get(N_CLASSES), block.columns.get(ANSWERS)
+        if numbers is not None and not pa.types.is_integer(numbers.type):
+            raise FileError(block.source, f"{quote(N_CLASSES)} is the number of answers of a case, a whole number.")
+        if allowed is not None and not is_list(allowed.type):
+            allowed = None
         made = self.space.lists(
             tokens,
             n_answers=None if numbers is None else as_numpy(numbers.cast(pa.int64()).fill_null(0)),
@@ -323,7 +329,7 @@ class _Table:
         """The table, with notes."""
         self._require_answers()
         pa = need("pyarrow")
-        further = {name: kind for name, kind in self.fields.items() if name not in _OWN and name != ANSWERS}
+        further = _further(self.fields)
         kinds = {N_CLASSES: pa.int64(), ANSWER_MASS: pa.float64(), OUTCOME: pa.string()}
         made = {name: kind for name, kind in kinds.items() if any(name in batch for _, batch in self.batches)}
         columns = columns_of(**made, **further)
@@ -342,6 +348,11 @@ class _Table:
             raise FileError(name, f"{why}: there is nothing to read.")
         if cases == self.skipped[WITHOUT] + self.skipped[REFUSED] and self.skipped[WITHOUT]:
             raise FileError(name, f"no answer has log-probabilities of the most probable tokens. {self.server.remedy}")
+        if self.summary.nowhere == cases > self.skipped[REFUSED]:
+            raise FileError(
+                name,
+                f"no answer has a token at {argument('position', self.position)}: name the position of the answer.",
+            )
 
     def _notes(self) -> Iterator[str]:
         skipped, cases = self.skipped, self.summary.cases
@@ -376,6 +387,11 @@ class _Known:
     kinds: dict[str, Any]  # of the fields that hold one value
     case: str  # the field with ids, if there is one
     outcome: str  # and the one with outcomes
+
+
+def _further(kinds: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that are columns as they are, with their types."""
+    return {name: kind for name, kind in kinds.items() if name not in _OWN and not is_list(kind)}
 
 
 def _filled(batch: Mapping[str, Any], name: str, kind: Any) -> Any:

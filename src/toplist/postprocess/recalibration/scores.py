@@ -19,10 +19,15 @@ from numpy.typing import NDArray
 
 from toplist._arguments import as_number, as_shares
 from toplist._typing import Bools, Codes, Floats
+from toplist.core.kernel import Rows
 from toplist.errors import ConfidenceError, ShapeError, TopListError
+from toplist.io.lists import table_rows
+from toplist.io.options import ReadOptions, hints_of
+from toplist.io.sources import open_source
 from toplist.lists import TopLists
 from toplist.lists.converters import as_single_outcomes, raw_rows
 from toplist.lists.log_space import normalised
+from toplist.lists.space import ClassSpace, as_space
 from toplist.lists.validation import Repairs, row_sums
 from toplist.postprocess.recalibration.base import MOST, Recalibrator, Sample
 from toplist.postprocess.recalibration.state import State
@@ -36,7 +41,7 @@ _CLOSE: Final = 1e-14  # a gradient, on the scale of standardized scores, that i
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class CandidateScores:
     """Candidates with finite scores, and the lists that have the same mass for each of them and for the rest."""
 
     lists: TopLists
@@ -44,17 +49,16 @@ class Scores:
 
     @classmethod
     def of(cls, what: Any, space: Any = None) -> Self:
-        """Candidates and scores of any form in memory; without a space, classes are without end."""
+        """Candidates and scores of any form; without a space, classes are without end."""
         if isinstance(what, cls):
             return what
         if isinstance(what, TopLists):
             raise TopListError("these are lists of probabilities, not scores: recalibrate them, as with Temperature().")
-        if isinstance(what, str | bytes | os.PathLike) or hasattr(what, "columns"):
-            raise TopListError(
-                "scores are given in memory: a mapping from candidate to score per case, a pair of candidates and "
-                "scores, or offsets, candidates and scores. A table with a row per candidate has them in its columns."
-            )
-        rows, known = raw_rows(what, space)
+        ids: Any = None
+        if isinstance(what, str | os.PathLike) or hasattr(what, "columns"):
+            rows, known, ids = _of_table(what, space)
+        else:
+            rows, known = raw_rows(what, space)
         values = rows.confidences.astype(np.float64)
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):
@@ -68,7 +72,7 @@ class Scores:
         sizes = np.diff(rows.offsets)
         shares = 1.0 / np.maximum(sizes + (sizes < rows.size), 1)
         even = replace(rows, confidences=np.repeat(shares, sizes), log_rest=None, shown=None, precision=None)
-        return cls(TopLists._validated(even, known, None, Repairs()), values)
+        return cls(TopLists._validated(even, known, ids, Repairs()), values)
 
     @property
     def open(self) -> Bools:
@@ -105,6 +109,16 @@ class Scores:
         return normalised(self.lists, listed, rest)
 
 
+def _of_table(data: Any, space: Any) -> tuple[Rows, ClassSpace, Any]:
+    """The candidates and scores of a file or a table, with case ids; a column per class names all classes."""
+    known, how = None if space is None else as_space(space), ReadOptions(producer="none")
+    source = open_source(data, "scores", hints_of(how, known), how)
+    if known is None:
+        known = ClassSpace(labels=source.names) if source.names else ClassSpace(math.inf)
+    rows, known, ids, _ = table_rows(source, known)
+    return rows, known, ids
+
+
 @dataclass(frozen=True, slots=True)
 class _Likelihood:
     """The mean negative log-likelihood of the cases that have candidates, with its derivatives."""
@@ -119,7 +133,7 @@ class _Likelihood:
     hit: NDArray[np.intp]  # the place of the outcome, or _NO_HIT
 
     @classmethod
-    def of(cls, scores: Scores, codes: Codes, weight: Floats, pseudo: float) -> Self:
+    def of(cls, scores: CandidateScores, codes: Codes, weight: Floats, pseudo: float) -> Self:
         """Of checked cases; `pseudo` cases have an outcome that is spread evenly over candidates and rest."""
         lists = scores.lists
         at = np.full(len(lists), _NO_HIT)
@@ -227,10 +241,10 @@ class SoftmaxOfScores(Recalibrator):
 
         Parameters
         ----------
-        lists : sequence of mappings, pair or triple of arrays, or array of shape (n, m)
+        lists : sequence of mappings, pair or triple of arrays, array of shape (n, m), path or table
             Candidates with scores: a mapping from class to score per case; a pair of classes and scores, (n, k) arrays
-            or one sequence of each per case; offsets, classes and scores; what a pipeline of Hugging Face returns; or a
-            score for every class.
+            or one sequence of each per case; offsets, classes and scores; what a pipeline of Hugging Face returns; a
+            score for every class; or a file or a table of any layout that `toplist.read_lists` takes.
         y : array-like
             One outcome per case: a code or a label, a candidate or not.
         sample_weight : array-like, optional
@@ -244,19 +258,19 @@ class SoftmaxOfScores(Recalibrator):
             Itself, fitted.
         """
         self._check()
-        scores = Scores.of(lists, space)
+        scores = CandidateScores.of(lists, space)
         self._fit_scores(scores, _codes(y, scores), as_shares(sample_weight, len(scores.lists)))
         return self
 
     def transform(self, lists: Any, *, space: Any = None) -> TopLists:
         """Lists of candidates with scores, in any form that `fit` takes; those that are not valid are repaired."""
         self.require_fitted()
-        scores = Scores.of(lists, space).standardized(self.standardize)
+        scores = CandidateScores.of(lists, space).standardized(self.standardize)
         return scores.softmax(self.slope_, self.intercept_).repair()
 
     def fit_transform(self, lists: Any, y: Any, *, sample_weight: Any = None, space: Any = None) -> TopLists:
         """Learn from scores and make lists of the same ones, which score better than new cases will."""
-        scores = Scores.of(lists, space)
+        scores = CandidateScores.of(lists, space)
         return self.fit(scores, y, sample_weight=sample_weight).transform(scores)
 
     def cross_fit_transform(
@@ -287,7 +301,7 @@ class SoftmaxOfScores(Recalibrator):
             Valid lists, in the order of the cases.
         """
         self._check()
-        all_scores = Scores.of(scores, space)
+        all_scores = CandidateScores.of(scores, space)
         n = len(all_scores.lists)
         codes, weight, fold = _codes(y, all_scores), as_shares(sample_weight, n), as_folds(n, folds, seed, clusters)
         slope, intercept = np.zeros(n), np.zeros(n)
@@ -302,7 +316,7 @@ class SoftmaxOfScores(Recalibrator):
             raise TopListError(f"standardize is one of {', '.join(STANDARDIZATIONS)}, not {self.standardize!r}.")
         as_number(self.pseudo_cases, "pseudo_cases", 0, MOST)
 
-    def _fit_scores(self, scores: Scores, codes: Codes, weight: Floats) -> None:
+    def _fit_scores(self, scores: CandidateScores, codes: Codes, weight: Floats) -> None:
         known = scores.standardized(self.standardize)
         level, spread = _level(known.values)
         table = _Likelihood.of(
@@ -356,7 +370,7 @@ _SCORES_ONLY = (
 )
 
 
-def _codes(y: Any, scores: Scores) -> Codes:
+def _codes(y: Any, scores: CandidateScores) -> Codes:
     codes = as_single_outcomes(y, scores.lists, "a softmax needs")
     if not len(codes):
         raise ShapeError("there are no cases to learn from.", "Give at least one with its outcome.")
