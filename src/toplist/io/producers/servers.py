@@ -41,11 +41,12 @@ from toplist.io.producers.base import (
     at_path,
     columns_of,
 )
+from toplist.io.producers.fields import FieldError
 from toplist.io.producers.json_records import Record, is_document, line_blocks, lines_of, records
 from toplist.io.producers.token_lines import parsed, trimmed
 from toplist.io.producers.tokens import Position, Positions, Summary, as_position, nested, vocabulary_lists
 from toplist.io.readers.base import head_of
-from toplist.io.readers.json_lines import Fields, misfit, parse, settled
+from toplist.io.readers.json_lines import Fields, MisfitError, as_array, parse, settled
 from toplist.io.top_tokens import SAMPLED, UNSORTED, TopTokens
 
 ANSWERS = "answers"
@@ -160,7 +161,7 @@ class _Table:
         first = [record for _, record in islice(records(path), _LOOKED)]
         known = self._fields_of(first)
         at = next((one for one in self.server.paths if any(at_path(r, one) is not None for r in first)), None)
-        streamed = len(list(self.server.joined(iter(enumerate(first))))) < len(first)
+        streamed = len(list(self._joined(iter(enumerate(first, 1)), source))) < len(first)
         if at is None or streamed or is_document(path) or not (self.space is None or self.space.text_only):
             self._add_records(records(path), source, known)
             return
@@ -184,12 +185,11 @@ class _Table:
         self._add_records(iter(found), self.request.name, self._fields_of([one for _, one in found[:_LOOKED]]))
 
     def _add_records(self, numbered: Iterator[tuple[int, Record]], source: str, known: _Known) -> None:
-        joined = self.server.joined(numbered)
+        joined = self._joined(numbered, source)
         while some := list(islice(joined, _ROWS)):
             rows, cases, kept = [], [], []
             for row, record in some:
                 found = self.positions(record, source, row)
-                self.said.update(dict.fromkeys(filter(None, [self.server.note(record)])))
                 self.skipped.update([found] if isinstance(found, str) else [])
                 if found != FAILED:
                     rows.append(row)
@@ -204,9 +204,25 @@ class _Table:
     def positions(self, record: Record, source: str, row: int) -> Sequence[Position] | str:
         """The positions of a record, or why it has none."""
         try:
-            return self.server.positions(record)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            raise FileError(source, f"this is no answer of the server: {_problem(error)}.", row=row) from None
+            found = self.server.positions(record)
+            if found != FAILED:
+                self.said.update(dict.fromkeys(filter(None, [self.server.note(record)])))
+        except FieldError as error:
+            raise _unlike(error, source, row) from None
+        return found
+
+    def _joined(self, numbered: Iterator[tuple[int, Record]], source: str) -> Iterator[tuple[int, Record]]:
+        """Records with the chunks of a stream as one."""
+        last = [0]
+
+        def noted(pair: tuple[int, Record]) -> tuple[int, Record]:
+            last[0] = pair[0]
+            return pair
+
+        try:
+            yield from self.server.joined(map(noted, numbered))
+        except FieldError as error:
+            raise _unlike(error, source, last[0]) from None
 
     def _fields_of(self, some: Sequence[Record]) -> _Known:
         """The fields that hold one value, by the first records, with their types."""
@@ -403,14 +419,10 @@ def _filled(batch: Mapping[str, Any], name: str, kind: Any) -> Any:
 
 
 def _column(values: list[Any], name: str, kind: Any, source: str, rows: Sequence[int]) -> Any:
-    pa = need("pyarrow")
     try:
-        return pa.array(values, kind)
-    except (pa.ArrowException, OverflowError, TypeError):
-        for row, value in zip(rows, values, strict=True):
-            if problem := misfit(value, kind):
-                raise FileError(source, f"{quote(name)} {problem}.", row=row) from None
-        raise
+        return as_array(values, kind)
+    except MisfitError as error:
+        raise FileError(source, f"{quote(name)} {error.problem}.", row=rows[error.place]) from None
 
 
 def as_record(one: Any, name: str) -> Record:
@@ -433,7 +445,5 @@ def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _problem(error: Exception) -> str:
-    if isinstance(error, KeyError):
-        return f"it has no field {quote(error.args[0])}"
-    return str(error) or type(error).__name__
+def _unlike(error: FieldError, source: str, row: int) -> FileError:
+    return FileError(source, f"this is no answer of the server: {error}.", row=row)
