@@ -6,8 +6,8 @@ one, cases are numbered as their records are, since the ids that servers give di
 called as outcomes are gives the outcome. `n_classes` says how many of the declared answers a case has, and `answers`,
 a list, which ones.
 
-Lines of JSON are read by Arrow where a server names the path of its positions, about four times as fast as one by one;
-whatever Arrow cannot read, or finds no positions in, is read one by one.
+Where a server names the path of its positions, lines of JSON are read by the compiled kernel or by Arrow, several times
+as fast as one by one; what neither can read, or finds no positions in, is read one by one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from toplist.io.producers.base import (
 )
 from toplist.io.producers.fields import FieldError
 from toplist.io.producers.json_records import Record, is_document, line_blocks, lines_of, records
-from toplist.io.producers.token_lines import parsed, trimmed
+from toplist.io.producers.token_lines import parsed, scanned, trimmed
 from toplist.io.producers.tokens import Position, Positions, Summary, as_position, nested, vocabulary_lists
 from toplist.io.readers.base import head_of
 from toplist.io.readers.json_lines import Fields, MisfitError, as_array, parse, settled
@@ -66,7 +66,7 @@ class Server:
 
     positions: Callable[[Record], Sequence[Position] | str]  # or why there are none: failed, refused, without
     remedy: str  # what to ask the server for, where no record has log-probabilities
-    paths: tuple[str, ...] = ()  # of the list of positions, as Arrow may read it: `choices.0.logprobs.content`
+    paths: tuple[str, ...] = ()  # that may lead to the list of positions: `choices.0.logprobs.content`
     own_ids: tuple[str, ...] = ()  # fields that look like case ids, but are those of a response
     joined: Callable[[Iterator[tuple[int, Record]]], Iterator[tuple[int, Record]]] = _as_they_are
     note: Callable[[Record], str] = lambda record: ""  # what there is to say about a record, for the whole file
@@ -167,7 +167,7 @@ class _Table:
             return
         start = 0
         for text in line_blocks(path):
-            block = self._by_arrow(_Lines(text, source, start), known, at)
+            block = self._in_columns(_Lines(text, source, start), known, at)
             if block is not None:
                 self.add_block(block, known)
                 start = block.end
@@ -246,15 +246,9 @@ class _Table:
         self.outcomes.update(dict.fromkeys(outcomes if len(outcomes) > 1 else []))
         return _Known(kinds, case, outcomes[0] if len(outcomes) == 1 else "")
 
-    def _by_arrow(self, lines: _Lines, known: _Known, path: str) -> _Block | None:
-        """Lines as a block, read by Arrow; None where they have to be read one by one."""
-        text = trimmed(lines.text, self.position)
-        made = parsed(text, known.kinds, path, with_bytes=False)
-        tokens = None if made is None else made[1].at(self.position)[0]
-        if tokens is not None and tokens.text.null_count:
-            return None
-        if tokens is not None and tokens.repeats_text():
-            made = parsed(text, known.kinds, path, with_bytes=True)
+    def _in_columns(self, lines: _Lines, known: _Known, path: str) -> _Block | None:
+        """Lines as a block; None where they have to be read one by one."""
+        made = scanned(lines.text, known.kinds, path, self.position) or self._parsed(lines.text, known, path)
         if made is None:
             return None
         columns, positions = made
@@ -262,7 +256,7 @@ class _Table:
         for at in np.flatnonzero(np.diff(positions.offsets) == 0).tolist():
             row = lines.start + at + 1
             found = self.positions(parse(lines.every[at], lines.source, row), lines.source, row)
-            if not isinstance(found, str):  # elsewhere than Arrow looked
+            if not isinstance(found, str):  # elsewhere than on the path
                 return None
             skipped[found] += 1
             keep[at] = found != FAILED
@@ -273,6 +267,15 @@ class _Table:
             positions = replace(positions, offsets=offsets_of(np.diff(positions.offsets)[keep]))
             columns = {name: column.filter(as_arrow(keep)) for name, column in columns.items()}
         return _Block(lines.source, rows, columns, positions, end)
+
+    def _parsed(self, whole: bytes, known: _Known, path: str) -> tuple[dict[str, Any], Positions] | None:
+        """The same by Arrow alone, with the bytes of tokens where a case lists a text twice."""
+        text = trimmed(whole, self.position)
+        made = parsed(text, known.kinds, path, with_bytes=False)
+        tokens = None if made is None else made[1].at(self.position)[0]
+        if tokens is None or tokens.text.null_count:
+            return None
+        return parsed(text, known.kinds, path, with_bytes=True) if tokens.repeats_text() else made
 
     # Lists
 
@@ -287,15 +290,21 @@ class _Table:
             row = None if error.case is None else int(block.rows[error.case])
             others = "" if not error.more else f" {error.more:,} more records have the same problem."
             raise FileError(block.source, f"{error.problem} {error.remedy}{others}", row=row) from None
-        many = len(self.request.paths) > 1
-        numbers = [f"{Path(block.source).stem}:{row}" if many else str(row) for row in block.rows.tolist()]
         pa = need("pyarrow")
-        made[CASE] = pa.array(numbers, "string") if not known.case else block.columns[known.case].cast(pa.string())
+        made[CASE] = block.columns[known.case].cast(pa.string()) if known.case else self._numbers(block)
         if known.outcome:
             made[OUTCOME] = block.columns[known.outcome].cast(pa.string())
             self._require_outcomes(made[OUTCOME], block)
         further = {name: block.columns[name] for name in _further(known.kinds)}
         self.batches.append((block.source, {**further, **made}))
+
+    def _numbers(self, block: _Block) -> Any:
+        """The rows as case ids, with the file before them where there are several."""
+        pa, pc = need("pyarrow"), need("pyarrow.compute")
+        numbers = as_arrow(block.rows).cast(pa.string())
+        if len(self.request.paths) <= 1:
+            return numbers
+        return pc.binary_join_element_wise(Path(block.source).stem, numbers, ":")
 
     def _lists(self, tokens: TopTokens, block: _Block, counts: Counter[str]) -> dict[str, Any]:
         pa = need("pyarrow")
