@@ -49,7 +49,7 @@ def _either(record: Record, name: str, other: str) -> Any:
 
 
 def _open(request: Request) -> ProducedReader:
-    return open_answers(request, Server(positions_of, _REMEDY))
+    return open_answers(request, Server(positions_of, _REMEDY, own_ids=("responseId", "response_id")))
 
 
 PRODUCER = Producer(_open, options=("answers", "position"))

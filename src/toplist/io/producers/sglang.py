@@ -26,7 +26,7 @@ def positions_of(record: Record) -> Sequence[Position] | str:
 
 
 def _open(request: Request) -> ProducedReader:
-    return open_answers(request, Server(positions_of, _REMEDY))
+    return open_answers(request, Server(positions_of, _REMEDY, own_ids=("text", "index")))
 
 
 PRODUCER = Producer(_open, options=("answers", "position"))
