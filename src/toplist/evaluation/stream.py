@@ -172,6 +172,7 @@ class BatchScorer:
     truth_repairs: Repairs = field(default_factory=Repairs)  # of a truth that is a distribution per case
     sizes: str | None = None  # the column of the truth that says how many classes each case has
     watch: Callable[[ScoredBatch], None] | None = None
+    idle: int = 0  # classes that no outcome can be
     cases: int = 0
     highest: float = -math.inf  # a bound on the score of any outcome under the first rule
     repaired: Counter[str] = field(default_factory=Counter)
@@ -183,7 +184,7 @@ class BatchScorer:
         lists, y, codes, outcomes = self._read(batch, truth)
         try:
             spec = self.scoring
-            made = CaseScores.from_lists(lists, y, spec.rules, ks=spec.ks, penalty=spec.penalty)
+            made = CaseScores.from_lists(lists, y, spec.rules, ks=spec.ks, penalty=spec.penalty, idle=self.idle)
         except OutcomeError as error:
             raise in_file(error, truth) from None
         if self.watch is not None:
@@ -305,6 +306,7 @@ def scorers_of(
             plan.truth_repairs,
             plan.n_classes,
             watchers.get(source.name),
+            int(any(one.has_other for one in plan.sources)),
         )
         for source in plan.sources
     ]
