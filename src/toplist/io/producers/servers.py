@@ -43,7 +43,15 @@ from toplist.io.producers.base import (
 )
 from toplist.io.producers.json_records import Record, is_document, line_blocks, lines_of, records
 from toplist.io.producers.token_lines import parsed, scanned, trimmed
-from toplist.io.producers.tokens import Position, Positions, Summary, as_position, nested, vocabulary_lists
+from toplist.io.producers.tokens import (
+    Position,
+    Positions,
+    Summary,
+    as_position,
+    nested,
+    require_tokens,
+    vocabulary_lists,
+)
 from toplist.io.readers.base import head_of
 from toplist.io.readers.json_lines import Fields, misfit, parse, settled
 from toplist.io.top_tokens import SAMPLED, UNSORTED, TopTokens
@@ -204,9 +212,11 @@ class _Table:
     def positions(self, record: Record, source: str, row: int) -> Sequence[Position] | str:
         """The positions of a record, or why it has none."""
         try:
-            return self.server.positions(record)
+            found = self.server.positions(record)
+            require_tokens(() if isinstance(found, str) else found)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             raise FileError(source, f"this is no answer of the server: {_problem(error)}.", row=row) from None
+        return found
 
     def _fields_of(self, some: Sequence[Record]) -> _Known:
         """The fields that hold one value, by the first records, with their types."""
