@@ -124,7 +124,9 @@ def without_nulls(value):
 @given(
     CASES, st.sampled_from([0, 1, -1, "x"]), st.sampled_from([(", ", ": "), (",", ":")]), st.booleans(), st.booleans()
 )
-def test_what_arrow_reads_is_what_plain_python_reads(tmp_path_factory, cases, position, separators, in_batch, sparse):
+def test_what_the_kernel_and_arrow_read_is_what_plain_python_reads(
+    tmp_path_factory, cases, position, separators, in_batch, sparse
+):
     generated = [[("x", first), ("y", second)] for first, second, _, _ in cases]
     known = [{"question_id": case, "n_classes": n, "metadata": {"run": case}} for _, _, case, n in cases]
     if in_batch:
@@ -136,8 +138,9 @@ def test_what_arrow_reads_is_what_plain_python_reads(tmp_path_factory, cases, po
     path.write_text("".join(json.dumps(one, separators=separators) + "\n" for one in records))
     rows, notes = produced(path, answers=ABCD, position=position)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "parsed", lambda *_, **__: None)
-        assert produced(path, answers=ABCD, position=position) == (rows, notes)
+        for way in ("scanned", "parsed"):
+            patch.setattr(reading, way, lambda *_, **__: None)
+            assert produced(path, answers=ABCD, position=position) == (rows, notes)
     place = {0: 0, 1: 1, -1: 1, "x": 1}[position]
     for row, case in zip(rows, cases, strict=True):
         few = dict(list(ABCD.variants.items())[: case[3]])

@@ -1,8 +1,5 @@
-// Lines of JSON, one object each, with lists of tokens somewhere inside: the tokens listed at one position of each
-// record, and some members of the records as they are written. Everything is checked: it is JSON as RFC 8259 has it, in
-// UTF-8. What is unusual is refused with all lines, for the caller to read in another way: a value of another type than
-// expected, a field that is there twice, a key with an escape in it, half a surrogate pair, a record with several
-// elements where one is expected, deep nesting.
+// A strict reader of JSON as RFC 8259 has it, in UTF-8, and in one line: nothing is accepted unchecked, and nothing is
+// read beyond the end. What Python alone accepts is refused, and so are half a surrogate pair and deep nesting.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -12,6 +9,58 @@
 #include <vector>
 
 namespace toplist {
+
+// A text without its escapes, which `JsonCursor::text` has checked.
+inline void unescape(std::string_view inside, std::string& out) {
+  const auto hexadecimal = [&](std::size_t from) {
+    std::uint32_t unit = 0;
+    for (std::size_t i = from; i < from + 4; ++i) {
+      const auto c = static_cast<unsigned char>(inside[i]);
+      unit = 16 * unit + (c <= '9' ? c - '0' : (c | 0x20U) - 'a' + 10U);
+    }
+    return unit;
+  };
+  out.clear();
+  for (std::size_t i = 0; i < inside.size(); ++i) {
+    if (inside[i] != '\\') {
+      out.push_back(inside[i]);
+      continue;
+    }
+    switch (const char kind = inside[++i]) {
+      case 'b': out.push_back('\b'); break;
+      case 'f': out.push_back('\f'); break;
+      case 'n': out.push_back('\n'); break;
+      case 'r': out.push_back('\r'); break;
+      case 't': out.push_back('\t'); break;
+      case 'u': {
+        std::uint32_t code = hexadecimal(i + 1);
+        i += 4;
+        if (code >= 0xD800 && code <= 0xDFFF) {
+          code = 0x10000 + ((code - 0xD800) << 10) + (hexadecimal(i + 3) - 0xDC00);
+          i += 6;
+        }
+        const auto add = [&](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
+        if (code < 0x80) {
+          add(code);
+        } else if (code < 0x800) {
+          add(0xC0 | code >> 6);
+          add(0x80 | (code & 0x3F));
+        } else if (code < 0x10000) {
+          add(0xE0 | code >> 12);
+          add(0x80 | (code >> 6 & 0x3F));
+          add(0x80 | (code & 0x3F));
+        } else {
+          add(0xF0 | code >> 18);
+          add(0x80 | (code >> 12 & 0x3F));
+          add(0x80 | (code >> 6 & 0x3F));
+          add(0x80 | (code & 0x3F));
+        }
+        break;
+      }
+      default: out.push_back(kind);
+    }
+  }
+}
 
 // Reads JSON from front to back. Every function returns whether it found what it is called for, and is then behind it.
 class JsonCursor {
@@ -88,7 +137,7 @@ class JsonCursor {
     return true;
   }
 
-  // An object: `member` is called with each key, and goes behind its value.
+  // An object: `member` is called with each key and with where the key begins, and goes behind its value.
   template <class Member>
   bool object(Member&& member) {
     if (!take('{')) return false;
@@ -96,7 +145,15 @@ class JsonCursor {
     do {
       std::string_view key;
       bool escaped;
-      if (!text(key, escaped) || escaped || !take(':') || !member(key)) return false;
+      if (!text(key, escaped) || !take(':')) return false;
+      const char* const begin = key.data() - 1;
+      if (escaped) {
+        std::string plain;
+        unescape(key, plain);
+        if (!member(std::string_view(plain), begin)) return false;
+      } else if (!member(key, begin)) {
+        return false;
+      }
     } while (take(','));
     return take('}');
   }
@@ -120,7 +177,7 @@ class JsonCursor {
     bool escaped;
     blank();
     switch (peek()) {
-      case '{': return object([&](std::string_view) { return skip(depth + 1); });
+      case '{': return object([&](std::string_view, const char*) { return skip(depth + 1); });
       case '[': return array([&] { return skip(depth + 1); });
       case '"': return text(unused, escaped);
       case 't': return word("true");
@@ -211,57 +268,5 @@ class JsonCursor {
     return true;
   }
 };
-
-// A text without its escapes, which `JsonCursor::text` has checked.
-inline void unescape(std::string_view inside, std::string& out) {
-  const auto hexadecimal = [&](std::size_t from) {
-    std::uint32_t unit = 0;
-    for (std::size_t i = from; i < from + 4; ++i) {
-      const auto c = static_cast<unsigned char>(inside[i]);
-      unit = 16 * unit + (c <= '9' ? c - '0' : (c | 0x20U) - 'a' + 10U);
-    }
-    return unit;
-  };
-  out.clear();
-  for (std::size_t i = 0; i < inside.size(); ++i) {
-    if (inside[i] != '\\') {
-      out.push_back(inside[i]);
-      continue;
-    }
-    switch (const char kind = inside[++i]) {
-      case 'b': out.push_back('\b'); break;
-      case 'f': out.push_back('\f'); break;
-      case 'n': out.push_back('\n'); break;
-      case 'r': out.push_back('\r'); break;
-      case 't': out.push_back('\t'); break;
-      case 'u': {
-        std::uint32_t code = hexadecimal(i + 1);
-        i += 4;
-        if (code >= 0xD800 && code <= 0xDFFF) {
-          code = 0x10000 + ((code - 0xD800) << 10) + (hexadecimal(i + 3) - 0xDC00);
-          i += 6;
-        }
-        const auto add = [&](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
-        if (code < 0x80) {
-          add(code);
-        } else if (code < 0x800) {
-          add(0xC0 | code >> 6);
-          add(0x80 | (code & 0x3F));
-        } else if (code < 0x10000) {
-          add(0xE0 | code >> 12);
-          add(0x80 | (code >> 6 & 0x3F));
-          add(0x80 | (code & 0x3F));
-        } else {
-          add(0xF0 | code >> 18);
-          add(0x80 | (code >> 12 & 0x3F));
-          add(0x80 | (code >> 6 & 0x3F));
-          add(0x80 | (code & 0x3F));
-        }
-        break;
-      }
-      default: out.push_back(kind);
-    }
-  }
-}
 
 }  // namespace toplist

@@ -1,4 +1,6 @@
-// The tokens that servers list at one position of each response, from lines of JSON; see json_lines.hpp.
+// Lines of JSON, one response of a server each: the tokens listed at one position of each, and some members as they are
+// written. What is unusual is refused with all lines, for the caller to read in another way: a value of another type
+// than expected, a field on the way that is there twice, several elements where one is expected.
 #pragma once
 #include "json_lines.hpp"
 
@@ -103,8 +105,7 @@ class TokenScanner {
     bool seen = false, first = true;
     out.positions.push_back(0);
     out.members.push_back('{');
-    const bool fine = in_.object([&](std::string_view key) {
-      const char* const begin = key.data() - 1;
+    const bool fine = in_.object([&](std::string_view key, const char* begin) {
       if (key != query_.path[0]) {
         if (!in_.skip()) return false;
       } else if (seen || !inside(1)) {
@@ -135,7 +136,7 @@ class TokenScanner {
         seen = true;
         return fine;
       });
-    return in_.object([&](std::string_view key) {
+    return in_.object([&](std::string_view key, const char*) {
       if (key != query_.path[step]) return in_.skip();
       const bool fine = !seen && inside(step + 1);
       seen = true;
@@ -150,7 +151,7 @@ class TokenScanner {
     ++out.positions.back();
     out.sizes.push_back(0);
     bool has_token = false, has_top = false;
-    return in_.object([&](std::string_view key) {
+    return in_.object([&](std::string_view key, const char*) {
       std::string_view unused;
       bool escaped;
       if (key == "token") {
@@ -169,7 +170,7 @@ class TokenScanner {
     std::string_view text, logprob;
     bool escaped = false, has_text = false, has_logprob = false, has_bytes = false, known = false;
     const std::size_t before = out.bytes.data.size();
-    const bool fine = in_.object([&](std::string_view key) {
+    const bool fine = in_.object([&](std::string_view key, const char*) {
       if (key == "token") {
         if (has_text) return false;
         has_text = true;

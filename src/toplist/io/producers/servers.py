@@ -44,7 +44,14 @@ from toplist.io.producers.base import (
 from toplist.io.producers.fields import FieldError
 from toplist.io.producers.json_records import Record, is_document, line_blocks, lines_of, records
 from toplist.io.producers.token_lines import parsed, scanned, trimmed
-from toplist.io.producers.tokens import Position, Positions, Summary, as_position, nested, vocabulary_lists
+from toplist.io.producers.tokens import (
+    Position,
+    Positions,
+    Summary,
+    as_position,
+    nested,
+    vocabulary_lists,
+)
 from toplist.io.readers.base import head_of
 from toplist.io.readers.json_lines import Fields, MisfitError, as_array, parse, settled
 from toplist.io.top_tokens import SAMPLED, UNSORTED, TopTokens
@@ -302,14 +309,6 @@ class _Table:
             self._require_outcomes(made[OUTCOME], block)
         further = {name: block.columns[name] for name in _further(known.kinds)}
         self.batches.append((block.source, {**further, **made}))
-
-    def _numbers(self, block: _Block) -> Any:
-        """The rows as case ids, with the file before them where there are several."""
-        pa, pc = need("pyarrow"), need("pyarrow.compute")
-        numbers = as_arrow(block.rows).cast(pa.string())
-        if len(self.request.paths) <= 1:
-            return numbers
-        return pc.binary_join_element_wise(Path(block.source).stem, numbers, ":")
 
     def _lists(self, tokens: TopTokens, block: _Block, counts: Counter[str]) -> dict[str, Any]:
         pa = need("pyarrow")
