@@ -58,6 +58,7 @@ class AnswerLists:
     n_classes: Ints
     answer_mass: Floats  # probability of the listed variants of all answers; NaN where nothing is listed
     counts: Counter[str]
+    listed: Ints  # how many tokens of each case count
 
 
 class AnswerSpace:
@@ -230,7 +231,7 @@ class AnswerSpace:
         mass = _Mass.of(tokens, cases, codes, len(self.answers))
         counts[EMPTY] = int(np.count_nonzero(np.diff(tokens.offsets) == 0))
         made = self._completed(mass, sizes, counts)
-        return AnswerLists(*made, sizes + (self.other == "class"), mass.on_answers, +counts)
+        return AnswerLists(*made, sizes + (self.other == "class"), mass.on_answers, +counts, np.diff(tokens.offsets))
 
     def _completed(self, mass: _Mass, sizes: Ints, counts: Counter[str]) -> tuple[Ints, Any, Floats]:
         """Offsets, classes and confidences, with the mass on no answer where `other` says."""
