@@ -258,8 +258,8 @@ class BoardWarning:
     kind: Annotated[
         str,
         "What is doubtful: never listed, perfect, worse than uniform, below chance, same scores, leader beaten, leader "
-        "with few cases, little mass, little answer mass, token lists differ, rare losses, few clusters, few time points, "
-        "dominant weights, skewed differences, strong autocorrelation, seasonal or ignored dependence.",
+        "with few cases, little mass, little answer mass, token lists differ, rare losses, few clusters, few time "
+        "points, dominant weights, skewed differences, strong autocorrelation, seasonal or ignored dependence.",
     ]
     sentence: Annotated[str, "It in words, to be read after the names of the models."]
     models: Annotated[tuple[str, ...], "Whom it is about, in the order of the table."]
