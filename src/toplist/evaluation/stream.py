@@ -614,6 +614,11 @@ class TeeCollector(Collector, Generic[S, T]):
         self.one.add(made[0])
         self.other.add(made[1])
 
+    @property
+    def watchers(self) -> Mapping[str, Callable[[ScoredBatch], None]]:
+        """See `Collector`: a source is watched by one of the two."""
+        return {**self.one.watchers, **self.other.watchers}
+
 
 def _empty(scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> NDArray[np.float64]:
     """What the empty list scores, from a model that has the case: it is the same for all who have it."""

@@ -215,6 +215,7 @@ def open_sources(
         reader.prepare(layout)
         if layout.case is None and len(opened) > 1:
             _require_natural_order(reader)
+            _require_no_gaps(one)
         if layout.kind == "long":
             _require_one_run(one, layout)
         sources.append(
@@ -309,6 +310,17 @@ def _require_natural_order(reader: Reader) -> None:
             reader.name,
             f"without case ids, the order of the parts counts, and {quote(names[odd])} would be read where "
             f"{quote(natural[odd])} is meant: number the parts with leading zeros, or give each row a case id.",
+        )
+
+
+def _require_no_gaps(one: CaseColumnRequest) -> None:
+    """Without ids, answers after one that is missing would be taken for those of other questions."""
+    gaps = getattr(one.opened.reader, "gaps", 0)
+    if gaps:
+        raise FileError(
+            one.table.source,
+            f"{gaps:,} request{'s' * (gaps > 1)} failed, and without case ids it is not known which question each of "
+            "the other answers belongs to: add a field with an id to the records, or repeat these requests.",
         )
 
 
@@ -475,8 +487,11 @@ def _common(lists: Sequence[list[str]]) -> list[str]:
 
 
 def _key(asked: Sequence[CaseColumnRequest]) -> str | None:
-    """A column of the same name in all tables that is nothing else, and whose values are unique."""
-    if len(asked) < 2:
+    """A column of the same name in all tables that is nothing else, and whose values are unique.
+
+    What programs write beside each list, such as the time, may be unique in each file and still be about the run.
+    """
+    if len(asked) < 2 or all(one.opened.produced is not None for one in asked):
         return None
     found = [name for name in asked[0].table.names if all(_may_be_key(one, name) for one in asked)]
     found = [name for name in found if all(_is_key(one, name) for one in asked)]
@@ -592,7 +607,9 @@ def _require_rows(one: CaseColumnRequest) -> None:
 
 
 def _unexplained(one: CaseColumnRequest) -> list[str]:
-    """The columns that nothing is known of, and that could be ids."""
+    """The columns that nothing is known of, and that could be ids; a producer knows which of its fields are ids."""
+    if one.opened.produced is not None:
+        return []
     table, left = one.table, set(ignored(one.table.names, one.hints.ignore))
     return [name for name in one.without_ids.ignored if name not in left and _could_be_id(table, name)]
 
@@ -610,6 +627,8 @@ def _tells_apart(look: FirstRows) -> bool:
 
 def _unique(one: CaseColumnRequest) -> str:
     """The columns of a table whose values are unique, as a hint."""
+    if one.opened.produced is not None:
+        return ""
     names = [name for name in one.table.names if _may_be_key(one, name) and _could_be_id(one.table, name)]
     found = [name for name in names[:5] if unique_values(one.table, name)]
     return f" The values of {listed(found)} are unique." if found else ""

@@ -278,6 +278,7 @@ class ProducedReader(Reader):
     paths: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
     origin: Any = None
+    gaps: int = 0  # cases that are missing, of a table without ids
     kept: list[tuple[str, Any]] | None = None  # all batches, after a pass in which they proved to be small
 
     @cached_property

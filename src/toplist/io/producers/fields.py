@@ -75,10 +75,12 @@ def as_number(value: Any) -> float | None:
 
 def at(record: Any, path: str) -> Any:
     """What stands at a path such as `response.body.choices.0`, through objects and lists; None where nothing does."""
+    if not path:
+        return record
     if "." not in path and isinstance(record, Mapping):
         return record.get(path)
     value, seen = record, ""
-    for part in filter(None, path.split(".")):
+    for part in path.split("."):
         if value is None and seen:
             return None
         if isinstance(value, Mapping):

@@ -1,10 +1,10 @@
 """Files with answers of language-model servers, one per record: cases, further columns, and lists.
 
 A server says with `Server` where its records have positions with top tokens. Everything else is common: fields at the
-top of a record that hold one value are columns of the table. One that is called as ids are gives the case; without
-one, cases are numbered as their records are, since the ids that servers give differ from run to run. One that is
-called as outcomes are gives the outcome. `n_classes` says how many of the declared answers a case has, and `answers`,
-a list, which ones.
+top of a record that hold one value are columns of the table. One that is called as ids are gives the case. Without
+one, cases have no ids and go by their position, since the ids that servers give differ from run to run; answers that
+are alone in their files are called as these are. A field that is called as outcomes are gives the outcome. `n_classes`
+says how many of the declared answers a case has, and `answers`, a list, which ones.
 
 Where a server names the path of its positions, lines of JSON are read by the compiled kernel or by Arrow, several times
 as fast as one by one; what neither can read, or finds no positions in, is read one by one.
@@ -68,7 +68,7 @@ class Server:
     positions: Callable[[Record], Sequence[Position] | str]  # or why there are none: failed, refused, without
     remedy: str  # what to ask the server for, where no record has log-probabilities
     paths: tuple[str, ...] = ()  # that may lead to the list of positions: `choices.0.logprobs.content`
-    own_ids: tuple[str, ...] = ()  # fields that look like case ids, but are those of a response
+    own_ids: tuple[str, ...] = ()  # fields that look like case ids, but are about a response, not about its question
     joined: Callable[[Iterator[tuple[int, Record]]], Iterator[tuple[int, Record]]] = _as_they_are
     note: Callable[[Record], str] = lambda record: ""  # what there is to say about a record, for the whole file
 
@@ -93,7 +93,7 @@ def open_positions(request: Request, positions: Positions, remedy: str) -> Produ
     rows = np.arange(1, len(positions) + 1)
     for ranked in (True, False):
         table = _Table(request, Server(lambda record: WITHOUT, remedy), ranked)
-        table.numbered = True
+        table.without_ids[request.name] = None
         table.add_block(_Block(request.name, rows, {}, positions), _Known({}, "", ""))
         if not table.mistaken:
             break
@@ -138,7 +138,7 @@ class _Table:
     summary: Summary = field(init=False)
     skipped: Counter[str] = field(init=False, default_factory=Counter)
     fields: dict[str, Any] = field(init=False, default_factory=dict)
-    numbered: bool = field(init=False, default=False)  # whether cases have no ids but their numbers
+    without_ids: dict[str, None] = field(init=False, default_factory=dict)  # files whose records have none
     said: dict[str, None] = field(init=False, default_factory=dict)  # about records
     outcomes: dict[str, None] = field(init=False, default_factory=dict)  # fields that may hold the outcome
 
@@ -160,7 +160,7 @@ class _Table:
         head_of(path, 16)  # says what it is, where it is no text
         source = str(path)
         first = [record for _, record in islice(records(path), _LOOKED)]
-        known = self._fields_of(first)
+        known = self._fields_of(first, source)
         at = next((one for one in self.server.paths if any(at_path(r, one) is not None for r in first)), None)
         streamed = len(list(self._joined(iter(enumerate(first, 1)), source))) < len(first)
         if at is None or streamed or is_document(path) or not (self.space is None or self.space.text_only):
@@ -183,7 +183,9 @@ class _Table:
         if isinstance(every, str | bytes) or not isinstance(every, Iterable):
             raise TopListError(f"{self.request.name}: give answers of the server, one per case, not {quote(data)}.")
         found = [(row, as_record(one, self.request.name)) for row, one in enumerate(every, 1)]
-        self._add_records(iter(found), self.request.name, self._fields_of([one for _, one in found[:_LOOKED]]))
+        self._add_records(
+            iter(found), self.request.name, self._fields_of([one for _, one in found[:_LOOKED]], self.request.name)
+        )
 
     def _add_records(self, numbered: Iterator[tuple[int, Record]], source: str, known: _Known) -> None:
         joined = self._joined(numbered, source)
@@ -225,7 +227,7 @@ class _Table:
         except FieldError as error:
             raise _unlike(error, source, last[0]) from None
 
-    def _fields_of(self, some: Sequence[Record]) -> _Known:
+    def _fields_of(self, some: Sequence[Record], source: str) -> _Known:
         """The fields that hold one value, by the first records, with their types."""
         seen, nested_too = Fields(), set[str]()
         for record in some:
@@ -239,11 +241,13 @@ class _Table:
         pa = need("pyarrow")
         if pa.types.is_nested(kinds.get(ANSWERS, pa.null())) and kinds[ANSWERS] != pa.list_(pa.string()):
             del kinds[ANSWERS]
+        for name in set(self.server.own_ids) - set((self.request.options.case or "").split(",")):
+            kinds.pop(name, None)
         self.fields.update(kinds)
-        ids = [name for name in named(list(kinds), CASES) if spelled(name) in CERTAIN]
-        case = next((name for name in ids if name not in self.server.own_ids), "")
+        case = next((name for name in named(list(kinds), CASES) if spelled(name) in CERTAIN), "")
         outcomes = named(list(kinds), TRUTH)
-        self.numbered |= not case and self.request.options.case is None
+        if not case:
+            self.without_ids[source] = None
         self.outcomes.update(dict.fromkeys(outcomes if len(outcomes) > 1 else []))
         return _Known(kinds, case, outcomes[0] if len(outcomes) == 1 else "")
 
@@ -292,7 +296,8 @@ class _Table:
             others = "" if not error.more else f" {error.more:,} more records have the same problem."
             raise FileError(block.source, f"{error.problem} {error.remedy}{others}", row=row) from None
         pa = need("pyarrow")
-        made[CASE] = block.columns[known.case].cast(pa.string()) if known.case else self._numbers(block)
+        if known.case:
+            made[CASE] = block.columns[known.case].cast(pa.string())
         if known.outcome:
             made[OUTCOME] = block.columns[known.outcome].cast(pa.string())
             self._require_outcomes(made[OUTCOME], block)
@@ -360,13 +365,32 @@ class _Table:
         kinds = {N_CLASSES: pa.int64(), ANSWER_MASS: pa.float64(), LISTED_TOKENS: pa.int64(), OUTCOME: pa.string()}
         made = {name: kind for name, kind in kinds.items() if any(name in batch for _, batch in self.batches)}
         columns = columns_of(**made, **further)
+        if not self._called():
+            del columns[CASE]
         schema = pa.schema(list(columns.items()))
         batches = [
             (source, pa.record_batch([_filled(batch, n, k) for n, k in columns.items()], schema=schema))
             for source, batch in self.batches
         ]
         notes = tuple(f"{note[:1].upper()}{note[1:]}." for note in self._notes())
-        return ProducedReader(self.request.name, lambda: iter(batches), columns, self.request.paths, notes)
+        reader = ProducedReader(self.request.name, lambda: iter(batches), columns, self.request.paths, notes)
+        reader.gaps = 0 if CASE in columns else self.skipped[FAILED]
+        return reader
+
+    def _called(self) -> bool:
+        """Whether cases have ids: those of their records, or the names of files with one answer each."""
+        if not self.without_ids:
+            return True
+        files = Counter(source for source, batch in self.batches for _ in range(len(batch[CLASSES])))
+        stems = {Path(source).name.partition(".")[0]: source for source in files}
+        if len(files) > 1 and len(self.without_ids) == len(stems) == sum(files.values()):
+            for source, batch in self.batches:
+                batch[CASE] = need("pyarrow").array([Path(source).name.partition(".")[0]], "string")
+            return True
+        lacks = next(iter(self.without_ids))
+        if any(CASE in batch for _, batch in self.batches):
+            raise FileError(lacks, "the records of this file have no case id, but those of other files have one.")
+        return False
 
     def _require_answers(self) -> None:
         name, cases = self.request.name, self.summary.cases
@@ -383,10 +407,10 @@ class _Table:
 
     def _notes(self) -> Iterator[str]:
         skipped, cases = self.skipped, self.summary.cases
-        if self.numbered:
+        if self.without_ids and self.request.options.case is None and not any(CASE in b for _, b in self.batches):
             yield (
-                "cases are numbered as their records are, since responses have no id of their question: add a field "
-                f"with one and pass {argument('case')} to match files in another order"
+                "responses have no id of their question: cases go by the order of the records. Add a field with one, such "
+                "as question_id, to match files in another order"
             )
         if self.outcomes:
             fields = listed(list(self.outcomes))
@@ -425,7 +449,7 @@ def _filled(batch: Mapping[str, Any], name: str, kind: Any) -> Any:
     """A column of a batch; of nulls where it has none."""
     pa = need("pyarrow")
     if name not in batch:
-        return pa.nulls(len(batch[CASE]), kind)
+        return pa.nulls(len(batch[CLASSES]), kind)
     return batch[name] if batch[name].type == kind else batch[name].cast(kind)
 
 
