@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import statistics
 
@@ -118,3 +119,26 @@ def test_a_normalized_space_has_the_same_chance_level(tmp_path):
     paths = {name: write_lines(tmp_path / f"{name}.jsonl", list(coins(0, 0.0))) for name in ("coin", "toss")}
     board = tl.compare(paths, None, read=read)
     assert board["coin"].scores["brier"].skill.value == pytest.approx(0.0, abs=1e-12)
+
+
+def cut(records, k):
+    """The same answers of a server with the first k tokens of each."""
+    for record in records:
+        made = json.loads(json.dumps(record))
+        for position in made["choices"][0]["logprobs"]["content"]:
+            position["top_logprobs"] = position["top_logprobs"][:k]
+        yield made
+
+
+@pytest.mark.parametrize(("k", "warned"), [(2, True), (5, True), (6, False)])
+def test_lists_of_different_numbers_of_tokens_are_warned_of_with_the_remedy(k, warned, runs, tmp_path):
+    records = [record for record, _ in runs[0]["sharp"]]
+    whole, short = (
+        write_lines(tmp_path / "whole.jsonl", records),
+        write_lines(tmp_path / "short.jsonl", cut(records, k)),
+    )
+    board = tl.compare({"whole": whole, "short": short}, None, read=READ)
+    found = [one for one in board.comparison.warnings if one.kind == "token lists differ"]
+    assert [set(one.models) for one in found] == [{"whole", "short"}] * warned
+    assert all("the same number of top log-probabilities" in one.sentence for one in found)
+    assert {one.name: one.median_listed_tokens for one in board.comparison.sources} == {"whole": 6, "short": k}

@@ -199,7 +199,7 @@ class BatchScorer:
     def summary(self, cases: int, **counts: int) -> SourceSummary:
         """Where the predictions came from, and what was done to them."""
         source = self.source
-        mass = source.answer_mass()
+        mass, listed = source.answer_mass(), source.listed_tokens()
         return SourceSummary(
             source.name,
             source.path,
@@ -211,6 +211,7 @@ class BatchScorer:
             notes=source.notes,
             answer_mass=float(mass.mean()) if len(mass) else None,
             median_answer_mass=float(np.median(mass)) if len(mass) else None,
+            median_listed_tokens=float(np.median(listed)) if len(listed) else None,
         )
 
     def _read(self, batch: Batch, truth: Batch) -> tuple[TopLists, Any, Codes, Codes]:

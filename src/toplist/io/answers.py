@@ -6,7 +6,8 @@ probability and r = 1 - (the sum of all listed), the rest. What follows from the
 - an answer has at least the sum over its variants that are listed, which is what it gets here. Variants that are not
   listed would add to it, each at most p;
 - an answer of which no variant is listed has at most r, and each of its tokens at most p. With one token each, all
-  `absent` answers together have at most u = min(r, absent p).
+  `absent` answers together would have at most u = min(r, absent p). The usual variants of a letter are about 120, so
+  that this is no bound for them: that absent answers get u, no more, is a convention, and what keeps lists valid.
 
 With `other="class"`, everything that is no declared answer is one more class, OTHER: the listed tokens that are no
 answer, and r - u. Absent answers share u. Where no such token is listed, OTHER itself is a class that is not listed,
@@ -45,6 +46,7 @@ _ROUNDING = 2.0**-24  # the rest mass that single precision cannot tell from non
 _TOKEN_ID = re.compile(r"token_id:(\d+)")
 _BLANKS = ("", " ", "\n", "▁", "Ġ", "Ċ")  # before a token: none, one, and as tokenizers write them
 _MARKS = (("", ""), ("(", ""), ("", ")"), ("(", ")"), ("", "."), ("", ":"), ("**", ""), ("[", ""), ('"', ""), ("'", ""))
+_WORDS = ("a", "i")  # letters that text has as words: alone, they stand for no answer A or I
 NORMALIZED, EMPTY = "normalized", "empty"
 
 
@@ -58,6 +60,7 @@ class AnswerLists:
     n_classes: Ints
     answer_mass: Floats  # probability of the listed variants of all answers; NaN where nothing is listed
     counts: Counter[str]
+    listed: Ints  # how many tokens of each case count
 
 
 class AnswerSpace:
@@ -74,7 +77,7 @@ class AnswerSpace:
         with `(`, `[`, `**` or a quotation mark before it, or `)`, `.` or `:` after it, or in parentheses, with or
         without a blank or a new line before that (also as tokenizers write these: `▁`, `Ġ`, `Ċ`). A variant that is
         declared beats a generated one, an answer as it is written beats one in another case, and what two answers
-        generate belongs to neither.
+        generate belongs to neither. The words "a" and "i" are no variants of the letters A and I, unless declared.
     other : {"class", "unlisted", "normalize"}, default "class"
         What becomes of probability that is on no declared answer. "class": one more class, OTHER. "unlisted": it is
         spread over the answers that are not listed, and where all are listed, confidences are divided by their sum.
@@ -230,7 +233,7 @@ class AnswerSpace:
         mass = _Mass.of(tokens, cases, codes, len(self.answers))
         counts[EMPTY] = int(np.count_nonzero(np.diff(tokens.offsets) == 0))
         made = self._completed(mass, sizes, counts)
-        return AnswerLists(*made, sizes + (self.other == "class"), mass.on_answers, +counts)
+        return AnswerLists(*made, sizes + (self.other == "class"), mass.on_answers, +counts, np.diff(tokens.offsets))
 
     def _completed(self, mass: _Mass, sizes: Ints, counts: Counter[str]) -> tuple[Ints, Any, Floats]:
         """Offsets, classes and confidences, with the mass on no answer where `other` says."""
@@ -496,6 +499,8 @@ def _usual(answer: str) -> dict[str, int]:
     out: dict[str, int] = {}
     for form in (answer, answer.lower(), answer.upper(), answer.capitalize()):
         for mark in _MARKS:
+            if form in _WORDS and form != answer and mark == ("", ""):
+                continue
             for blank in _BLANKS:
                 out.setdefault(f"{blank}{mark[0]}{form}{mark[1]}", 2 if form != answer else int(mark != ("", "")))
     return out

@@ -42,7 +42,7 @@ from toplist.io.columns import (
 from toplist.io.layouts import Layout, LayoutHints, ignored, recognise, require_columns, require_header
 from toplist.io.opening import Opened, Produced, open_table, require_effect
 from toplist.io.options import ReadOptions, Truth
-from toplist.io.producers.base import ANSWER_MASS, CLASSES, CONFIDENCES, OUTCOME
+from toplist.io.producers.base import ANSWER_MASS, CLASSES, CONFIDENCES, LISTED_TOKENS, OUTCOME
 from toplist.io.readers import Reader, TableChunk
 from toplist.io.views import View, view_of, with_columns
 from toplist.lists.validation import Repairs
@@ -112,9 +112,16 @@ class OpenTable:
 
     def answer_mass(self) -> Floats:
         """The probability on declared answers, of each case where it is known."""
-        if ANSWER_MASS not in self.reader.schema.names:
+        return self._known(ANSWER_MASS)
+
+    def listed_tokens(self) -> Floats:
+        """How many tokens a server listed, of each case where it listed any."""
+        return self._known(LISTED_TOKENS)
+
+    def _known(self, column: str) -> Floats:
+        if column not in self.reader.schema.names:
             return np.zeros(0)
-        columns = [piece.table.column(0).drop_null() for piece in self.reader.pieces([ANSWER_MASS])]
+        columns = [piece.table.column(0).drop_null() for piece in self.reader.pieces([column])]
         return np.concatenate([np.zeros(0), *map(as_numpy, columns)])
 
     def batches(self, *, together: bool = False, halves: bool = False) -> Iterator[Batch]:

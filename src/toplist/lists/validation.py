@@ -250,6 +250,10 @@ class Repairs:
             raise TopListError(f'blanks are an "error", or one may "drop" them, not {self.blanks!r}.')
 
 
+_FAIR = 1e-12  # by which reciprocals of fair odds may miss a sum of one
+_DOUBTFUL = 0.3  # an overround that is larger than those of bookmakers
+
+
 def validate(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> CheckedColumns:
     """Check every value of every row, or raise the error that names the first bad case."""
     _check_shapes(rows, space, ids)
@@ -261,9 +265,11 @@ def validate(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> Ch
         rows = from_percent(rows)
     elif repairs.scale == "odds":
         require_odds(rows, space, ids)
-        over = int(np.count_nonzero(row_sums(1.0 / rows.confidences, rows.offsets) >= 1.0))
-        changed = {"overround removed": over, "sums of odds below 1 raised": len(rows) - over}
-        counts |= {f"{name} ({repairs.overround})": n for name, n in changed.items() if n}
+        over = row_sums(1.0 / rows.confidences, rows.offsets) - 1.0
+        changed = {"overround removed": over > _FAIR, "sums of odds below 1 raised": over < -_FAIR}
+        counts |= {f"{name} ({repairs.overround})": int(which.sum()) for name, which in changed.items() if which.any()}
+        if (over > _DOUBTFUL).any():
+            counts["overround above 30 %: are these decimal odds?"] = int(np.count_nonzero(over > _DOUBTFUL))
         rows = from_odds(rows, repairs.overround)
     if repairs.scale != "probability":
         counts[f"scale: {repairs.scale}"] = len(rows)

@@ -275,7 +275,7 @@ def test_rounding_of_single_precision_is_forgiven():
 
 def test_the_usual_tokens_of_an_answer_are_found():
     space = tl.AnswerSpace("ABCD")
-    for token in ("A", " A", "(A", "A)", "**A", "a", " (A", "(A)", "A.", "\nA", "ĠA", "▁A", " a"):
+    for token in ("A", " A", "(A", "A)", "**A", "(a", " (A", "(A)", "A.", "\nA", "ĠA", "▁A", " a)"):
         assert space.answer_of(token) == "A", token
     for token in ("AB", "And", "E", "", "(", "Answer"):
         assert space.answer_of(token) is None, token
@@ -284,6 +284,19 @@ def test_the_usual_tokens_of_an_answer_are_found():
 def test_the_usual_tokens_of_yes_and_no_are_those_of_the_real_list():
     space = tl.AnswerSpace(["Yes", "No"])
     assert [space.answer_of(token) for token in CHAT] == ["No", None, "Yes", None, "No", None, None, "No", None]
+
+
+@pytest.mark.parametrize("token", ["a", " a", "\u2581a", "\u0120a", "i", " i"])
+def test_a_word_of_one_letter_stands_for_no_letter_unless_it_is_declared(token):
+    assert tl.AnswerSpace("ABCDEFGHIJ").answer_of(token) is None
+    assert tl.AnswerSpace("ABCDEFGHIJ", strip=True).answer_of(token) is None
+    assert tl.AnswerSpace({"A": ["A", token], "B": None}).answer_of(token) == "A"
+    assert tl.AnswerSpace(["a", "b", "i"]).answer_of(token) == token[-1]
+
+
+def test_letters_with_marks_and_other_letters_stand_for_answers_in_lower_case():
+    space = tl.AnswerSpace("ABCDEFGHIJ")
+    assert [space.answer_of(token) for token in ("(a", "a)", " b", "I", "A", "i.")] == ["A", "A", "B", "I", "A", "I"]
 
 
 def test_lower_case_stands_for_an_answer_only_where_it_is_no_other_one():

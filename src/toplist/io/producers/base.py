@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 CASE, CLASSES, CONFIDENCES = "case", "classes", "confidences"
 OUTCOME, N_CLASSES, CLUSTER, GROUP = "outcome", "n_classes", "cluster", "group"
 ANSWER_MASS = "answer_mass"  # the probability of all declared answers together, before anything is done about the rest
+LISTED_TOKENS = "listed_tokens"  # how many tokens a server listed at the position of the answer
 _HEAD = 1 << 20  # bytes of a file that are looked at
 _SHORT = 1 << 16  # characters of a longer document that are closed, to see how it begins
 _BEGINNING = 1 << 16  # bytes in which the beginning of a file is looked for

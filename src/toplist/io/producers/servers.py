@@ -34,6 +34,7 @@ from toplist.io.producers.base import (
     CASE,
     CLASSES,
     CONFIDENCES,
+    LISTED_TOKENS,
     N_CLASSES,
     OUTCOME,
     ProducedReader,
@@ -60,7 +61,7 @@ ANSWERS = "answers"
 FAILED, REFUSED, WITHOUT = "failed", "refused", "without"  # in place of positions
 _LOOKED = 20  # records whose fields are looked at
 _ROWS = 4096  # records that are read one by one before they become a batch
-_OWN = frozenset({CASE, CLASSES, CONFIDENCES, OUTCOME, N_CLASSES, ANSWER_MASS})
+_OWN = frozenset({CASE, CLASSES, CONFIDENCES, OUTCOME, N_CLASSES, ANSWER_MASS, LISTED_TOKENS})
 
 
 def _as_they_are(numbered: Iterator[tuple[int, Record]]) -> Iterator[tuple[int, Record]]:
@@ -334,6 +335,7 @@ class _Table:
             CONFIDENCES: nested(made.offsets, as_arrow(made.confidences)),
             N_CLASSES: as_arrow(made.n_classes.astype(np.int64)),
             ANSWER_MASS: pa.array(made.answer_mass, pa.float64(), mask=np.isnan(made.answer_mass)),
+            LISTED_TOKENS: pa.array(made.listed, pa.int64(), mask=made.listed == 0),
         }
 
     def _require_outcomes(self, outcomes: Any, block: _Block) -> None:
@@ -359,7 +361,7 @@ class _Table:
         self._require_answers()
         pa = need("pyarrow")
         further = _further(self.fields)
-        kinds = {N_CLASSES: pa.int64(), ANSWER_MASS: pa.float64(), OUTCOME: pa.string()}
+        kinds = {N_CLASSES: pa.int64(), ANSWER_MASS: pa.float64(), LISTED_TOKENS: pa.int64(), OUTCOME: pa.string()}
         made = {name: kind for name, kind in kinds.items() if any(name in batch for _, batch in self.batches)}
         columns = columns_of(**made, **further)
         if not self._called():

@@ -183,6 +183,19 @@ class _Likelihood:
         ties = np.add.reduceat(p >= np.repeat(own, self.sizes), self.starts) + (rest >= own)
         return bool((ties == 1).all())
 
+    @property
+    def nearly_separates(self) -> bool:
+        """Whether no slope is large enough, though outcomes outside the candidates keep the intercept finite.
+
+        Along the direction (1, t) the likelihood never falls if every outcome among the candidates has the largest
+        score of its case, of at least t where there is a rest, and no case with an outcome outside has a score above t.
+        """
+        top, found = np.maximum.reduceat(self.scores, self.starts), self.hit != _NO_HIT
+        if not found.any() or (self.scores[self.hit[found]] < top[found]).any():
+            return False
+        outside = float(top[~found].max(initial=-np.inf))
+        return outside <= float(top[found & self.open].min(initial=np.inf))
+
 
 class SoftmaxOfScores(Recalibrator):
     r"""Lists from candidate scores that are no probabilities: a temperature, and a weight of the rest.
@@ -343,6 +356,8 @@ class SoftmaxOfScores(Recalibrator):
             endless.append(f"no outcome of {len(table.sizes):,} cases is among the candidates")
         if found and theta[0] > 0 and table.separates(theta):
             endless.append("the outcome is the likeliest in every case")
+        elif found and theta[0] > 0 and table.nearly_separates:
+            endless.append("an outcome that is a candidate always has the largest score")
         if endless and not self.pseudo_cases:
             raise TopListError(f"the likelihood has no maximum: {endless[0]}. Leave pseudo_cases above 0.")
         notes += [f"{one}: the fit is finite by {self.pseudo_cases:g} pseudo-cases" for one in endless]
