@@ -13,12 +13,19 @@ from toplist.io.producers.tokens import Position
 
 _REMEDY = 'Ask for them: "logprobs": true and "top_logprobs": 20, with ollama 0.12.11 or later.'
 
+CUT_OFF = "an answer was cut off: the chunk that ends it is missing"
+
 
 def positions_of(record: Record) -> Sequence[Position] | str:
     """The positions of a response."""
     if record.get("error"):
         return FAILED
-    content = record.get("logprobs")
+    content, count = record.get("logprobs"), record.get("eval_count")
+    if content and isinstance(count, int) and len(content) > count:
+        raise ValueError(
+            f"it has {len(content)} tokens, and eval_count says {count}: the chunk that ends the answer before it is "
+            "missing"
+        )
     return [position_of(one) for one in content] if content else WITHOUT
 
 
@@ -36,8 +43,12 @@ def joined(numbered: Iterator[tuple[int, Record]]) -> Iterator[tuple[int, Record
         yield row, whole
 
 
+def _note(record: Record) -> str:
+    return CUT_OFF if record.get("done") is False else ""
+
+
 def _open(request: Request) -> ProducedReader:
-    return open_answers(request, Server(positions_of, _REMEDY, joined=joined))
+    return open_answers(request, Server(positions_of, _REMEDY, joined=joined, note=_note))
 
 
 PRODUCER = Producer(_open, options=("answers", "position"))
