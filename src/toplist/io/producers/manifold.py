@@ -75,4 +75,4 @@ def _markets(path: Path) -> Iterator[Any]:
     yield from whole if isinstance(whole, list) else [whole]
 
 
-PRODUCER = Producer(open=_open)
+PRODUCER = Producer(open=_open, files_only=True)
