@@ -181,7 +181,9 @@ class _Table:
         if isinstance(every, str | bytes) or not isinstance(every, Iterable):
             raise TopListError(f"{self.request.name}: give answers of the server, one per case, not {quote(data)}.")
         found = [(row, as_record(one, self.request.name)) for row, one in enumerate(every, 1)]
-        self._add_records(iter(found), self.request.name, self._fields_of([one for _, one in found[:_LOOKED]], self.request.name))
+        self._add_records(
+            iter(found), self.request.name, self._fields_of([one for _, one in found[:_LOOKED]], self.request.name)
+        )
 
     def _add_records(self, numbered: Iterator[tuple[int, Record]], source: str, known: _Known) -> None:
         joined = self.server.joined(numbered)
