@@ -145,6 +145,8 @@ def _by_name(path: Any, data: Any, name: str, options: ReadOptions) -> Opened:
             f"there is no producer {asked!r}.{did_you_mean(asked, known)} Known are {listed(known, 50, str)}."
         )
     if path is None:
+        if producers.load(asked).files_only:
+            raise TopListError(f"{name}: {argument('producer', asked)} reads files: give a path.")
         request = Request(name, options, data=data)
     else:
         require_path(path)

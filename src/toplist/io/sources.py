@@ -24,6 +24,7 @@ from toplist.io.columns import (
     CLASS,
     CONFIDENCE,
     NEITHER,
+    REPEATS,
     RUN,
     TRUTH,
     FirstRows,
@@ -218,6 +219,8 @@ def open_sources(
             _require_no_gaps(one)
         if layout.kind == "long":
             _require_one_run(one, layout)
+            if one.hints.case is None:
+                _require_whole_ids(one, layout, [other for other in opened if other is not one])
         sources.append(
             OpenTable(
                 one.name,
@@ -341,6 +344,45 @@ def _require_one_run(one: CaseColumnRequest, layout: Layout) -> None:
                 f"together into one list, whatever stands there. Give each its own file, or say "
                 f"{argument('ignore', name)} if that is meant.",
             )
+
+
+def _require_whole_ids(one: CaseColumnRequest, layout: Layout, others: Sequence[CaseColumnRequest]) -> None:
+    """Rows that another column tells apart, as the day beside the site, would be put together into one list.
+
+    Such a column is there in the truth, where it is about the case, or it is called as what repeats cases.
+    """
+    left, case = set(ignored(one.table.names, one.hints.ignore)), str(layout.case)
+    for name in layout.ignored:
+        shared = bool(others) and all(name in other.table.names for other in others)
+        if name in left or not one.table.is_scalar(name) or not (shared or is_named(name, REPEATS)):
+            continue
+        if is_named(name, TRUTH):
+            continue
+        found = _two_of_one(one.table, case, name)
+        if found:
+            both = argument("case", f"{name},{case}")
+            remedy = f"say {both} if both tell cases apart" if shared else f"give the truth a column {quote(name)} too"
+            raise FileError(
+                one.table.source,
+                f"rows of case {quote(found[0])} have {quote(found[1])} and {quote(found[2])} in {quote(name)}, and "
+                f"would be put together into one list: {remedy}, or {argument('ignore', name)} if that is meant.",
+            )
+
+
+def _two_of_one(table: Table, case: str, name: str) -> tuple[Any, ...]:
+    """A case whose rows have two values in a column, and these; nothing where there is none."""
+    pa = need("pyarrow")
+    pairs = None
+    for piece in table.reader.pieces([case, name]):
+        columns = [need("pyarrow.compute").cast(plain(piece.table.column(at)), pa.string()) for at in (0, 1)]
+        new = pa.table(columns, ["case", "value"])
+        pairs = (new if pairs is None else pa.concat_tables([pairs, new])).group_by(["case", "value"]).aggregate([])
+    if pairs is None:
+        return ()
+    pairs = pairs.filter(need("pyarrow.compute").is_valid(pairs["value"]))
+    values = pairs.group_by("case").aggregate([("value", "min"), ("value", "max")])
+    odd = values.filter(need("pyarrow.compute").not_equal(values["value_min"], values["value_max"]))
+    return tuple(odd.slice(0, 1).to_pylist()[0][key] for key in ("case", "value_min", "value_max")) if len(odd) else ()
 
 
 def _require_ignored(opened: Sequence[CaseColumnRequest]) -> None:

@@ -32,6 +32,15 @@ def first(values):
 # Real samples
 
 
+def test_files_of_two_runs_have_the_same_cases_whatever_they_are_called(runs, tmp_path):
+    found = []
+    for run in ("weak", "strong"):
+        path = tmp_path / f"{run}.jsonl"
+        path.write_bytes(samples_of(runs, run, "quiz").read_bytes())
+        found.append([row["case"] for row in produced(path)[0]])
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize(
     ("run", "task"),
     [("weak", "quiz"), ("strong", "quiz_reworded"), ("weak", "verdict"), ("odd", "by_text"), ("odd", "information")],

@@ -67,7 +67,10 @@ def test_chunks_of_ollama_are_counted_by_answers(tmp_path):
     assert called("score", path, "--truth", more, "--missing", "common").exit_code
     done = called("score", path, "--truth", more, "--missing", "common", "--by-position")
     assert "the same number of rows" in done.output
-    assert mean_log(called("score", path, "--truth", truth(tmp_path / "y.csv", enumerate("ABAB")), "--by-position")) == RIGHT
+    assert (
+        mean_log(called("score", path, "--truth", truth(tmp_path / "y.csv", enumerate("ABAB")), "--by-position"))
+        == RIGHT
+    )
 
 
 def test_two_runs_are_matched_by_position_where_their_outcomes_agree(tmp_path):

@@ -16,7 +16,7 @@ JSON = ("*.json", "*.jsonl", "*.ndjson", "*.json.gz", "*.jsonl.gz", "*.ndjson.gz
 PRODUCERS: dict[str, Entry] = {
     "openai": Entry("openai", "OpenAI chat completions", ("*.json*",), keys=("choices.0.message",)),
     "openai-batch": Entry("openai", "OpenAI batch output", ("*.json*",), keys=("custom_id", "response.body")),
-    "openai-responses": Entry("openai", "OpenAI responses", ("*.json*",), keys=("output.0.content",)),
+    "openai-responses": Entry("openai", "OpenAI responses", ("*.json*",), keys=("output.0.type",)),
     "openai-legacy": Entry(
         "openai",
         "legacy completions",

@@ -262,6 +262,7 @@ class Producer:
     open: Callable[[Request], Reader]
     match: Callable[[FirstLook, Match], Match | None] = lambda look, match: match
     options: tuple[str, ...] = ()  # fields of ReadOptions that it uses beside those of every table
+    files_only: bool = False  # whether it reads no objects in memory
 
 
 @dataclass

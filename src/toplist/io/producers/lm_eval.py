@@ -1,6 +1,7 @@
 """lm-evaluation-harness: `samples_{task}_{date}.jsonl`, one record per document and filter.
 
-A case is a document of a task, by the hash of the document, so that two runs of the same tasks have the same cases.
+A case is a document of a task, by the hash of the document, so that two runs of the same tasks have the same cases. The
+task is in the name of the file; one file that is called otherwise is of one task without a name.
 Its classes are the choices: by their texts where all questions of the task have the same ones, else by their places
 from 0. The outcome is the target, which is believed only where it agrees with what the harness counted as correct.
 """
@@ -44,8 +45,9 @@ _NUMBER = re.compile(r"\s*\d+\s*")
 
 def _open(request: Request) -> ProducedReader:
     samples, cases = Samples(Conditions.of(request.options.where)), Cases(request)
-    for path in _of_one_model(request, require_files(request)):
-        samples.add(path)
+    files = _of_one_model(request, require_files(request))
+    for path in files:
+        samples.add(path, alone=len(files) == 1)
     samples.conditions.require_met(request.name)
     cases.beside += samples.results
     for name, every in samples.tasks.items():
@@ -114,7 +116,7 @@ class _Task:
         return self._with_letters()
 
     def _say(self, text: str) -> None:
-        self.notes.append(f"task {quote(self.name)}: {text}")
+        self.notes.append(f"task {quote(self.name)}: {text}" if self.name else text)
 
     @cached_property
     def _ids(self) -> list[str]:
@@ -124,7 +126,7 @@ class _Task:
         for one in self.samples:
             met[one.document] += 1
             again = f"/{met[one.document]}" if met[one.document] > 1 else ""
-            found.append(f"{self.name}/{one.document[:_HASH]}{again}")
+            found.append(f"{self.name}/{one.document[:_HASH]}{again}".removeprefix("/"))
         return found
 
     # Choices with log-likelihoods

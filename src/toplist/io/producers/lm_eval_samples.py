@@ -84,17 +84,19 @@ class Samples:
     results: dict[Path, None] = field(default_factory=dict)  # files that say how tasks are configured
     _seen: dict[tuple[str, ...], HarnessSample] = field(default_factory=dict)
 
-    def add(self, path: Path) -> None:
-        """The records of one file."""
+    def add(self, path: Path, *, alone: bool = False) -> None:
+        """The records of one file; one that is alone and not called as the harness does may be called after a model."""
         name = NAME.fullmatch(path.name)
-        task = name["task"] if name else path.name.partition(".")[0]
+        task = name["task"] if name else "" if alone else path.name.partition(".")[0]
         results = path.parent / f"results_{name['date']}.json" if name else path
         delimiter = _configured_delimiter(results, task) if results.is_file() and name else None
         self.results |= {results: None} if delimiter is not None else {}
         for row, record in records(path):
             self.total += 1
-            if self.conditions.hold({"task": task, **record}):
-                self._keep(task, _sample(record, str(path), row, delimiter))
+            said = record.get("task")
+            own = task if name or not isinstance(said, str) else said
+            if self.conditions.hold({"task": own, **record}):
+                self._keep(own, _sample(record, str(path), row, delimiter))
 
     def _keep(self, task: str, sample: HarnessSample) -> None:
         first = self._seen.setdefault((task, sample.filter, sample.document, sample.number), sample)
