@@ -17,6 +17,7 @@ from toplist._typing import Floats
 from toplist.errors import AlignmentError, FileError
 from toplist.io import producers
 from toplist.io.batches import Batch, case_by_case, of_one_kind, to_batch, to_batches
+from toplist.io.answers import AnswerSpace
 from toplist.io.columns import (
     CASE,
     CERTAIN,
@@ -86,16 +87,28 @@ class OpenTable:
         how = self.told
         if not how and self.produced is not None:
             how = str(self.produced)
-        how = how or self.layout.describe(truth=self.truth, aligned=self.aligned)
+        how = how or self._described
         how = f"{how}; {self.reader.row}" if self.reader.row else how
         rows = self.reader.where if isinstance(self.reader, View) else ()
         return f"{how}; rows with {' and '.join(rows)}" if rows else how
+
+    @property
+    def _described(self) -> str:
+        left = tuple(name for name in self.layout.ignored if name != self.outcome)
+        how = replace(self.layout, ignored=left).describe(truth=self.truth, aligned=self.aligned)
+        return how if self.outcome is None else f"{how}; outcome in {quote(self.outcome)}"
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences about what was read; how many rows conditions keep is known after the first pass."""
         kept = self.reader.filtering if isinstance(self.reader, View) else ""
         return (*self.remarks, f"Read: {kept}.") if kept else self.remarks
+
+    @property
+    def has_other(self) -> bool:
+        """Whether a class of all that is no declared answer is among the classes: no outcome is of it."""
+        declared, made = self.options.answers, ANSWER_MASS in self.reader.schema.names
+        return made and (declared is None or AnswerSpace.of(declared).other == "class")
 
     def answer_mass(self) -> Floats:
         """The probability on declared answers, of each case where it is known."""
@@ -183,7 +196,9 @@ def open_sources(
     sources = []
     for one, case in zip(opened, case_columns(opened), strict=True):
         layout = one.layout(case)
-        reader = with_columns(one.table.reader, layout.columns)
+        reader = one.table.reader
+        if not set(layout.columns) <= set(one.table.names):
+            reader = with_columns(reader, layout.columns)
         both = next((name for name in layout.classes if name in layout.confidences), None)
         if both is not None:
             raise FileError(
@@ -193,6 +208,7 @@ def open_sources(
         reader.prepare(layout)
         if layout.case is None and len(opened) > 1:
             _require_natural_order(reader)
+            _require_no_gaps(one)
         if layout.kind == "long":
             _require_one_run(one, layout)
         sources.append(
@@ -290,6 +306,17 @@ def _require_natural_order(reader: Reader) -> None:
         )
 
 
+def _require_no_gaps(one: CaseColumnRequest) -> None:
+    """Without ids, answers after one that is missing would be taken for those of other questions."""
+    gaps = getattr(one.opened.reader, "gaps", 0)
+    if gaps:
+        raise FileError(
+            one.table.source,
+            f"{gaps:,} request{'s' * (gaps > 1)} failed, and without case ids it is not known which question each of "
+            "the other answers belongs to: add a field with an id to the records, or repeat these requests.",
+        )
+
+
 def _require_one_run(one: CaseColumnRequest, layout: Layout) -> None:
     """The rows of several models or runs in one long table would be put together into one list."""
     left = set(ignored(one.table.names, one.hints.ignore))
@@ -342,6 +369,9 @@ class CaseColumnRequest:
         hints, produced = self.hints, self.opened.produced
         if produced is not None and "where" in producers.load(produced.name).options:
             hints = replace(hints, where=())
+        named = {hints.case, hints.class_column, hints.confidence, *hints.extra} - {None}
+        if not (hints.where or hints.records or composite) and named <= set(self.table.names):
+            return self
         return replace(self, table=Table(view_of(self.table.reader, hints, composite)))
 
     @property
@@ -450,8 +480,11 @@ def _common(lists: Sequence[list[str]]) -> list[str]:
 
 
 def _key(asked: Sequence[CaseColumnRequest]) -> str | None:
-    """A column of the same name in all tables that is nothing else, and whose values are unique."""
-    if len(asked) < 2:
+    """A column of the same name in all tables that is nothing else, and whose values are unique.
+
+    What programs write beside each list, such as the time, may be unique in each file and still be about the run.
+    """
+    if len(asked) < 2 or all(one.opened.produced is not None for one in asked):
         return None
     found = [name for name in asked[0].table.names if all(_may_be_key(one, name) for one in asked)]
     found = [name for name in found if all(_is_key(one, name) for one in asked)]
@@ -567,7 +600,9 @@ def _require_rows(one: CaseColumnRequest) -> None:
 
 
 def _unexplained(one: CaseColumnRequest) -> list[str]:
-    """The columns that nothing is known of, and that could be ids."""
+    """The columns that nothing is known of, and that could be ids; a producer knows which of its fields are ids."""
+    if one.opened.produced is not None:
+        return []
     table, left = one.table, set(ignored(one.table.names, one.hints.ignore))
     return [name for name in one.without_ids.ignored if name not in left and _could_be_id(table, name)]
 
@@ -585,6 +620,8 @@ def _tells_apart(look: FirstRows) -> bool:
 
 def _unique(one: CaseColumnRequest) -> str:
     """The columns of a table whose values are unique, as a hint."""
+    if one.opened.produced is not None:
+        return ""
     names = [name for name in one.table.names if _may_be_key(one, name) and _could_be_id(one.table, name)]
     found = [name for name in names[:5] if unique_values(one.table, name)]
     return f" The values of {listed(found)} are unique." if found else ""

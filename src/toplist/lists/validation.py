@@ -240,7 +240,8 @@ class Repairs:
     def __post_init__(self) -> None:
         if self.scale not in ("probability", "percent", "log", "odds"):
             raise TopListError(f'scale is "probability", "percent", "log" or "odds", not {self.scale!r}.')
-        require_overround(self.overround, self.scale)
+        if self.overround != "proportional":
+            require_overround(self.overround, self.scale)
         if not isinstance(self.normalize, bool):
             raise TopListError(f"normalize is True or False, not {self.normalize!r}.")
         if self.duplicates not in ("error", "sum"):

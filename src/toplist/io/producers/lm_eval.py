@@ -23,7 +23,7 @@ from toplist.io.producers.base import ProducedReader, Producer, Request, Row
 from toplist.io.producers.conditions import Conditions
 from toplist.io.producers.harness import HARD, Cases, NoListsError, hard_label, known_of, letters, others, require_files
 from toplist.io.producers.likelihoods import MEANINGS
-from toplist.io.producers.lm_eval_samples import NAME, Sample, Samples
+from toplist.io.producers.lm_eval_samples import NAME, HarnessSample, Samples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,12 +82,12 @@ class _Task:
     """The samples of a task as cases."""
 
     name: str
-    samples: Sequence[Sample]
+    samples: Sequence[HarnessSample]
     norm: Norm
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, name: str, samples: Sequence[Sample], norm: Norm) -> _Task:
+    def of(cls, name: str, samples: Sequence[HarnessSample], norm: Norm) -> _Task:
         """The samples of the filter "none", or of the only one: a document is there once for each filter."""
         filters = Counter(one.filter for one in samples)
         chosen = "none" if "none" in filters else next(iter(filters))
@@ -184,7 +184,7 @@ class _Task:
             raise NoListsError("targets are numbers that may be the places or the texts of choices.")
         return fitting[0]
 
-    def _read(self, reading: Callable[[Sample], int | None]) -> list[int]:
+    def _read(self, reading: Callable[[HarnessSample], int | None]) -> list[int]:
         found = [place for place in map(reading, self.samples) if place is not None]
         return found if len(found) == len(self.samples) else []
 
@@ -252,21 +252,21 @@ def _targets(value: Any) -> list[str]:
     return list(dict.fromkeys(str(one).strip() for one in value)) if isinstance(value, list) else [str(value).strip()]
 
 
-def _by_place(sample: Sample) -> int | None:
+def _by_place(sample: HarnessSample) -> int | None:
     """The place that the target is, if it is one."""
     targets = _targets(sample.target)
     place = int(targets[0]) if len(targets) == 1 and _NUMBER.fullmatch(targets[0]) else -1
     return place if 0 <= place < sample.size else None
 
 
-def _by_text(sample: Sample) -> int | None:
+def _by_text(sample: HarnessSample) -> int | None:
     """The place of the choice whose text is the target, if there is one."""
     targets = _targets(sample.target)
     found = [at for at, text in enumerate(sample.choices.texts or ()) if [text.strip()] == targets]
     return found[0] if len(found) == 1 else None
 
 
-def _by_count(sample: Sample) -> int:
+def _by_count(sample: HarnessSample) -> int:
     """The correct choice where only the contexts differ: what the harness counted tells, if it tells."""
     hit, best = sample.counted.get("acc"), sample.best("none")
     if hit in (0, 1) and (hit or sample.size == 2):

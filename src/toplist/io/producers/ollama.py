@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from toplist.io.producers import fields
 from toplist.io.producers.base import ProducedReader, Producer, Request
 from toplist.io.producers.json_records import Record
 from toplist.io.producers.openai import position_of
@@ -18,8 +19,7 @@ def positions_of(record: Record) -> Sequence[Position] | str:
     """The positions of a response."""
     if record.get("error"):
         return FAILED
-    content = record.get("logprobs")
-    return [position_of(one) for one in content] if content else WITHOUT
+    return fields.each(record, "logprobs", position_of) or WITHOUT
 
 
 def joined(numbered: Iterator[tuple[int, Record]]) -> Iterator[tuple[int, Record]]:
@@ -27,7 +27,7 @@ def joined(numbered: Iterator[tuple[int, Record]]) -> Iterator[tuple[int, Record
     row, whole = 0, dict[str, Any]()
     for at, record in numbered:
         row = row or at
-        tokens = [*whole.get("logprobs", ()), *(record.get("logprobs") or ())]
+        tokens = [*whole.get("logprobs", ()), *fields.items(record, "logprobs")]
         whole = {**whole, **record, "logprobs": tokens}
         if record.get("done", True):
             yield row, whole

@@ -1,10 +1,10 @@
 """Files with answers of language-model servers, one per record: cases, further columns, and lists.
 
 A server says with `Server` where its records have positions with top tokens. Everything else is common: fields at the
-top of a record that hold one value are columns of the table. One that is called as ids are gives the case; without
-one, cases are numbered as their records are, since the ids that servers give differ from run to run. One that is
-called as outcomes are gives the outcome. `n_classes` says how many of the declared answers a case has, and `answers`,
-a list, which ones.
+top of a record that hold one value are columns of the table. One that is called as ids are gives the case. Without
+one, cases have no ids and go by their position, since the ids that servers give differ from run to run; answers that
+are alone in their files are called as these are. A field that is called as outcomes are gives the outcome. `n_classes`
+says how many of the declared answers a case has, and `answers`, a list, which ones.
 
 Where a server names the path of its positions, lines of JSON are read by the compiled kernel or by Arrow, several times
 as fast as one by one; what neither can read, or finds no positions in, is read one by one.
@@ -41,19 +41,12 @@ from toplist.io.producers.base import (
     at_path,
     columns_of,
 )
+from toplist.io.producers.fields import FieldError
 from toplist.io.producers.json_records import Record, is_document, line_blocks, lines_of, records
 from toplist.io.producers.token_lines import parsed, scanned, trimmed
-from toplist.io.producers.tokens import (
-    Position,
-    Positions,
-    Summary,
-    as_position,
-    nested,
-    require_tokens,
-    vocabulary_lists,
-)
+from toplist.io.producers.tokens import Position, Positions, Summary, as_position, nested, vocabulary_lists
 from toplist.io.readers.base import head_of
-from toplist.io.readers.json_lines import Fields, misfit, parse, settled
+from toplist.io.readers.json_lines import Fields, MisfitError, as_array, parse, settled
 from toplist.io.top_tokens import SAMPLED, UNSORTED, TopTokens
 
 ANSWERS = "answers"
@@ -74,7 +67,7 @@ class Server:
     positions: Callable[[Record], Sequence[Position] | str]  # or why there are none: failed, refused, without
     remedy: str  # what to ask the server for, where no record has log-probabilities
     paths: tuple[str, ...] = ()  # that may lead to the list of positions: `choices.0.logprobs.content`
-    own_ids: tuple[str, ...] = ()  # fields that look like case ids, but are those of a response
+    own_ids: tuple[str, ...] = ()  # fields that look like case ids, but are about a response, not about its question
     joined: Callable[[Iterator[tuple[int, Record]]], Iterator[tuple[int, Record]]] = _as_they_are
     note: Callable[[Record], str] = lambda record: ""  # what there is to say about a record, for the whole file
 
@@ -99,7 +92,7 @@ def open_positions(request: Request, positions: Positions, remedy: str) -> Produ
     rows = np.arange(1, len(positions) + 1)
     for ranked in (True, False):
         table = _Table(request, Server(lambda record: WITHOUT, remedy), ranked)
-        table.numbered = True
+        table.without_ids[request.name] = None
         table.add_block(_Block(request.name, rows, {}, positions), _Known({}, "", ""))
         if not table.mistaken:
             break
@@ -144,7 +137,7 @@ class _Table:
     summary: Summary = field(init=False)
     skipped: Counter[str] = field(init=False, default_factory=Counter)
     fields: dict[str, Any] = field(init=False, default_factory=dict)
-    numbered: bool = field(init=False, default=False)  # whether cases have no ids but their numbers
+    without_ids: dict[str, None] = field(init=False, default_factory=dict)  # files whose records have none
     said: dict[str, None] = field(init=False, default_factory=dict)  # about records
     outcomes: dict[str, None] = field(init=False, default_factory=dict)  # fields that may hold the outcome
 
@@ -166,9 +159,9 @@ class _Table:
         head_of(path, 16)  # says what it is, where it is no text
         source = str(path)
         first = [record for _, record in islice(records(path), _LOOKED)]
-        known = self._fields_of(first)
+        known = self._fields_of(first, source)
         at = next((one for one in self.server.paths if any(at_path(r, one) is not None for r in first)), None)
-        streamed = len(list(self.server.joined(iter(enumerate(first))))) < len(first)
+        streamed = len(list(self._joined(iter(enumerate(first, 1)), source))) < len(first)
         if at is None or streamed or is_document(path) or not (self.space is None or self.space.text_only):
             self._add_records(records(path), source, known)
             return
@@ -189,15 +182,16 @@ class _Table:
         if isinstance(every, str | bytes) or not isinstance(every, Iterable):
             raise TopListError(f"{self.request.name}: give answers of the server, one per case, not {quote(data)}.")
         found = [(row, as_record(one, self.request.name)) for row, one in enumerate(every, 1)]
-        self._add_records(iter(found), self.request.name, self._fields_of([one for _, one in found[:_LOOKED]]))
+        self._add_records(
+            iter(found), self.request.name, self._fields_of([one for _, one in found[:_LOOKED]], self.request.name)
+        )
 
     def _add_records(self, numbered: Iterator[tuple[int, Record]], source: str, known: _Known) -> None:
-        joined = self.server.joined(numbered)
+        joined = self._joined(numbered, source)
         while some := list(islice(joined, _ROWS)):
             rows, cases, kept = [], [], []
             for row, record in some:
                 found = self.positions(record, source, row)
-                self.said.update(dict.fromkeys(filter(None, [self.server.note(record)])))
                 self.skipped.update([found] if isinstance(found, str) else [])
                 if found != FAILED:
                     rows.append(row)
@@ -213,12 +207,26 @@ class _Table:
         """The positions of a record, or why it has none."""
         try:
             found = self.server.positions(record)
-            require_tokens(() if isinstance(found, str) else found)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            raise FileError(source, f"this is no answer of the server: {_problem(error)}.", row=row) from None
+            if found != FAILED:
+                self.said.update(dict.fromkeys(filter(None, [self.server.note(record)])))
+        except FieldError as error:
+            raise _unlike(error, source, row) from None
         return found
 
-    def _fields_of(self, some: Sequence[Record]) -> _Known:
+    def _joined(self, numbered: Iterator[tuple[int, Record]], source: str) -> Iterator[tuple[int, Record]]:
+        """Records with the chunks of a stream as one."""
+        last = [0]
+
+        def noted(pair: tuple[int, Record]) -> tuple[int, Record]:
+            last[0] = pair[0]
+            return pair
+
+        try:
+            yield from self.server.joined(map(noted, numbered))
+        except FieldError as error:
+            raise _unlike(error, source, last[0]) from None
+
+    def _fields_of(self, some: Sequence[Record], source: str) -> _Known:
         """The fields that hold one value, by the first records, with their types."""
         seen, nested_too = Fields(), set[str]()
         for record in some:
@@ -232,11 +240,13 @@ class _Table:
         pa = need("pyarrow")
         if pa.types.is_nested(kinds.get(ANSWERS, pa.null())) and kinds[ANSWERS] != pa.list_(pa.string()):
             del kinds[ANSWERS]
+        for name in set(self.server.own_ids) - set((self.request.options.case or "").split(",")):
+            kinds.pop(name, None)
         self.fields.update(kinds)
-        ids = [name for name in named(list(kinds), CASES) if spelled(name) in CERTAIN]
-        case = next((name for name in ids if name not in self.server.own_ids), "")
+        case = next((name for name in named(list(kinds), CASES) if spelled(name) in CERTAIN), "")
         outcomes = named(list(kinds), TRUTH)
-        self.numbered |= not case and self.request.options.case is None
+        if not case:
+            self.without_ids[source] = None
         self.outcomes.update(dict.fromkeys(outcomes if len(outcomes) > 1 else []))
         return _Known(kinds, case, outcomes[0] if len(outcomes) == 1 else "")
 
@@ -285,7 +295,8 @@ class _Table:
             others = "" if not error.more else f" {error.more:,} more records have the same problem."
             raise FileError(block.source, f"{error.problem} {error.remedy}{others}", row=row) from None
         pa = need("pyarrow")
-        made[CASE] = block.columns[known.case].cast(pa.string()) if known.case else self._numbers(block)
+        if known.case:
+            made[CASE] = block.columns[known.case].cast(pa.string())
         if known.outcome:
             made[OUTCOME] = block.columns[known.outcome].cast(pa.string())
             self._require_outcomes(made[OUTCOME], block)
@@ -352,13 +363,32 @@ class _Table:
         kinds = {N_CLASSES: pa.int64(), ANSWER_MASS: pa.float64(), OUTCOME: pa.string()}
         made = {name: kind for name, kind in kinds.items() if any(name in batch for _, batch in self.batches)}
         columns = columns_of(**made, **further)
+        if not self._called():
+            del columns[CASE]
         schema = pa.schema(list(columns.items()))
         batches = [
             (source, pa.record_batch([_filled(batch, n, k) for n, k in columns.items()], schema=schema))
             for source, batch in self.batches
         ]
         notes = tuple(f"{note[:1].upper()}{note[1:]}." for note in self._notes())
-        return ProducedReader(self.request.name, lambda: iter(batches), columns, self.request.paths, notes)
+        reader = ProducedReader(self.request.name, lambda: iter(batches), columns, self.request.paths, notes)
+        reader.gaps = 0 if CASE in columns else self.skipped[FAILED]
+        return reader
+
+    def _called(self) -> bool:
+        """Whether cases have ids: those of their records, or the names of files with one answer each."""
+        if not self.without_ids:
+            return True
+        files = Counter(source for source, batch in self.batches for _ in range(len(batch[CLASSES])))
+        stems = {Path(source).name.partition(".")[0]: source for source in files}
+        if len(files) > 1 and len(self.without_ids) == len(stems) == sum(files.values()):
+            for source, batch in self.batches:
+                batch[CASE] = need("pyarrow").array([Path(source).name.partition(".")[0]], "string")
+            return True
+        lacks = next(iter(self.without_ids))
+        if any(CASE in batch for _, batch in self.batches):
+            raise FileError(lacks, "the records of this file have no case id, but those of other files have one.")
+        return False
 
     def _require_answers(self) -> None:
         name, cases = self.request.name, self.summary.cases
@@ -375,10 +405,10 @@ class _Table:
 
     def _notes(self) -> Iterator[str]:
         skipped, cases = self.skipped, self.summary.cases
-        if self.numbered:
+        if self.without_ids and self.request.options.case is None and not any(CASE in b for _, b in self.batches):
             yield (
-                "cases are numbered as their records are, since responses have no id of their question: add a field "
-                f"with one and pass {argument('case')} to match files in another order"
+                "responses have no id of their question: cases go by the order of the records. Add a field with one, such "
+                "as question_id, to match files in another order"
             )
         if self.outcomes:
             fields = listed(list(self.outcomes))
@@ -417,19 +447,15 @@ def _filled(batch: Mapping[str, Any], name: str, kind: Any) -> Any:
     """A column of a batch; of nulls where it has none."""
     pa = need("pyarrow")
     if name not in batch:
-        return pa.nulls(len(batch[CASE]), kind)
+        return pa.nulls(len(batch[CLASSES]), kind)
     return batch[name] if batch[name].type == kind else batch[name].cast(kind)
 
 
 def _column(values: list[Any], name: str, kind: Any, source: str, rows: Sequence[int]) -> Any:
-    pa = need("pyarrow")
     try:
-        return pa.array(values, kind)
-    except (pa.ArrowException, OverflowError, TypeError):
-        for row, value in zip(rows, values, strict=True):
-            if problem := misfit(value, kind):
-                raise FileError(source, f"{quote(name)} {problem}.", row=row) from None
-        raise
+        return as_array(values, kind)
+    except MisfitError as error:
+        raise FileError(source, f"{quote(name)} {error.problem}.", row=rows[error.place]) from None
 
 
 def as_record(one: Any, name: str) -> Record:
@@ -452,7 +478,5 @@ def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _problem(error: Exception) -> str:
-    if isinstance(error, KeyError):
-        return f"it has no field {quote(error.args[0])}"
-    return str(error) or type(error).__name__
+def _unlike(error: FieldError, source: str, row: int) -> FileError:
+    return FileError(source, f"this is no answer of the server: {error}.", row=row)

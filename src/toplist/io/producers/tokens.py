@@ -12,13 +12,12 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from toplist._files import need
-from toplist._text import argument, quote
+from toplist._text import argument
 from toplist._typing import Floats, Ints
 from toplist.errors import TopListError
 from toplist.io.answers import EMPTY, NORMALIZED
@@ -44,23 +43,6 @@ class Position(NamedTuple):
 
     sampled: str | None
     top: Sequence[Token]
-
-
-def require_tokens(positions: Sequence[Position]) -> None:
-    """Raise a TypeError where a token is no text, or has no number for a log-probability or an id."""
-    for position in positions:
-        for text in (position.sampled, *(token.text for token in position.top)):
-            if not (text is None or isinstance(text, str)):
-                raise TypeError(f"a token is text, not {quote(text)}")
-        for token in position.top:
-            if not (token.logprob is None or _is_number(token.logprob, Real)):
-                raise TypeError(f"a log-probability is a number, not {quote(token.logprob)}")
-            if not (token.token_id is None or _is_number(token.token_id, Integral)):
-                raise TypeError(f"the id of a token is a whole number, not {quote(token.token_id)}")
-
-
-def _is_number(value: Any, kind: Any) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, slots=True)

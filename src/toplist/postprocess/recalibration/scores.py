@@ -41,7 +41,7 @@ _CLOSE: Final = 1e-14  # a gradient, on the scale of standardized scores, that i
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class CandidateScores:
     """Candidates with finite scores, and the lists that have the same mass for each of them and for the rest."""
 
     lists: TopLists
@@ -133,7 +133,7 @@ class _Likelihood:
     hit: NDArray[np.intp]  # the place of the outcome, or _NO_HIT
 
     @classmethod
-    def of(cls, scores: Scores, codes: Codes, weight: Floats, pseudo: float) -> Self:
+    def of(cls, scores: CandidateScores, codes: Codes, weight: Floats, pseudo: float) -> Self:
         """Of checked cases; `pseudo` cases have an outcome that is spread evenly over candidates and rest."""
         lists = scores.lists
         at = np.full(len(lists), _NO_HIT)
@@ -258,19 +258,19 @@ class SoftmaxOfScores(Recalibrator):
             Itself, fitted.
         """
         self._check()
-        scores = Scores.of(lists, space)
+        scores = CandidateScores.of(lists, space)
         self._fit_scores(scores, _codes(y, scores), as_shares(sample_weight, len(scores.lists)))
         return self
 
     def transform(self, lists: Any, *, space: Any = None) -> TopLists:
         """Lists of candidates with scores, in any form that `fit` takes; those that are not valid are repaired."""
         self.require_fitted()
-        scores = Scores.of(lists, space).standardized(self.standardize)
+        scores = CandidateScores.of(lists, space).standardized(self.standardize)
         return scores.softmax(self.slope_, self.intercept_).repair()
 
     def fit_transform(self, lists: Any, y: Any, *, sample_weight: Any = None, space: Any = None) -> TopLists:
         """Learn from scores and make lists of the same ones, which score better than new cases will."""
-        scores = Scores.of(lists, space)
+        scores = CandidateScores.of(lists, space)
         return self.fit(scores, y, sample_weight=sample_weight).transform(scores)
 
     def cross_fit_transform(
@@ -301,7 +301,7 @@ class SoftmaxOfScores(Recalibrator):
             Valid lists, in the order of the cases.
         """
         self._check()
-        all_scores = Scores.of(scores, space)
+        all_scores = CandidateScores.of(scores, space)
         n = len(all_scores.lists)
         codes, weight, fold = _codes(y, all_scores), as_shares(sample_weight, n), as_folds(n, folds, seed, clusters)
         slope, intercept = np.zeros(n), np.zeros(n)
@@ -316,7 +316,7 @@ class SoftmaxOfScores(Recalibrator):
             raise TopListError(f"standardize is one of {', '.join(STANDARDIZATIONS)}, not {self.standardize!r}.")
         as_number(self.pseudo_cases, "pseudo_cases", 0, MOST)
 
-    def _fit_scores(self, scores: Scores, codes: Codes, weight: Floats) -> None:
+    def _fit_scores(self, scores: CandidateScores, codes: Codes, weight: Floats) -> None:
         known = scores.standardized(self.standardize)
         level, spread = _level(known.values)
         table = _Likelihood.of(
@@ -370,7 +370,7 @@ _SCORES_ONLY = (
 )
 
 
-def _codes(y: Any, scores: Scores) -> Codes:
+def _codes(y: Any, scores: CandidateScores) -> Codes:
     codes = as_single_outcomes(y, scores.lists, "a softmax needs")
     if not len(codes):
         raise ShapeError("there are no cases to learn from.", "Give at least one with its outcome.")
