@@ -45,14 +45,7 @@ from toplist.io.producers.base import (
 from toplist.io.producers.fields import FieldError
 from toplist.io.producers.json_records import Record, is_document, line_blocks, lines_of, records
 from toplist.io.producers.token_lines import parsed, scanned, trimmed
-from toplist.io.producers.tokens import (
-    Position,
-    Positions,
-    Summary,
-    as_position,
-    nested,
-    vocabulary_lists,
-)
+from toplist.io.producers.tokens import Position, Positions, Summary, as_position, nested, vocabulary_lists
 from toplist.io.readers.base import head_of
 from toplist.io.readers.json_lines import Fields, MisfitError, as_array, parse, settled
 from toplist.io.top_tokens import SAMPLED, UNSORTED, TopTokens

@@ -45,10 +45,6 @@ class Position(NamedTuple):
     top: Sequence[Token]
 
 
-def _is_number(value: Any, kind: Any) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)
-
-
 @dataclass(frozen=True, slots=True)
 class Positions:
     """Per case the generated tokens; at each of them the listed ones, as `TopTokens` of all positions."""
