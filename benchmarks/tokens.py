@@ -55,8 +55,7 @@ def chat_completions_against_json_loads(race: Race) -> None:
 
         require_equal(ours(), theirs())
         what = f"{positions} position{'s' if positions > 1 else ''}"
-        bound = 3 if positions > 1 else 1.5  # of one position, nothing can be skipped
-        race(f"reading chat completions of {what}, top 20: times as fast as json.loads", ours, theirs, at_least=bound)
+        race(f"reading chat completions of {what}, top 20: times as fast as json.loads", ours, theirs, at_least=3)
 
 
 def require_equal(ours: list[Any], theirs: dict[str, dict[str, float]]) -> None:

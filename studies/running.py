@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,21 +25,30 @@ class Board:
     complaint: str
 
 
-def run(study: Study, data: Path, out: Path) -> list[Board]:
+Command = Callable[[Sequence[str], Path], subprocess.CompletedProcess[str]]
+
+
+def in_a_process(words: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """The command in a folder."""
+    return subprocess.run(
+        [_program(), *words], cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False
+    )
+
+
+def run(study: Study, data: Path, out: Path, command: Command = in_a_process) -> list[Board]:
     """Write the files of a study into a folder and compare them there, once per board."""
     out.mkdir(parents=True, exist_ok=True)
     study.adapt(data, out)
-    return [compare(name, words, out) for name, words in study.boards.items()]
+    return [compare(name, words, out, command) for name, words in study.boards.items()]
 
 
-def compare(name: str, words: str, folder: Path) -> Board:
+def compare(name: str, words: str, folder: Path, command: Command) -> Board:
     """`toplist compare` with these words, in this folder."""
     made = (f"{name}.json", f"{name}.txt")
     for old in made:
         (folder / old).unlink(missing_ok=True)
     extra = ["--json", "--quiet", "--output", made[1]]
-    command = [_program(), "compare", *_expanded(words, folder), *extra]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False)
+    done = command(["compare", *_expanded(words, folder), *extra], folder)
     table = folder / made[1]
     if done.returncode == 0:
         (folder / made[0]).write_text(done.stdout, encoding="utf-8")

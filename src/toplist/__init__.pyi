@@ -36,7 +36,7 @@ from toplist.evaluation.record import ScoreRecord as ScoreRecord
 from toplist.inference.settings import Inference as Inference
 from toplist.io.answers import AnswerSpace as AnswerSpace
 from toplist.io.lists import read_lists as read_lists
-from toplist.io.naming import models_by_path as models_by_path
+from toplist.io.opening import models_by_path as models_by_path
 from toplist.io.options import ReadOptions as ReadOptions
 from toplist.io.options import Source as Source
 from toplist.io.options import Truth as Truth

@@ -11,7 +11,10 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest import mock
 
-_READING = re.compile(r"; (case id in|no case id, so matched by position)|: .*(hard labels in|classes? in )")
+_READING = re.compile(
+    r"; (case id in|no case id, so matched by position)|: .*(hard labels in|classes? in )"
+    r"|: outcomes in .* of these predictions"
+)
 TOPLIST = Path(sys.executable).with_name("toplist")
 
 

@@ -31,7 +31,7 @@ COMMANDS: dict[str, Any] = {
     **{name: one for name, one in typer.main.get_command(app).commands.items() if name != "recalibrate"},  # type: ignore[attr-defined]
     **typer.main.get_command(app).commands["recalibrate"].commands,  # type: ignore[attr-defined]
 }
-READING = [name for name in COMMANDS if name != "demo"]
+READING = [name for name in COMMANDS if name not in ("demo", "producers")]
 TRUTHFUL = ["compare", "plan", "score", "diagnose", "fit", "pool", "truncate", "gate", "record"]
 
 
@@ -59,6 +59,12 @@ def test_help_names_every_producer_without_importing_one() -> None:
     assert all(name in told for name in PRODUCERS)
     code = "import sys; from toplist.cli import app; print([m for m in sys.modules if 'io.producers' in m])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_producers_are_listed_with_their_titles() -> None:
+    told = CliRunner().invoke(app, ["producers"]).stdout
+    assert [line.split()[0] for line in told.splitlines()] == sorted(PRODUCERS)
+    assert all(one.title in told for one in PRODUCERS.values())
 
 
 def test_every_field_of_the_records_is_an_option_of_compare() -> None:

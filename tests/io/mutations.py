@@ -32,9 +32,10 @@ from toplist.evaluation.compare import compare
 
 FIRST = ("class_1", "p_1")  # of ranked columns
 FORMS = (
-    *("lists.parquet", "lists.feather", "lists.arrow", "lists.jsonl", "lists.jsonl.gz", "lists.json"),
+    *("records.parquet", "records.json"),
+    *("lists.parquet", "lists.feather", "lists.arrow", "lists.jsonl", "lists.jsonl.gz"),
     *("long.csv", "long.csv.zst", "long.tsv", "long.parquet", "long.jsonl", "long.json", "scattered.csv"),
-    *("wide.csv", "wide.parquet", "wide.json", "ranked.csv", "ranked.parquet"),
+    *("wide.csv", "wide.parquet", "ranked.csv", "ranked.parquet"),
     *("labels.csv", "labels.parquet", "labels.jsonl", "dense.npz", "csr.npz", "top.npz"),
     *("parts.csv", "parts.parquet", "parts.jsonl", "late.jsonl"),  # folders; fields that come after many lines
 )
@@ -93,7 +94,7 @@ def spoil(seed: int, form: str, folder: Path, kind: str | None = None, *, as_tru
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 known = _write(rng, damage, drawn, layout, path, form, truth)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError, IndexError, NotImplementedError):
+        except (pa.ArrowException, TypeError, ValueError, OverflowError, LookupError, NotImplementedError):
             continue  # no such file can be written
         save(known, folder / "y.csv")
         labels = rng.random() < 0.3

@@ -116,6 +116,10 @@ def _cases(records: Sequence[dict[str, Any]], layout: str, labels: Sequence[str]
         free = [name for name in others if name not in keys and isinstance(records[0][name], list)]
         first, second = (key or free[0] for key in keys)
         return [(_id(r[case]), _zipped(r[first], r[second])) for r in records]
+    if layout == "records":
+        objects = known.get("results") or next(name for name in others if isinstance(records[0][name], list))
+        lists = [(_id(r[case]), [one.get("value", one) for one in r[objects]]) for r in records]
+        return [(i, _zipped([one.get("label") for one in x], [one.get("score") for one in x])) for i, x in lists]
     if layout == "labels":
         (label,) = [_only(known, CLASS)] if known.keys() & set(CLASS) else others
         return [(_id(r[case]), [] if r[label] is None else [(name_of(r[label]), 1.0)]) for r in records]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.io.boards import only
 from toplist.errors import FileError
-from toplist.io.paths import open_path
+from toplist.io.opening import open_path
 
 TRUTH = "case,class\n1,a\n2,b\n3,c\n4,a\n"
 RANKED = "case,class_1,p_1,class_2,p_2\n1,a,0.5,b,0.25\n2,b,0.5\n3\n4,c,0.5,a,0.25\n"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import toplist as tl
 from toplist.errors import FileError
 from toplist.io.layouts import LayoutHints
-from toplist.io.paths import find, open_path, stem_of
+from toplist.io.opening import find, open_path, stem_of
 from toplist.io.readers import json as documents
 from toplist.io.readers import json_lines
 from toplist.io.sources import open_source

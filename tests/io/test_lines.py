@@ -10,7 +10,7 @@ import pytest
 
 from tests.io.boards import only
 from toplist.errors import FileError
-from toplist.io.paths import open_path
+from toplist.io.opening import open_path
 
 N, LATE = 300, 150  # cases, and the first one that differs
 

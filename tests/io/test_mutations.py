@@ -77,7 +77,8 @@ def test_checking_and_converting_say_the_same_as_comparing(form: str, tmp_path: 
             assert blocking
             continue
         assert blocking or cases == found.counts.cases
-        assert _score(folder / "lists.parquet", spoiled) == pytest.approx(_score(spoiled.path, spoiled), abs=1e-12)
+        if not spoiled.by_position:  # a text that may be an id is no column of lists
+            assert _score(folder / "lists.parquet", spoiled) == pytest.approx(_score(spoiled.path, spoiled), abs=1e-12)
 
 
 def _opened(spoiled: Spoiled) -> OpenTable:

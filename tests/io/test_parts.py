@@ -20,7 +20,7 @@ from toplist.errors import AlignmentError, FileError
 from toplist.evaluation.compare import compare
 from toplist.evaluation.monitor import monitor
 from toplist.evaluation.transform import pool_files
-from toplist.io.paths import open_path
+from toplist.io.opening import open_path
 from toplist.io.readers.column_types import common, usual
 
 FORMS = (".csv", ".jsonl", ".parquet", ".feather")

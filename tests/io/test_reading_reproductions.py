@@ -216,9 +216,8 @@ def test_lines_of_plantnet_are_nested_results_not_a_language(tmp_path: Path) -> 
     put(tmp_path, p_jsonl=lines(records), t_csv="species\n" + "\n".join(GREW) + "\n")
     right = brier(PLANTS, GREW, 10)
     options = ["--ignore", "--confidence", "--class-column", "--layout", "--case", "--by-position"]
-    right_or_refused(
-        tmp_path, "compare p.jsonl -t t.csv -c 10", [right], "results", "language", "query", options=options
-    )
+    for command in ("compare p.jsonl -t t.csv -c 10", "compare p.jsonl -t t.csv -c 10 --by-position"):
+        right_or_refused(tmp_path, command, [right], "results", "language", "query", "case", options=options)
 
 
 def test_lines_of_speciesnet_are_not_hard_labels(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_the_result_does_not_depend_on_rows_batches_or_threads(
     for seed, threads, size in ((1, "1", 16), (2, "2", 64), (3, "3", 4096)):
         monkeypatch.setenv("TOPLIST_THREADS", threads)
         monkeypatch.setattr(delimited, "batch_rows", lambda _, size=size: size)
-        monkeypatch.setattr(json_lines, "_BLOCK", 64 * size)
+        monkeypatch.setattr(json_lines, "BLOCK", 64 * size)
         assert board(write(tmp_path / f"b{seed}", lists, layout, seed=seed), tmp_path) == first
 
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from toplist.errors import FileError
 from toplist.io.columns import Table
 from toplist.io.layouts import LayoutHints, recognise
-from toplist.io.paths import open_path
+from toplist.io.opening import open_path
 from toplist.io.readers import MemoryReader, Reader, TableChunk
 from toplist.io.views import View, extract, parts_of, resolve, view_of, with_columns
 

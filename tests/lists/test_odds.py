@@ -84,6 +84,16 @@ def test_sums_below_one_are_raised_and_counted_apart() -> None:
     }
 
 
+def test_fair_odds_have_no_overround_and_a_large_one_is_told() -> None:
+    assert dict(tl.TopLists.from_proba([[2.0, 4.0, 4.0], [3.0, 3.0, 3.0]], scale="odds").repairs) == {"scale: odds": 2}
+    lists = tl.TopLists.from_proba([[2.0, 4.0, 4.0], [1.5, 2.0, 3.0], [2.1, 3.4, 3.6]], scale="odds")
+    assert dict(lists.repairs) == {
+        "overround removed (proportional)": 2,
+        "overround above 30 %: are these decimal odds?": 1,
+        "scale: odds": 3,
+    }
+
+
 def test_a_table_of_odds_is_read_as_its_lists() -> None:
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"case": [1, 2], "home": [2.1, 1.5], "draw": [3.4, 4.2], "away": [3.6, 7.0]})

@@ -304,3 +304,22 @@ def test_it_takes_no_lists_in_a_chain() -> None:
 def test_options_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(tl.TopListError, match=next(iter(options))):
         SoftmaxOfScores(**options).fit([{"a": 1.0}], ["a"])
+
+
+def test_outcomes_that_have_the_largest_score_whenever_they_are_candidates_are_noted_or_refused() -> None:
+    rng = np.random.default_rng(0)
+    scores = [{"a": float(rng.normal()), "b": float(rng.normal())} for _ in range(200)]
+    y = [max(one, key=one.__getitem__) if rng.random() < 0.7 else "z" for one in scores]
+    with pytest.raises(tl.TopListError, match="no maximum: an outcome that is a candidate always has the largest"):
+        SoftmaxOfScores(standardize="max", pseudo_cases=0).fit(scores, y)
+    (note,) = SoftmaxOfScores(standardize="max").fit(scores, y).notes_
+    assert note == (
+        "an outcome that is a candidate always has the largest score: the fit is finite by 0.5 pseudo-cases"
+    )
+    y[0] = min(scores[0], key=scores[0].__getitem__)  # one that has not
+    assert not SoftmaxOfScores(standardize="max", pseudo_cases=0).fit(scores, y).notes_
+
+
+def test_levels_of_scores_that_tell_outcomes_outside_apart_in_part_have_a_maximum() -> None:
+    scores = [{"a": 2.0, "b": 1.0}, {"a": 3.0, "b": 0.0}, {"a": 2.5, "b": 1.0}] * 5
+    assert not SoftmaxOfScores(pseudo_cases=0).fit(scores, ["a", "z", "a"] * 5).notes_

@@ -17,6 +17,7 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Studying:
     from studies.adapt import STUDIES
     from studies.running import run
 
+    from tests.cli.run_cli import toplist_here
     from tests.studies.run_study import DATA, Studied
 
     kept: dict[str, Studied] = {}
@@ -27,7 +28,9 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Studying:
             pytest.skip(why)
         if name not in kept:
             out = tmp_path_factory.mktemp(name)
-            kept[name] = Studied(name, out, run(STUDIES[name], DATA, out))
+            kept[name] = Studied(
+                name, out, run(STUDIES[name], DATA, out, lambda words, place: toplist_here(*words, cwd=place))
+            )
         boards = kept[name].boards
         assert [b.status for b in boards] == [0] * len(boards), [b.complaint for b in boards]
         return kept[name]

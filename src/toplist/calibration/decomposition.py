@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from toplist._arguments import as_probability, as_whole
 from toplist._text import significant
@@ -23,11 +22,12 @@ from toplist.calibration.pairs import (
     CalibrationPairs,
     Of,
     OutcomeSampler,
+    PairsView,
     Steps,
     TiedGroups,
-    View,
     calibration_pairs,
     grouped,
+    isotonic_regression,
     pav,
     pool,
     require_cases,
@@ -72,7 +72,9 @@ class Band:
         return f"Band({self.kind}, {self.level:.6g}, {len(self.low):,} points, {self.draws:,} draws)"
 
 
-def band_of(kind: Any, lists: TopLists, seen: View, x: Floats, *, level: Any, draws: Any, seed: Any) -> Band | None:
+def band_of(
+    kind: Any, lists: TopLists, seen: PairsView, x: Floats, *, level: Any, draws: Any, seed: Any
+) -> Band | None:
     """The band of a view at some of its confidences; `lists` are those of its pairs.
 
     "consistency": outcomes are sampled from the padded lists, so that at most one class of a list is the outcome. At
@@ -100,21 +102,21 @@ def band_of(kind: Any, lists: TopLists, seen: View, x: Floats, *, level: Any, dr
 
 
 def _calibrated(
-    lists: TopLists, seen: View, values: Floats, code: NDArray[np.intp], rng: np.random.Generator
+    lists: TopLists, seen: PairsView, values: Floats, code: NDArray[np.intp], rng: np.random.Generator
 ) -> Callable[[], Floats]:
     """The curve of outcomes sampled from the lists. Equal confidences are grouped once; a draw only counts hits."""
     weight, sampler = np.bincount(code).astype(np.float64), OutcomeSampler.of(lists)
 
     def draw() -> Floats:
         hits = np.bincount(code[seen.hits(sampler.places(rng))], minlength=len(values))
-        curve: Floats = isotonic_regression(hits / weight, weights=weight).x
+        curve: Floats = isotonic_regression(hits / weight, weight).x
         return curve
 
     return draw
 
 
 def _bootstrapped(
-    lists: TopLists, seen: View, values: Floats, code: NDArray[np.intp], rng: np.random.Generator
+    lists: TopLists, seen: PairsView, values: Floats, code: NDArray[np.intp], rng: np.random.Generator
 ) -> Callable[[], Floats]:
     """The curve of cases sampled with replacement, among those that have a pair."""
     hit, cases = np.flatnonzero(seen.hit), np.unique(seen.case)
@@ -352,7 +354,7 @@ def split(name: str, entries: int, groups: TiedGroups, cases: int) -> Decomposit
     if not len(x):
         return DecompositionTerm(name, entries, 0.0, 0.0, 0.0, 0.0)
     h = total / w
-    fit = isotonic_regression(h, weights=w)
+    fit = isotonic_regression(h, w)
     c, blocks = fit.x, fit.blocks[:-1]
     base = total.sum() / w.sum()
     middle = np.maximum(np.add.reduceat(w * (x - c) * (c - h), blocks), 0.0)  # below zero it is rounding

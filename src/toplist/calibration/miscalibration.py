@@ -9,7 +9,6 @@ from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 from scipy.sparse import csr_array
 from scipy.special import fdtrc, gammaincc, ndtri, stdtrit
 
@@ -22,8 +21,9 @@ from toplist.calibration.pairs import (
     CalibrationPairs,
     Of,
     OutcomeSampler,
-    View,
+    PairsView,
     calibration_pairs,
+    isotonic_regression,
     require_cases,
     view,
 )
@@ -211,7 +211,7 @@ def error_of(
     return CalibrationError(of, value, low, high, root, len(means), cases, level)
 
 
-def _covariance(seen: View, code: NDArray[np.intp], off: Floats, count: Floats) -> Floats:
+def _covariance(seen: PairsView, code: NDArray[np.intp], off: Floats, count: Floats) -> Floats:
     """Of the means of bins, from what each case adds to them."""
     case = np.cumsum(_changes(seen.case)) - 1
     adds = csr_array((off / count[code], (case, code)), shape=(int(case[-1]) + 1, len(count)))
@@ -222,7 +222,7 @@ def _covariance(seen: View, code: NDArray[np.intp], off: Floats, count: Floats) 
     return covariance
 
 
-def bins_of(seen: View, bins: int) -> NDArray[np.intp]:
+def bins_of(seen: PairsView, bins: int) -> NDArray[np.intp]:
     """The bin of each pair: about as many in each, equal confidences together, and at least two cases to a bin."""
     values, counts = np.unique(seen.confidence, return_counts=True)
     starts = values[np.flatnonzero(np.diff(even_bins(counts.astype(np.float64), bins))) + 1]
@@ -251,11 +251,11 @@ def even_bins(counts: Floats, bins: int) -> NDArray[np.intp]:
     return np.cumsum(np.diff(wanted, prepend=wanted[0]) > 0)
 
 
-def _by_unit(seen: View, units: NDArray[np.intp]) -> View:
+def _by_unit(seen: PairsView, units: NDArray[np.intp]) -> PairsView:
     """The same pairs, those of one unit side by side, by falling confidence, and under its number."""
     unit = units[seen.case]
     order = np.lexsort((-seen.confidence, unit))
-    return View(seen.of, seen.confidence[order], seen.hit[order], unit[order], None)
+    return PairsView(seen.of, seen.confidence[order], seen.hit[order], unit[order], None)
 
 
 def calibration_bias(
@@ -574,7 +574,7 @@ class TestStatistic:
         edge[self.first] = True
         at = np.flatnonzero(edge)
         w, hits = np.add.reduceat(self.weight, at), total[at]
-        blocks = isotonic_regression(hits / w + 2.0 * self.layer[at], weights=w).blocks[:-1]
+        blocks = isotonic_regression(hits / w + 2.0 * self.layer[at], w).blocks[:-1]
         crossed = self.x[at] @ hits
         w, hits = np.add.reduceat(w, blocks), np.add.reduceat(hits, blocks)
         return max(float(self.squares - 2.0 * crossed + (hits * hits / w).sum()) / self.cases, 0.0)

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from toplist._typing import Bools, Codes, Floats
 from toplist.core.kernel import UNIT, exact_sums, sums_by
@@ -95,13 +94,20 @@ def grouped(x: Any, y: Any, weight: Any = None) -> TiedGroups:
     return TiedGroups(x[first], np.add.reduceat(w, first), np.add.reduceat(w * y, first))
 
 
+def isotonic_regression(y: Floats, weights: Floats) -> Any:
+    """The rising step function that is nearest to y, by scipy: its values `x`, and where its `blocks` begin."""
+    from scipy.optimize import isotonic_regression as fitted  # noqa: PLC0415  not cheap to import
+
+    return fitted(y, weights=weights)
+
+
 def pool(groups: TiedGroups) -> Steps:
     """The step function of groups; those that weigh nothing have no say, and no step."""
     some = groups.weight > 0
     x, w = groups.x[some], groups.weight[some]
     if not len(x):
         return Steps(x, x, x, x)
-    found = isotonic_regression(groups.total[some] / w, weights=w)
+    found = isotonic_regression(groups.total[some] / w, w)
     starts, ends = found.blocks[:-1], found.blocks[1:] - 1
     return Steps(x[starts], x[ends], found.x[starts], found.weights)
 
@@ -220,7 +226,7 @@ NAMES = ("listed", "top", "mass")
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class PairsView:
     """Some of the pairs: confidences, hits, and the case of each."""
 
     of: Of
@@ -254,22 +260,22 @@ def as_of(of: Any) -> Of:
     raise TopListError(f"of is 'listed', 'top', 'mass' or a rank from 1, not {of!r}.")
 
 
-def view(made: CalibrationPairs, of: Any) -> View:
+def view(made: CalibrationPairs, of: Any) -> PairsView:
     """The pairs of one kind; an error where there are none."""
     of, lists = as_of(of), made.lists
     require_cases(made)
     if of == "mass":
-        return View(of, made.mass, ~made.miss, np.arange(len(lists)), None)
+        return PairsView(of, made.mass, ~made.miss, np.arange(len(lists)), None)
     sizes = lists.sizes
     if not sizes.any():
         raise TopListError("every list is empty: there is no confidence to look at, only the mass (of='mass').")
     if of == "listed":
-        return View(of, made.confidence, made.hit, made.case, lists.offsets[:-1])
+        return PairsView(of, made.confidence, made.hit, made.case, lists.offsets[:-1])
     rank = _rank(of)
     case = np.flatnonzero(sizes > rank)
     if not len(case):
         raise TopListError(f"no list has a rank {of}: the longest has {int(sizes.max())}.")
-    return View(of, made.confidence[lists.offsets[:-1][case] + rank], made.place[case] == rank, case, None)
+    return PairsView(of, made.confidence[lists.offsets[:-1][case] + rank], made.place[case] == rank, case, None)
 
 
 def require_cases(made: CalibrationPairs) -> None:

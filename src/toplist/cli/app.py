@@ -11,7 +11,7 @@ import typer
 
 from toplist.cli.compare import compare, plan, score
 from toplist.cli.demo import demo
-from toplist.cli.diagnose import check, convert, diagnose
+from toplist.cli.diagnose import check, convert, diagnose, producers
 from toplist.cli.gate import gate, record
 from toplist.cli.options import Command, CommandGroup
 from toplist.cli.output import give_up
@@ -63,7 +63,7 @@ def start(
     """Shared by all commands."""
 
 
-for _one in (compare, gate, record, score, plan, check, diagnose, convert, pool, truncate, demo):
+for _one in (compare, gate, record, score, plan, check, diagnose, convert, pool, truncate, producers, demo):
     app.command(cls=Command, epilog=vars(_one)["epilog"])(_one)
 for _one in (fit, apply):
     recalibrate.command(cls=Command, epilog=vars(_one)["epilog"])(_one)

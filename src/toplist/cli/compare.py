@@ -79,7 +79,9 @@ class CompareOptions(ScoringOptions, BoardOptions):
     fail_if: tuple[str, ...] = option(
         (), 'Exit with code 3 if this holds, such as "new worse than old by 0.01"; may be repeated.'
     )
-    report: Path | None = option(None, "Write an HTML report with figures, such as board.html.")
+    report: Path | None = option(
+        None, "Write an HTML report with figures, such as board.html; report.html where no name is given."
+    )
     title: str | None = option(None, "Title of the report.")
     detail: bool = option(False, "Print all columns, in several tables.")
     sequential: bool = option(
@@ -545,6 +547,7 @@ def _print_means(board: Comparison, sums: Any, read: ReadSummary, options: Score
                 "filled": origin.filled,
                 "left_out": origin.left_out,
                 "reading": origin.reading,
+                "notes": list(origin.notes),
                 "truth_reading": read.truth,
                 "truth_repairs": dict(read.truth_repairs),
                 "output": None if options.output is None else str(options.output),

@@ -177,3 +177,22 @@ def convert(inputs: Inputs, options: ConvertOptions) -> None:
     if told:
         typer.echo(f"repaired: {told}")
     typer.echo(f"{cases:,} cases in {visible(str(options.output))}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProducersOptions:
+    """The options of `toplist producers`."""
+
+    json: bool = option(False, "Print JSON.")
+
+
+@command(examples=("toplist producers", "toplist compare runA/ runB/ --from lm-eval"))
+def producers(options: ProducersOptions) -> None:
+    """List the programs whose files are read, by the names that --from takes."""
+    from toplist.io.producers import PRODUCERS
+
+    if options.json:
+        print_json({"schema": "toplist.producers/1", "producers": {name: one.title for name, one in PRODUCERS.items()}})
+        return
+    width = max(map(len, PRODUCERS))
+    print_text("\n".join(f"{name:{width}}  {one.title}" for name, one in sorted(PRODUCERS.items())))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,7 +22,6 @@ from toplist.cli.options import (
     missing_option,
     named_files,
     option,
-    parameter,
 )
 from toplist.cli.output import (
     GATE,
@@ -47,6 +45,7 @@ MISSING = ("error", "common", "uniform")
 SUMMARY = "GITHUB_STEP_SUMMARY"  # the variable with the file that GitHub shows on the page of a run
 _FORMATS = (".json", ".md", ".xml", ".txt", ".html")
 _COLUMNS = ("outcome", "weight", "group", "cluster", "time", "n_classes")
+_LEVEL = " That of each one-sided bound: 0.95 is the upper end of a two-sided 90% interval."
 _PENALTY = "Penalty of an invalid list; 1% of the score of the uniform prediction by default."
 
 
@@ -66,36 +65,18 @@ class GateInputs:
 
 
 @dataclass(frozen=True, slots=True)
-class GateReads:
+class GateReads(Reads):
     """The options of a command that reads a new model and a baseline, which may be a record."""
 
-    reads: Reads
-
-    def parameters(self) -> Iterator[inspect.Parameter]:
-        """Those of the files, with one file for the new model and an option for the baseline."""
-        for one in self.reads.parameters():
-            if one.name == "files":
-                about: Any = typer.Argument(metavar="FILE", help="Predictions of the new model; NAME=FILE names it.")
-                yield parameter("file", str, ..., about)
-                about = typer.Option(
-                    "--baseline",
-                    "-b",
-                    metavar="FILE",
-                    help="Predictions of the baseline, or its record by toplist record; NAME=FILE names it.",
-                )
-                yield parameter("baseline", str, ..., about)
-            else:
-                yield one
-
-    def build(self, given: Mapping[str, Any]) -> GateInputs:
+    def build(self, given: Mapping[str, Any]) -> GateInputs:  # type: ignore[override]
         """The files as they were named."""
         from toplist.evaluation.record import is_record
 
         words = [given["file"], given["baseline"]]
         (new, _), (baseline, path) = named_files(words).items()
         if not is_record(path):
-            return GateInputs(self.reads.build({**given, "files": words}), new, baseline, None)
-        inputs = self.reads.build({**given, "files": words[:1]})
+            return GateInputs(Reads.build(self, {**given, "files": words}), new, baseline, None)
+        inputs = Reads.build(self, {**given, "files": words[:1]})
         return GateInputs(inputs, inputs.name, baseline.removesuffix(".json"), path)
 
 
@@ -119,7 +100,7 @@ class GateOptions(Printing):
 
 
 @command(
-    GateReads(Reads(several=True, truth=True, columns=_COLUMNS)),
+    GateReads(several=True, baseline=True, truth=True, columns=_COLUMNS),
     examples=(
         "toplist gate new.parquet --baseline old.parquet --truth y.csv --classes 10 --max-loss 0.01",
         "toplist gate new.csv -b baseline.json -t y.csv -c 10 --max-loss 0.01 --per-case 1 -o summary.md -o junit.xml",
@@ -127,7 +108,7 @@ class GateOptions(Printing):
         "Exit codes: 0 pass, 3 fail, 4 inconclusive, 2 invalid usage, 1 invalid data.",
     ),
 )
-def gate(files: GateInputs, options: GateOptions, inference: Inference) -> None:
+def gate(files: GateInputs, options: GateOptions, inference: Annotated[Inference, {"level": _LEVEL}]) -> None:
     """Pass only if a new model is shown to be no worse than a baseline: for continuous integration."""
     keep_freed_memory()
     _require_formats(options.output)
@@ -207,7 +188,7 @@ def _append_summary(found: GateReport) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordOptions(Printing):
+class RecordingOptions(Printing):
     """The options of `toplist record`."""
 
     output: Path = option(..., "File of the record, such as baseline.json.", "-o")
@@ -223,7 +204,7 @@ class RecordOptions(Printing):
         "toplist record old.parquet -t y.csv -c 10 --rule brier --rule log -o baseline.json",
     ),
 )
-def record(inputs: Inputs, options: RecordOptions) -> None:
+def record(inputs: Inputs, options: RecordingOptions) -> None:
     """Record the scores of a model case by case, as the baseline of toplist gate: a small file for a repository."""
     require_json(options.output, "--output")
     require_outputs([options.output], inputs.paths)

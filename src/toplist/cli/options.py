@@ -97,6 +97,14 @@ class Command(TyperCommand):
         """The parameters."""
         return _untyped(super().get_params(ctx))
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse; a report that is asked for without a name is called report.html."""
+        last = len(args) - 1
+        bare = [at for at, word in enumerate(args) if word == "--report" and (at == last or args[at + 1][:1] == "-")]
+        for at in reversed(bare):
+            args.insert(at + 1, "report.html")
+        return super().parse_args(ctx, args)
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """What stands after the name of the command."""
         names = [one.metavar or one.name or "" for one in self.params if one.param_type_name == "argument"]
@@ -151,6 +159,7 @@ class RecordOptions:
 
     record: type[Any]
     only: tuple[str, ...] = ()
+    more: Mapping[str, str] = field(default_factory=dict)  # what a command says after the help of a field
 
     def fields(self) -> list[Field[Any]]:
         """The fields that are options."""
@@ -165,7 +174,7 @@ class RecordOptions:
         for one in self.fields():
             several = get_origin(hints[one.name]) is tuple
             default = ... if one.default is MISSING else None if several else one.default
-            yield option_parameter(one, _kind(hints[one.name]), default, panel)
+            yield option_parameter(one, _kind(hints[one.name]), default, panel, self.more.get(one.name, ""))
 
     def build(self, given: Mapping[str, Any]) -> Any:
         """The record; what it refuses is said of the flag."""
@@ -187,7 +196,8 @@ def _kind(hint: Any) -> Any:
 def command(*reads: Options, examples: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a function a command: `reads` are the options of its first parameter, records those of the others.
 
-    A record that is annotated with names of fields, as in Annotated[Inference, "level"], gives these options alone.
+    A record that is annotated with names of fields, as in Annotated[Inference, "level"], gives these options alone; a
+    mapping there has what is said after their help.
     """
 
     def made(function: Callable[..., None]) -> Callable[..., None]:
@@ -211,11 +221,12 @@ def command(*reads: Options, examples: Sequence[str] = ()) -> Callable[[Callable
     return made
 
 
-def _record(hint: Any) -> tuple[type[Any], tuple[str, ...]]:
+def _record(hint: Any) -> tuple[type[Any], tuple[str, ...], Mapping[str, str]]:
     if get_origin(hint) is Annotated:
-        record, *only = get_args(hint)
-        return record, tuple(only)
-    return hint, ()
+        record, *more = get_args(hint)
+        said = {name: text for one in more if isinstance(one, Mapping) for name, text in one.items()}
+        return record, tuple(one for one in more if isinstance(one, str)), said
+    return hint, (), {}
 
 
 _TABLES = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -257,7 +268,7 @@ def space_of(text: str | None, truth: str | None) -> tuple[Any, str | None]:
 def _columns(truth: str | None) -> list[str]:
     if truth is None:
         return []
-    from toplist.io.paths import open_path
+    from toplist.io.opening import open_path
 
     names: list[str] = open_path(truth).schema.names
     return names
@@ -407,6 +418,8 @@ def _table_labels(text: str, delimiter: str, path: str, column: str | None) -> l
 
 _FILE = "Predictions: a file, a folder or a pattern."
 _FILES = "Predictions: files, folders or patterns, each may be named: NAME=FILE."
+_NEW = "Predictions of the new model; NAME=FILE names it."
+_BASELINE = "Predictions of the baseline, or its record by toplist record; NAME=FILE names it."
 _OUTCOMES = "File with the outcome of each case; same: the outcomes are in the files of predictions."
 _CARRIED = " The default where producers write them there."
 _CLASSES = "Number of classes: a number, 2^L, inf, {}."
@@ -465,13 +478,17 @@ class Reads:
     """
 
     several: bool = False
+    baseline: bool = False  # whether the second of two models is given by an option
     truth: bool | None = None
     columns: tuple[str, ...] = ("outcome",)
     why: str = _OUTCOMES
 
     def parameters(self) -> Iterator[inspect.Parameter]:
         """The files, the truth and its columns, the classes, and how files are read."""
-        if self.several:
+        if self.baseline:
+            yield parameter("file", str, ..., typer.Argument(metavar="FILE", help=_NEW))
+            yield parameter("baseline", str, ..., typer.Option("--baseline", "-b", metavar="FILE", help=_BASELINE))
+        elif self.several:
             yield parameter("files", list[str], ..., typer.Argument(metavar="FILES...", help=_FILES))
         else:
             yield parameter("file", str, ..., typer.Argument(metavar="FILE", help=_FILE))
@@ -614,11 +631,12 @@ class Inputs:
 
     def truth_with(self, **columns: str | None) -> Truth | None:
         """The same with these columns in place of those that were typed."""
-        if self.truth_file is None:
+        file = SAME if self.truth_file is None and any(columns.values()) else self.truth_file
+        if file is None:
             return None
         named = {**self.columns, "n_classes": self.n_classes, **columns}
         with of_flags((*self.words, *named)):
-            return Truth(self.truth_file, **named, **self._typed[TRUTH])
+            return Truth(file, **named, **self._typed[TRUTH])
 
     @cached_property
     def _typed(self) -> dict[str, dict[str, Any]]:
@@ -669,7 +687,7 @@ class Inputs:
 
 def named_files(words: Sequence[str]) -> dict[str, str]:
     """Models by name."""
-    from toplist.io.naming import models_by_path
+    from toplist.io.opening import models_by_path
 
     try:
         return models_by_path(*words)

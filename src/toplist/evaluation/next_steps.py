@@ -24,8 +24,8 @@ from toplist.inference.ranking import judge
 from toplist.inference.results import Action, Comparison, Estimate, ModelDetails, ModelRow, Pair
 from toplist.inference.settings import Inference
 from toplist.io.lists import by_appearance
+from toplist.io.opening import stem_of
 from toplist.io.options import ReadOptions, ReadRequest, Source, Truth, as_truth
-from toplist.io.paths import stem_of
 from toplist.lists import TopList, TopLists
 from toplist.lists.space import INFINITELY_MANY
 from toplist.report.text import count, decimals, kind, listed, noun, number_of, percent

@@ -412,6 +412,7 @@ def warnings(
         *leader_with_few_cases(results),
         *little_mass(results, tally, names),
         *little_answer_mass(results),
+        *token_lists_differ(results),
     )
 
 
@@ -591,3 +592,21 @@ def little_answer_mass(results: Comparison) -> list[BoardWarning]:
     )
     low = {one.name for one in results.sources if one.median_answer_mass is not None and one.median_answer_mass < 0.5}
     return _merged("little answer mass", {row.name: sentence for row in results.overall.rows if row.name in low})
+
+
+_LONGER = 1.2  # times as many tokens are another length; a token that was removed is none
+
+
+def token_lists_differ(results: Comparison) -> list[BoardWarning]:
+    """Models whose servers listed different numbers of tokens: one model cut at two lengths has two scores."""
+    rows = {row.name for row in results.overall.rows}
+    known = {one.name: one.median_listed_tokens for one in results.sources if one.median_listed_tokens is not None}
+    known = {name: median for name, median in known.items() if name in rows}
+    if not known or max(known.values()) < _LONGER * min(known.values()):
+        return []
+    sentence = (
+        f"servers listed from {min(known.values()):g} to {max(known.values()):g} tokens (medians), and the same model "
+        "scores otherwise with shorter lists: ask all of them for the same number of top log-probabilities, or cut the "
+        "longer lists."
+    )
+    return [BoardWarning("token lists differ", sentence, tuple(known))]

@@ -236,6 +236,9 @@ class SourceSummary:
         "tokens of a language model.",
     ] = None
     median_answer_mass: Annotated[float | None, "The median of the same."] = None
+    median_listed_tokens: Annotated[
+        float | None, "Median number of tokens that a server listed, where lists over answers are made of them."
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,8 +258,8 @@ class BoardWarning:
     kind: Annotated[
         str,
         "What is doubtful: never listed, perfect, worse than uniform, below chance, same scores, leader beaten, leader "
-        "with few cases, little mass, little answer mass, rare losses, few clusters, few time points, dominant "
-        "weights, skewed differences, strong autocorrelation, seasonal or ignored dependence.",
+        "with few cases, little mass, little answer mass, token lists differ, rare losses, few clusters, few time "
+        "points, dominant weights, skewed differences, strong autocorrelation, seasonal or ignored dependence.",
     ]
     sentence: Annotated[str, "It in words, to be read after the names of the models."]
     models: Annotated[tuple[str, ...], "Whom it is about, in the order of the table."]

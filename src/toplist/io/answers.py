@@ -6,7 +6,8 @@ probability and r = 1 - (the sum of all listed), the rest. What follows from the
 - an answer has at least the sum over its variants that are listed, which is what it gets here. Variants that are not
   listed would add to it, each at most p;
 - an answer of which no variant is listed has at most r, and each of its tokens at most p. With one token each, all
-  `absent` answers together have at most u = min(r, absent p).
+  `absent` answers together would have at most u = min(r, absent p). The usual variants of a letter are about 120, so
+  that this is no bound for them: that absent answers get u, no more, is a convention, and what keeps lists valid.
 
 With `other="class"`, everything that is no declared answer is one more class, OTHER: the listed tokens that are no
 answer, and r - u. Absent answers share u. Where no such token is listed, OTHER itself is a class that is not listed,
@@ -14,7 +15,8 @@ and shares r with the absent answers if r <= (absent + 1) p; otherwise it is lis
 than p. So every list is valid: what is listed has at least p, and each class that is not has at most p.
 
 Log-probabilities have single precision. A rest below 2**-24 is rounding, and counts as 2**-24: listed probabilities are
-then divided so that they sum to 1 - 2**-24, and no answer has probability zero.
+then divided so that they sum to 1 - 2**-24. Where classes are not listed, each of all m classes has at least
+2**-24 / (m - 1), listed or not, so that lists stay valid. No answer has probability zero, however sure a model is.
 """
 
 from __future__ import annotations
@@ -41,10 +43,10 @@ OTHER = "OTHER"
 Other = Literal["class", "unlisted", "normalize"]
 Variant = str | bytes | int
 _ROUNDING = 2.0**-24  # the rest mass that single precision cannot tell from none
-_LEAST = 2.0**-50  # the unlisted mass that a double beside one can hold
 _TOKEN_ID = re.compile(r"token_id:(\d+)")
 _BLANKS = ("", " ", "\n", "▁", "Ġ", "Ċ")  # before a token: none, one, and as tokenizers write them
 _MARKS = (("", ""), ("(", ""), ("", ")"), ("(", ")"), ("", "."), ("", ":"), ("**", ""), ("[", ""), ('"', ""), ("'", ""))
+_WORDS = ("a", "i")  # letters that text has as words: alone, they stand for no answer A or I
 NORMALIZED, EMPTY = "normalized", "empty"
 
 
@@ -58,6 +60,7 @@ class AnswerLists:
     n_classes: Ints
     answer_mass: Floats  # probability of the listed variants of all answers; NaN where nothing is listed
     counts: Counter[str]
+    listed: Ints  # how many tokens of each case count
 
 
 class AnswerSpace:
@@ -74,7 +77,7 @@ class AnswerSpace:
         with `(`, `[`, `**` or a quotation mark before it, or `)`, `.` or `:` after it, or in parentheses, with or
         without a blank or a new line before that (also as tokenizers write these: `▁`, `Ġ`, `Ċ`). A variant that is
         declared beats a generated one, an answer as it is written beats one in another case, and what two answers
-        generate belongs to neither.
+        generate belongs to neither. The words "a" and "i" are no variants of the letters A and I, unless declared.
     other : {"class", "unlisted", "normalize"}, default "class"
         What becomes of probability that is on no declared answer. "class": one more class, OTHER. "unlisted": it is
         spread over the answers that are not listed, and where all are listed, confidences are divided by their sum.
@@ -230,15 +233,15 @@ class AnswerSpace:
         mass = _Mass.of(tokens, cases, codes, len(self.answers))
         counts[EMPTY] = int(np.count_nonzero(np.diff(tokens.offsets) == 0))
         made = self._completed(mass, sizes, counts)
-        return AnswerLists(*made, sizes + (self.other == "class"), mass.on_answers, +counts)
+        return AnswerLists(*made, sizes + (self.other == "class"), mass.on_answers, +counts, np.diff(tokens.offsets))
 
     def _completed(self, mass: _Mass, sizes: Ints, counts: Counter[str]) -> tuple[Ints, Any, Floats]:
         """Offsets, classes and confidences, with the mass on no answer where `other` says."""
         n, m = len(sizes), len(self.answers)
         absent = sizes - np.bincount(mass.case, minlength=n)
-        case, code, p = mass.case, mass.code, mass.p
+        case, code, p, hidden = mass.case, mass.code, mass.p, absent
         if self.other == "class":
-            case, code, p, unlisted = _with_other(mass, absent, m)
+            case, code, p, unlisted, hidden = _with_other(mass, absent, m)
         else:
             unlisted = np.minimum(mass.rest, absent * mass.least)
             total = np.bincount(case, p, minlength=n)
@@ -250,8 +253,8 @@ class AnswerSpace:
                 scale = np.where(total > 0, total + unlisted, 1.0)
                 unlisted = unlisted / scale
             p = p / scale[case]
+        p, unlisted = _floored(case, p, unlisted, hidden)
         offsets = offsets_of(np.bincount(case, minlength=n))
-        unlisted = np.where(absent > 0, np.maximum(unlisted, _LEAST), unlisted)
         names = need("pyarrow").array([*self.answers, OTHER], "string")
         return offsets, names.take(as_arrow(code)), _summing_to(offsets, p, unlisted)
 
@@ -371,8 +374,8 @@ class _Mass:
         )
 
 
-def _with_other(mass: _Mass, absent: Ints, m: int) -> tuple[Ints, Ints, Floats, Floats]:
-    """Cases, codes and confidences of the entries with OTHER, whose code is m, and the unlisted mass of each case."""
+def _with_other(mass: _Mass, absent: Ints, m: int) -> tuple[Ints, Ints, Floats, Floats, Ints]:
+    """Cases, codes and confidences of the entries with OTHER, whose code is m, and the unlisted mass and classes."""
     hidden = ~mass.has_junk & (absent > 0)  # OTHER may be one of the classes that are not listed
     with np.errstate(invalid="ignore"):
         shared = hidden & (mass.rest <= (absent + 1) * mass.least)
@@ -382,7 +385,25 @@ def _with_other(mass: _Mass, absent: Ints, m: int) -> tuple[Ints, Ints, Floats, 
     code = np.concatenate([mass.code, np.full(len(other), m)])
     p = np.concatenate([mass.p, (mass.junk + (mass.rest - unlisted))[other]])
     order = np.argsort(case, kind="stable")
-    return case[order], code[order], p[order], unlisted
+    return case[order], code[order], p[order], unlisted, absent + shared
+
+
+def _floored(case: Ints, p: Floats, unlisted: Floats, hidden: Ints) -> tuple[Floats, Floats]:
+    """Confidences and unlisted mass in which each of m classes has at least 2**-24 / (m - 1), where some are unlisted.
+
+    What is below that is raised to it, and what is above is moved towards it by one factor: neither changes the order
+    of the classes, so that a valid list stays valid.
+    """
+    n = len(unlisted)
+    m = np.bincount(case, minlength=n) + hidden
+    floor = np.where(hidden > 0, _ROUNDING / np.maximum(m - 1, 1), 0.0)
+    each = unlisted / np.maximum(hidden, 1)
+    low = (np.bincount(case, p < floor[case], minlength=n) > 0) | ((each < floor) & (hidden > 0))
+    above, each_above = np.maximum(p - floor[case], 0.0), np.maximum(each - floor, 0.0)
+    total = np.bincount(case, above, minlength=n) + hidden * each_above
+    factor = (1 - m * floor) / np.where(total > 0, total, 1.0)
+    p = np.where(low[case], floor[case] + factor[case] * above, p)
+    return p, np.where(low, hidden * (floor + factor * each_above), unlisted)
 
 
 def _summing_to(offsets: Ints, p: Floats, unlisted: Floats) -> Floats:
@@ -478,6 +499,8 @@ def _usual(answer: str) -> dict[str, int]:
     out: dict[str, int] = {}
     for form in (answer, answer.lower(), answer.upper(), answer.capitalize()):
         for mark in _MARKS:
+            if form in _WORDS and form != answer and mark == ("", ""):
+                continue
             for blank in _BLANKS:
                 out.setdefault(f"{blank}{mark[0]}{form}{mark[1]}", 2 if form != answer else int(mark != ("", "")))
     return out

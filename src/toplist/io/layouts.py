@@ -646,7 +646,8 @@ class _Finding:
     ) -> Layout:
         extra, used = self.hints.extra, {self.case, *classes, *confidences, *self.hints.extra}
         every = self.table.names
-        used |= {*self.table.reader.parts, *(head for name in used if name for head, _ in heads(every, name))}
+        paths = [name for name in used if name and name not in every]
+        used |= {*self.table.reader.parts, *(head for name in paths for head, _ in heads(every, name))}
         left = tuple(name for name in every if name not in used)
         return Layout(kind, self.case, tuple(classes), tuple(confidences), extra, tuple(names), left)
 
@@ -675,7 +676,10 @@ class RecordFields:
 
 def record_fields(kind: Any, name: str = "") -> RecordFields | None:
     """The fields of a list of objects, or of an object of lists, that has this name; None for another type."""
-    pa, kind = need("pyarrow"), as_records(kind)
+    pa = need("pyarrow")
+    if not pa.types.is_nested(kind) and not pa.types.is_dictionary(kind):
+        return None
+    kind = as_records(kind)
     lists = pa.types.is_struct(kind)
     if lists:
         every = [

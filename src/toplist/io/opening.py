@@ -1,22 +1,28 @@
-"""Paths and objects as tables: made by a producer where these are its files, plain otherwise."""
+"""From what is named to tables: files, folders and patterns, what models are called, and producers or plain readers."""
 
 from __future__ import annotations
 
+import glob
 import os
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path, PurePath
 from typing import Any
 
-from toplist._text import argument, did_you_mean, listed
+from toplist._text import argument, closest_file, did_you_mean, listed, quote
 from toplist.errors import FileError, TopListError
 from toplist.io import producers
 from toplist.io.options import ReadOptions
-from toplist.io.paths import open_path, require_path
-from toplist.io.producers.base import OUTCOME, FirstLook, Request
-from toplist.io.readers import MemoryReader, Reader, open_frame
+from toplist.io.producers.base import OUTCOME, FirstLook, Match, Request, files_of, recognised
+from toplist.io.readers import FORMATS, Format, MemoryReader, Reader, open_frame
+from toplist.io.readers.base import COMPRESSIONS
 
 _PLAIN = ("layout", "class_column", "confidence", "records")  # options that say how a plain table is read
 _OF_TABLES = ("case", "ignore", "by_position", "set_separator", "normalize", "duplicates", "blanks", "where")
+_OTHERS = (".eval",)  # suffixes of files that producers alone read
 _ABOUT = {
     "answers": "tokens of language models",
     "position": "tokens of language models",
@@ -77,7 +83,7 @@ def open_table(what: Any, name: str, options: ReadOptions, *, truth: bool = Fals
     found = None if options.producer == "none" else _recognised(path, strict=not plain)
     if found is None:
         return Opened(open_path(path), options)
-    chosen, match = found
+    chosen, match, look = found
     if plain:
         said = " and ".join(argument(field, getattr(options, field)) for field in plain)
         note = f"Read as a plain table, as {said} says, though it looks like {chosen}."
@@ -85,7 +91,7 @@ def open_table(what: Any, name: str, options: ReadOptions, *, truth: bool = Fals
     made = producers.load(chosen.name).open(Request(path, options, match.paths))
     if truth and OUTCOME not in made.schema.names:
         return Opened(open_path(path), options)
-    return Opened(made, options, chosen, (*match.notes, *_not_read(match, made), *getattr(made, "notes", ())))
+    return Opened(made, options, chosen, (*match.notes, *_not_read(look, match, made), *getattr(made, "notes", ())))
 
 
 def require_effect(opened: Mapping[str, Opened]) -> None:
@@ -106,21 +112,29 @@ def _why(one: Opened, field: str) -> str:
     return f"{one.reader.name} is read as {one.produced}.{remedy}"
 
 
-def _recognised(path: str, *, strict: bool) -> tuple[Produced, producers.Match] | None:
+def _recognised(path: str, *, strict: bool) -> tuple[Produced, Match, FirstLook] | None:
     """The producer of these files; where it does not matter which, nothing is refused."""
+    look = FirstLook(path)
     try:
-        found = producers.recognised(path)
+        found = recognised(look, producers.PRODUCERS, producers.load)
     except FileError:
         if strict:
             raise
         return None
-    return None if found is None else (Produced(found[0], found[1].reason), found[1])
+    return None if found is None else (Produced(found[0], found[1].reason), found[1], look)
 
 
-def _not_read(match: producers.Match, made: Reader) -> list[str]:
+def _not_read(look: FirstLook, match: Match, made: Reader) -> list[str]:
     """That there are tables beside those that are read, which may be thought to be read too."""
-    names = [path.name for path in match.beside if path not in set(made.paths)]
+    own = {*match.paths, *made.paths}
+    names = [path.name for path in look.files if path not in own and _looks_like_predictions(path)]
     return [f"Not read, since they are other tables: {listed(names, 3, str)}."] if names else []
+
+
+def _looks_like_predictions(path: Path) -> bool:
+    """Whether a file may be taken for predictions; one of JSON mostly describes those beside it."""
+    found = format_of(path)
+    return found is not None and found.certain and found.beside
 
 
 def _by_name(path: Any, data: Any, name: str, options: ReadOptions) -> Opened:
@@ -131,10 +145,12 @@ def _by_name(path: Any, data: Any, name: str, options: ReadOptions) -> Opened:
             f"there is no producer {asked!r}.{did_you_mean(asked, known)} Known are {listed(known, 50, str)}."
         )
     if path is None:
+        if producers.load(asked).files_only:
+            raise TopListError(f"{name}: {argument('producer', asked)} reads files: give a path.")
         request = Request(name, options, data=data)
     else:
         require_path(path)
-        request = Request(os.fspath(path), options, producers.files_of(asked, FirstLook(os.fspath(path))))
+        request = Request(os.fspath(path), options, files_of(producers.PRODUCERS[asked], FirstLook(os.fspath(path))))
     made = producers.load(asked).open(request)
     return Opened(made, options, Produced(asked), tuple(getattr(made, "notes", ())))
 
@@ -143,3 +159,222 @@ def _frame(what: Any, name: str) -> Reader:
     if what is None:
         raise TopListError(f"{name}: nothing was given.")
     return what if isinstance(what, MemoryReader) else open_frame(what, name)
+
+
+@dataclass(frozen=True, slots=True)
+class FileSet:
+    """One prediction, in one file or in several of the same kind that follow each other."""
+
+    paths: tuple[Path, ...]
+    format: Format
+
+
+def open_path(path: str | os.PathLike[str]) -> Reader:
+    """A reader for a file, a folder or a pattern."""
+    found = find(path)
+    for one in found.paths:
+        if not os.access(one, os.R_OK):
+            raise FileError(str(one), "this file may not be read.")
+    return found.format.open(found.paths, os.fspath(path))
+
+
+def stem_of(path: str | os.PathLike[str]) -> str:
+    """What a file of predictions is called without the suffixes of its format.
+
+    >>> stem_of("out/a.csv.gz"), stem_of("b.txt"), stem_of(".csv"), stem_of("c.eval")
+    ('a', 'b.txt', '.csv', 'c')
+    """
+    name = Path(path).name or os.fspath(path)
+    known = "|".join(suffix[1:] for suffix in (*(s for one in FORMATS if one.certain for s in one.suffixes), *_OTHERS))
+    packed = "|".join(suffix[1:] for suffix in COMPRESSIONS)
+    return re.sub(rf"(\.({known}))?(\.({packed}))?$", "", name, flags=re.IGNORECASE) or name
+
+
+def require_path(path: str | os.PathLike[str]) -> None:
+    """A file or a folder that is there, or a pattern that something matches."""
+    text = os.fspath(path)
+    place = Path(text)
+    if not text or "\0" in text or len(text) > 4000:
+        raise FileError(quote(text), "this is no path.")
+    if "://" in text and not place.exists():
+        raise FileError(text, "this is an address: toplist reads files of this machine.")
+    try:
+        if place.exists():
+            return
+        if any(mark in text for mark in "*?["):
+            if not any(Path(p).is_file() for p in glob.iglob(text, recursive=True)):
+                raise FileError(text, "no file matches this pattern.")
+            return
+    except OSError as error:
+        raise FileError(quote(text), f"this cannot be opened: {error.strerror}.") from None
+    if place.is_symlink():
+        raise FileError(text, "this link leads to no file.")
+    raise FileError(text, f"there is no such file.{_near(place)}")
+
+
+def find(path: str | os.PathLike[str]) -> FileSet:
+    """A file, a folder of files, or a pattern such as `preds/*.parquet`."""
+    require_path(path)
+    text = os.fspath(path)
+    try:
+        found = _found(text, Path(text))
+    except OSError as error:
+        raise FileError(quote(text), f"this cannot be opened: {error.strerror}.") from None
+    odd = next((path for path in found.paths if not _is_text(str(path.absolute()))), None)
+    if odd is not None and not found.format.any_path:
+        raise FileError(str(odd), "the path of this file is not UTF-8 text: rename it.")
+    return found
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name is text: those of files may be any bytes."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _found(text: str, place: Path) -> FileSet:
+    if place.is_dir():
+        inside = sorted(p for p in place.iterdir() if p.is_file() and p.name[0] not in "._" and is_table(p))
+        inside = [p for p in inside if (found := format_of(p)) is not None and found.beside] or inside
+        if not inside:
+            raise FileError(text, f"there is no file in this folder that toplist reads ({_formats()}).")
+        return _same_format(text, inside)
+    if place.exists():
+        if not place.is_file():
+            raise FileError(text, "this is not a file.")
+        return _same_format(text, [place])
+    return _same_format(text, sorted(Path(p) for p in glob.glob(text, recursive=True) if Path(p).is_file()))
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file in a folder is part of a table; a .txt beside it may be anything."""
+    found = format_of(path)
+    return found is not None and found.certain
+
+
+def format_of(path: Path) -> Format | None:
+    """The format by the file's name, compressed or not."""
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    packed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
+    last = suffixes[-2] if packed and len(suffixes) > 1 else suffixes[-1] if suffixes and not packed else ""
+    return next((one for one in FORMATS if last in one.suffixes and (one.compressed or not packed)), None)
+
+
+def _same_format(text: str, paths: list[Path]) -> FileSet:
+    found = {path: format_of(path) for path in paths}
+    odd = next((path for path, one in found.items() if one is None), None)
+    if odd is not None:
+        raise FileError(str(odd), f"toplist reads {_formats()}, not {odd.suffix or 'files without a suffix'}.")
+    formats = {one.name: one for one in found.values() if one is not None}
+    if len(formats) > 1:
+        raise FileError(text, f"files of different formats ({', '.join(sorted(formats))}) in one place.")
+    return FileSet(tuple(paths), *formats.values())
+
+
+def _formats() -> str:
+    return f"{', '.join(one.described or one.suffixes[0] for one in FORMATS)}; text also as .gz or .zst"
+
+
+def _near(place: Path) -> str:
+    try:
+        names = [p.name for p in place.parent.iterdir()]
+    except OSError:
+        return ""
+    near = closest_file(place.name, names)
+    return f" Did you mean {str(place.parent / near)!r}?" if near is not None else ""
+
+
+def models_by_path(*paths: str | os.PathLike[str]) -> dict[str, str]:
+    """Models by name, for `compare`: files, folders and patterns.
+
+    A file is called as it is without its suffix, a folder by its name. A pattern that folders match gives one model
+    per folder. Paths that end alike are called by the part in which they differ.
+
+    Parameters
+    ----------
+    *paths : path
+        Each a file, a folder, a pattern of the files of one model, or a pattern of folders; "name=path" gives a name.
+
+    Returns
+    -------
+    dict of str to str
+        Paths by the name of the model.
+
+    Raises
+    ------
+    TopListError
+        If two paths would have the same name.
+
+    Examples
+    --------
+    >>> models_by_path("old/samples.jsonl", "new/samples.jsonl", "third.csv")
+    {'old': 'old/samples.jsonl', 'new': 'new/samples.jsonl', 'third': 'third.csv'}
+    """
+    given: list[tuple[str, str]] = []  # names, where there are any, and paths
+    for word in (os.fspath(path) for path in paths):
+        name, mark, path = word.partition("=")
+        if mark and name and path and not os.path.exists(word):
+            given.append((name, _one(name, path)))
+        else:
+            given += [("", folder) for folder in _folders(word)] or [("", word)]
+    names = _distinct([path for name, path in given if not name], {name for name, _ in given if name})
+    found: dict[str, str] = {}
+    for name, path in given:
+        called = name or names[path]
+        if called in found:
+            raise TopListError(f"two files are called {called!r}: give them names, as in old={path}.")
+        found[called] = path
+    return found
+
+
+def _one(name: str, path: str) -> str:
+    """The path of one model, which no pattern of several folders is."""
+    folders = _folders(path)
+    if len(folders) > 1:
+        raise TopListError(
+            f"{name}={path}: this pattern matches {len(folders):,} folders, and each of them is a model. Leave out the "
+            "name, or name each folder."
+        )
+    return folders[0] if folders else path
+
+
+def _folders(path: str) -> list[str]:
+    """The folders that match a pattern which no file matches."""
+    if not glob.has_magic(path) or "\0" in path or os.path.exists(path):
+        return []
+    matches = sorted(glob.glob(path, recursive=True))
+    return [] if any(map(os.path.isfile, matches)) else [one for one in matches if os.path.isdir(one)]
+
+
+def _distinct(paths: Sequence[str], taken: set[str]) -> dict[str, str]:
+    """A name for each path: its own, or the part by which paths with the same name differ, as few as needed."""
+    own = {path: stem_of(path) for path in paths}
+    names = dict(own)
+    for name, count in Counter(own.values()).items():
+        if count > 1:
+            names |= _apart([path for path in own if own[path] == name], name)
+    used = Counter([*names.values(), *taken])
+    return {
+        path: name if used[name] == 1 or name == own[path] else f"{name}/{own[path]}" for path, name in names.items()
+    }
+
+
+def _apart(paths: Sequence[str], name: str) -> dict[str, str]:
+    """The part of each path, from its end on, in which all of them differ; else all parts that differ, as needed.
+
+    A path that has no such part keeps its name.
+    """
+    parts = [PurePath(os.path.normpath(path)).parts[-2::-1] for path in paths]
+    rows = list(zip_longest(*parts, fillvalue=""))
+    differing = [row for row in rows if len(set(row)) > 1]
+    whole = next((row for row in differing if len(set(row)) == len(paths)), None)
+    if whole is not None:
+        return {path: part or name for path, part in zip(paths, whole, strict=True)}
+    for count in range(2, len(differing) + 1):
+        made = ["/".join(filter(None, reversed(column))) for column in zip(*differing[:count], strict=True)]
+        if len(set(made)) == len(paths):
+            return {path: one or name for path, one in zip(paths, made, strict=True)}
+    return {}

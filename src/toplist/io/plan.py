@@ -32,6 +32,7 @@ from toplist.io.lists import (
     weights_of,
 )
 from toplist.io.options import MISSING, ReadRequest, Truth
+from toplist.io.producers.base import N_CLASSES
 from toplist.io.readers import MemoryReader
 from toplist.io.sources import OpenTable, TableRequest, open_sources, tell
 from toplist.lists import TopList, TopLists
@@ -302,7 +303,10 @@ def space_of_columns(sources: Sequence[OpenTable]) -> ClassSpace:
     """The classes of wide tables, whose columns name them all."""
     named = [source for source in sources if source.names]
     if not named:
-        raise SpaceError(f"how many classes are there? Say so with {argument('space')}: a number, labels, or infinity.")
+        remedy = "a number, labels, or infinity"
+        if any(source.produced is not None and N_CLASSES in source.reader.schema.names for source in sources):
+            remedy = "these files have other classes in every case, so name a column of the truth with their number"
+        raise SpaceError(f"how many classes are there? Say so with {argument('space')}: {remedy}.")
     first = named[0]
     other = next((source for source in named if set(source.names) != set(first.names)), None)
     if other is not None:

@@ -16,6 +16,7 @@ from toplist._text import argument, listed, quote
 from toplist._typing import Floats
 from toplist.errors import AlignmentError, FileError
 from toplist.io import producers
+from toplist.io.answers import AnswerSpace
 from toplist.io.batches import Batch, case_by_case, of_one_kind, to_batch, to_batches
 from toplist.io.columns import (
     CASE,
@@ -23,6 +24,7 @@ from toplist.io.columns import (
     CLASS,
     CONFIDENCE,
     NEITHER,
+    REPEATS,
     RUN,
     TRUTH,
     FirstRows,
@@ -41,7 +43,7 @@ from toplist.io.columns import (
 from toplist.io.layouts import Layout, LayoutHints, ignored, recognise, require_columns, require_header
 from toplist.io.opening import Opened, Produced, open_table, require_effect
 from toplist.io.options import ReadOptions, Truth
-from toplist.io.producers.base import ANSWER_MASS, CLASSES, CONFIDENCES, OUTCOME
+from toplist.io.producers.base import ANSWER_MASS, CLASSES, CONFIDENCES, LISTED_TOKENS, OUTCOME
 from toplist.io.readers import Reader, TableChunk
 from toplist.io.views import View, view_of, with_columns
 from toplist.lists.validation import Repairs
@@ -86,10 +88,16 @@ class OpenTable:
         how = self.told
         if not how and self.produced is not None:
             how = str(self.produced)
-        how = how or self.layout.describe(truth=self.truth, aligned=self.aligned)
+        how = how or self._described
         how = f"{how}; {self.reader.row}" if self.reader.row else how
         rows = self.reader.where if isinstance(self.reader, View) else ()
         return f"{how}; rows with {' and '.join(rows)}" if rows else how
+
+    @property
+    def _described(self) -> str:
+        left = tuple(name for name in self.layout.ignored if name != self.outcome)
+        how = replace(self.layout, ignored=left).describe(truth=self.truth, aligned=self.aligned)
+        return how if self.outcome is None else f"{how}; outcome in {quote(self.outcome)}"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -97,11 +105,24 @@ class OpenTable:
         kept = self.reader.filtering if isinstance(self.reader, View) else ""
         return (*self.remarks, f"Read: {kept}.") if kept else self.remarks
 
+    @property
+    def has_other(self) -> bool:
+        """Whether a class of all that is no declared answer is among the classes: no outcome is of it."""
+        declared, made = self.options.answers, ANSWER_MASS in self.reader.schema.names
+        return made and (declared is None or AnswerSpace.of(declared).other == "class")
+
     def answer_mass(self) -> Floats:
         """The probability on declared answers, of each case where it is known."""
-        if ANSWER_MASS not in self.reader.schema.names:
+        return self._known(ANSWER_MASS)
+
+    def listed_tokens(self) -> Floats:
+        """How many tokens a server listed, of each case where it listed any."""
+        return self._known(LISTED_TOKENS)
+
+    def _known(self, column: str) -> Floats:
+        if column not in self.reader.schema.names:
             return np.zeros(0)
-        columns = [piece.table.column(0).drop_null() for piece in self.reader.pieces([ANSWER_MASS])]
+        columns = [piece.table.column(0).drop_null() for piece in self.reader.pieces([column])]
         return np.concatenate([np.zeros(0), *map(as_numpy, columns)])
 
     def batches(self, *, together: bool = False, halves: bool = False) -> Iterator[Batch]:
@@ -183,7 +204,9 @@ def open_sources(
     sources = []
     for one, case in zip(opened, case_columns(opened), strict=True):
         layout = one.layout(case)
-        reader = with_columns(one.table.reader, layout.columns)
+        reader = one.table.reader
+        if not set(layout.columns) <= set(one.table.names):
+            reader = with_columns(reader, layout.columns)
         both = next((name for name in layout.classes if name in layout.confidences), None)
         if both is not None:
             raise FileError(
@@ -193,8 +216,11 @@ def open_sources(
         reader.prepare(layout)
         if layout.case is None and len(opened) > 1:
             _require_natural_order(reader)
+            _require_no_gaps(one)
         if layout.kind == "long":
             _require_one_run(one, layout)
+            if one.hints.case is None:
+                _require_whole_ids(one, layout, [other for other in opened if other is not one])
         sources.append(
             OpenTable(
                 one.name,
@@ -290,6 +316,17 @@ def _require_natural_order(reader: Reader) -> None:
         )
 
 
+def _require_no_gaps(one: CaseColumnRequest) -> None:
+    """Without ids, answers after one that is missing would be taken for those of other questions."""
+    gaps = getattr(one.opened.reader, "gaps", 0)
+    if gaps:
+        raise FileError(
+            one.table.source,
+            f"{gaps:,} request{'s' * (gaps > 1)} failed, and without case ids it is not known which question each of "
+            "the other answers belongs to: add a field with an id to the records, or repeat these requests.",
+        )
+
+
 def _require_one_run(one: CaseColumnRequest, layout: Layout) -> None:
     """The rows of several models or runs in one long table would be put together into one list."""
     left = set(ignored(one.table.names, one.hints.ignore))
@@ -307,6 +344,45 @@ def _require_one_run(one: CaseColumnRequest, layout: Layout) -> None:
                 f"together into one list, whatever stands there. Give each its own file, or say "
                 f"{argument('ignore', name)} if that is meant.",
             )
+
+
+def _require_whole_ids(one: CaseColumnRequest, layout: Layout, others: Sequence[CaseColumnRequest]) -> None:
+    """Rows that another column tells apart, as the day beside the site, would be put together into one list.
+
+    Such a column is there in the truth, where it is about the case, or it is called as what repeats cases.
+    """
+    left, case = set(ignored(one.table.names, one.hints.ignore)), str(layout.case)
+    for name in layout.ignored:
+        shared = bool(others) and all(name in other.table.names for other in others)
+        if name in left or not one.table.is_scalar(name) or not (shared or is_named(name, REPEATS)):
+            continue
+        if is_named(name, TRUTH):
+            continue
+        found = _two_of_one(one.table, case, name)
+        if found:
+            both = argument("case", f"{name},{case}")
+            remedy = f"say {both} if both tell cases apart" if shared else f"give the truth a column {quote(name)} too"
+            raise FileError(
+                one.table.source,
+                f"rows of case {quote(found[0])} have {quote(found[1])} and {quote(found[2])} in {quote(name)}, and "
+                f"would be put together into one list: {remedy}, or {argument('ignore', name)} if that is meant.",
+            )
+
+
+def _two_of_one(table: Table, case: str, name: str) -> tuple[Any, ...]:
+    """A case whose rows have two values in a column, and these; nothing where there is none."""
+    pa = need("pyarrow")
+    pairs = None
+    for piece in table.reader.pieces([case, name]):
+        columns = [need("pyarrow.compute").cast(plain(piece.table.column(at)), pa.string()) for at in (0, 1)]
+        new = pa.table(columns, ["case", "value"])
+        pairs = (new if pairs is None else pa.concat_tables([pairs, new])).group_by(["case", "value"]).aggregate([])
+    if pairs is None:
+        return ()
+    pairs = pairs.filter(need("pyarrow.compute").is_valid(pairs["value"]))
+    values = pairs.group_by("case").aggregate([("value", "min"), ("value", "max")])
+    odd = values.filter(need("pyarrow.compute").not_equal(values["value_min"], values["value_max"]))
+    return tuple(odd.slice(0, 1).to_pylist()[0][key] for key in ("case", "value_min", "value_max")) if len(odd) else ()
 
 
 def _require_ignored(opened: Sequence[CaseColumnRequest]) -> None:
@@ -342,6 +418,9 @@ class CaseColumnRequest:
         hints, produced = self.hints, self.opened.produced
         if produced is not None and "where" in producers.load(produced.name).options:
             hints = replace(hints, where=())
+        named = {hints.case, hints.class_column, hints.confidence, *hints.extra} - {None}
+        if not (hints.where or hints.records or composite) and named <= set(self.table.names):
+            return self
         return replace(self, table=Table(view_of(self.table.reader, hints, composite)))
 
     @property
@@ -450,8 +529,11 @@ def _common(lists: Sequence[list[str]]) -> list[str]:
 
 
 def _key(asked: Sequence[CaseColumnRequest]) -> str | None:
-    """A column of the same name in all tables that is nothing else, and whose values are unique."""
-    if len(asked) < 2:
+    """A column of the same name in all tables that is nothing else, and whose values are unique.
+
+    What programs write beside each list, such as the time, may be unique in each file and still be about the run.
+    """
+    if len(asked) < 2 or all(one.opened.produced is not None for one in asked):
         return None
     found = [name for name in asked[0].table.names if all(_may_be_key(one, name) for one in asked)]
     found = [name for name in found if all(_is_key(one, name) for one in asked)]
@@ -567,7 +649,9 @@ def _require_rows(one: CaseColumnRequest) -> None:
 
 
 def _unexplained(one: CaseColumnRequest) -> list[str]:
-    """The columns that nothing is known of, and that could be ids."""
+    """The columns that nothing is known of, and that could be ids; a producer knows which of its fields are ids."""
+    if one.opened.produced is not None:
+        return []
     table, left = one.table, set(ignored(one.table.names, one.hints.ignore))
     return [name for name in one.without_ids.ignored if name not in left and _could_be_id(table, name)]
 
@@ -585,6 +669,8 @@ def _tells_apart(look: FirstRows) -> bool:
 
 def _unique(one: CaseColumnRequest) -> str:
     """The columns of a table whose values are unique, as a hint."""
+    if one.opened.produced is not None:
+        return ""
     names = [name for name in one.table.names if _may_be_key(one, name) and _could_be_id(one.table, name)]
     found = [name for name in names[:5] if unique_values(one.table, name)]
     return f" The values of {listed(found)} are unique." if found else ""

@@ -47,7 +47,7 @@ Step = str | int | Side  # a field of an object, an element of a list, or a side
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class ColumnPath:
     """Where the values of a column stand: in a column of the table, and inside of it."""
 
     root: str
@@ -55,7 +55,7 @@ class Path:
     kind: Any  # the type of the values
 
 
-def resolve(schema: Any, text: str) -> Path | None:
+def resolve(schema: Any, text: str) -> ColumnPath | None:
     """The column of this name, or what is at this path; None where there is neither.
 
     `a.b` is the field b of the objects in a; where a holds lists of objects, it is a list of their fields. `a[0]` and
@@ -70,7 +70,7 @@ def resolve(schema: Any, text: str) -> Path | None:
     for name, rest in heads(schema.names, text):
         found = _steps(schema.field(name).type, rest)
         if found is not None:
-            return Path(name, *found)
+            return ColumnPath(name, *found)
     return None
 
 
@@ -229,7 +229,7 @@ class Condition:
     """A value that a column has in the rows that are kept, or does not have."""
 
     text: str  # as the caller wrote it
-    path: Path
+    path: ColumnPath
     name: str
     value: str  # "" for null
     negated: bool
@@ -313,7 +313,7 @@ def _as_text(values: Any) -> Any:
     return text
 
 
-def parts_of(schema: Any, case: str) -> dict[str, Path | None]:
+def parts_of(schema: Any, case: str) -> dict[str, ColumnPath | None]:
     """The parts of a composite id, None for those that are no columns; nothing where it is one column or path."""
     if resolve(schema, case) is not None:
         return {}
@@ -420,7 +420,7 @@ class View(Reader):
         return pa.schema([*schema, *further.items()])
 
     @cached_property
-    def _further(self) -> dict[str, Path]:
+    def _further(self) -> dict[str, ColumnPath]:
         """The paths that are columns here, but not in the reader."""
         found, names = {}, set(self.reader.schema.names)
         lone = [] if self.case is None or self._composite else [self.case]
@@ -430,7 +430,7 @@ class View(Reader):
         return found
 
     @cached_property
-    def _composite(self) -> dict[str, Path]:
+    def _composite(self) -> dict[str, ColumnPath]:
         """The columns of a composite id."""
         found = {} if self.case is None else parts_of(self.reader.schema, self.case)
         return {name: path or self._path(name) for name, path in found.items()}
@@ -439,7 +439,7 @@ class View(Reader):
     def _conditions(self) -> tuple[Condition, ...]:
         return tuple(self._condition(text) for text in self.where)
 
-    def _path(self, text: str) -> Path:
+    def _path(self, text: str) -> ColumnPath:
         found = resolve(self.reader.schema, text)
         if found is None:
             names = self.reader.schema.names

@@ -240,13 +240,18 @@ class Repairs:
     def __post_init__(self) -> None:
         if self.scale not in ("probability", "percent", "log", "odds"):
             raise TopListError(f'scale is "probability", "percent", "log" or "odds", not {self.scale!r}.')
-        require_overround(self.overround, self.scale)
+        if self.overround != "proportional":
+            require_overround(self.overround, self.scale)
         if not isinstance(self.normalize, bool):
             raise TopListError(f"normalize is True or False, not {self.normalize!r}.")
         if self.duplicates not in ("error", "sum"):
             raise TopListError(f'duplicates are an "error" or a "sum", not {self.duplicates!r}.')
         if self.blanks not in ("error", "drop"):
             raise TopListError(f'blanks are an "error", or one may "drop" them, not {self.blanks!r}.')
+
+
+_FAIR = 1e-12  # by which reciprocals of fair odds may miss a sum of one
+_DOUBTFUL = 0.3  # an overround that is larger than those of bookmakers
 
 
 def validate(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> CheckedColumns:
@@ -260,9 +265,11 @@ def validate(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> Ch
         rows = from_percent(rows)
     elif repairs.scale == "odds":
         require_odds(rows, space, ids)
-        over = int(np.count_nonzero(row_sums(1.0 / rows.confidences, rows.offsets) >= 1.0))
-        changed = {"overround removed": over, "sums of odds below 1 raised": len(rows) - over}
-        counts |= {f"{name} ({repairs.overround})": n for name, n in changed.items() if n}
+        over = row_sums(1.0 / rows.confidences, rows.offsets) - 1.0
+        changed = {"overround removed": over > _FAIR, "sums of odds below 1 raised": over < -_FAIR}
+        counts |= {f"{name} ({repairs.overround})": int(which.sum()) for name, which in changed.items() if which.any()}
+        if (over > _DOUBTFUL).any():
+            counts["overround above 30 %: are these decimal odds?"] = int(np.count_nonzero(over > _DOUBTFUL))
         rows = from_odds(rows, repairs.overround)
     if repairs.scale != "probability":
         counts[f"scale: {repairs.scale}"] = len(rows)

@@ -7,15 +7,21 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from toplist.io import producers
 from toplist.io.options import ReadOptions
-from toplist.io.producers import FirstLook, Request, load, recognised
+from toplist.io.producers import FirstLook, Match, Request, base, load
+
+
+def recognised(path: Path | str) -> tuple[str, Match] | None:
+    """The producer of these files, and what it was recognised by."""
+    return base.recognised(FirstLook(str(path)), producers.PRODUCERS, load)
 
 
 def produced(path: Path | str, producer: str = "auto", **options: Any) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """One record per case, and the notes."""
     name, paths = producer, FirstLook(str(path)).files
     if producer == "auto":
-        found = recognised(str(path))
+        found = recognised(path)
         assert found is not None, f"{path} is not recognised"
         name, paths = found[0], found[1].paths
     reader = load(name).open(Request(str(path), ReadOptions(**options), paths))
@@ -24,7 +30,7 @@ def produced(path: Path | str, producer: str = "auto", **options: Any) -> tuple[
 
 def recognised_as(path: Path | str) -> str | None:
     """The name of the producer of these files."""
-    found = recognised(str(path))
+    found = recognised(path)
     return None if found is None else found[0]
 
 

@@ -13,15 +13,17 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import toplist as tl
 from tests.cli.messages import said
+from tests.io.producers.reading import recognised
 from toplist.errors import FileError, TopListError
 from toplist.io import producers
-from toplist.io.producers import Entry, FirstLook, recognised
+from toplist.io.producers import Entry, FirstLook
 from toplist.io.producers.base import ProducedReader, Producer, Request, Row, batches_of, columns_of
 
 QUESTIONS = {"q1": "A", "q2": "B", "q3": "A", "q4": "B"}
@@ -138,7 +140,6 @@ def test_every_file_of_a_folder_is_looked_at_and_other_tables_are_noted(tmp_path
     found = recognised(str(run))
     assert found is not None
     assert sorted(path.name for path in found[1].paths) == ["a.jsonl", "b.jsonl"]
-    assert sorted(path.name for path in found[1].beside) == ["c.jsonl", "extra.csv"]
     board = tl.compare({"run": run})
     assert "Not read, since they are other tables: c.jsonl, extra.csv." in board.comparison.sources[0].notes
     assert board.comparison.cases == len(QUESTIONS)
@@ -310,6 +311,26 @@ def test_the_columns_of_a_produced_table_take_conditions_and_case_ids(tmp_path: 
     assert list(tl.read_lists(path, case="cluster,case").ids) != list(tl.read_lists(path).ids)
     with pytest.raises(FileError, match="there is no column 'nothing'"):
         tl.read_lists(path, where="nothing=1")
+
+
+def test_how_many_rows_conditions_keep_is_noted_after_they_are_read(tmp_path: Path) -> None:
+    board = tl.compare({"a": tl.Source(quiz(tmp_path / "a.jsonl"), where="outcome=A")})
+    (source,) = board.comparison.sources
+    assert source.notes[-1] == "Read: 2 of 4 rows, those with outcome=A."
+    assert source.reading.endswith("; rows with outcome=A")
+
+
+def test_the_truth_may_be_a_producers_file_that_carries_outcomes(tmp_path: Path) -> None:
+    models = {"a": table(tmp_path / "a.csv")}
+    wanted = tl.compare(models, truth(tmp_path / "y.csv"), space=3)
+    found = tl.compare(models, tl.Truth(quiz(tmp_path / "b.jsonl"), cluster=""), space=3)
+    assert found["a"].scores == wanted["a"].scores
+
+
+def test_other_outcomes_than_those_that_are_carried_are_used_where_they_are_given(tmp_path: Path) -> None:
+    path = quiz(tmp_path / "a.jsonl")
+    other = pd.DataFrame({"case": list(QUESTIONS), "outcome": ["C"] * 4})
+    assert tl.compare({"a": path}, other)["a"].metrics["accuracy"].value == 0
 
 
 # What is told

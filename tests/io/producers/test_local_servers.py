@@ -108,3 +108,13 @@ def test_an_answer_that_gemini_blocked_is_an_empty_list(blocked, tmp_path):
     rows, notes = produced(write_lines(tmp_path / "a.jsonl", [servers.gemini([("No", TOP)]), refused]), answers=SPACE)
     assert lists_of(rows) == [pytest.approx(REAL, abs=1e-15), {}]
     assert "1 of 2 answers are refusals: their lists are empty." in notes
+
+
+def test_chunks_of_two_answers_are_not_taken_for_one(tmp_path):
+    answer = servers.ollama_chunks([("No", TOP), ("No", TOP)], eval_count=2)
+    path = write_lines(tmp_path / "a.jsonl", [*answer[:-1], *answer])
+    with pytest.raises(tl.FileError, match=r"row 1: .*it has 4 tokens, and eval_count says 2: the chunk that ends"):
+        produced(path, answers=SPACE)
+    rows, notes = produced(write_lines(path, [*answer, *answer[:-1]]), answers=SPACE)
+    assert len(rows) == 2
+    assert "An answer was cut off: the chunk that ends it is missing." in notes

@@ -165,3 +165,11 @@ def test_what_is_no_response_is_refused():
 def test_a_file_that_has_choices_of_something_else_is_not_taken_for_a_chat(tmp_path):
     path = write_lines(tmp_path / "a.jsonl", [{"question": "q", "choices": [{"text": "A"}, {"text": "B"}], "p": 0.5}])
     assert recognised_as(path) is None
+
+
+def test_a_response_is_recognised_by_what_follows_its_reasoning(tmp_path):
+    record = servers.response([("No", TOP)])
+    record["output"].insert(0, {"type": "reasoning", "id": "rs_1", "summary": []})
+    path = write_lines(tmp_path / "a.jsonl", [record])
+    assert recognised_as(path) == "openai-responses"
+    assert lists_of(produced(path, answers=SPACE)[0]) == [pytest.approx(REAL, abs=1e-15)]

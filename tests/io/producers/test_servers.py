@@ -124,7 +124,9 @@ def without_nulls(value):
 @given(
     CASES, st.sampled_from([0, 1, -1, "x"]), st.sampled_from([(", ", ": "), (",", ":")]), st.booleans(), st.booleans()
 )
-def test_what_arrow_reads_is_what_plain_python_reads(tmp_path_factory, cases, position, separators, in_batch, sparse):
+def test_what_the_kernel_and_arrow_read_is_what_plain_python_reads(
+    tmp_path_factory, cases, position, separators, in_batch, sparse
+):
     generated = [[("x", first), ("y", second)] for first, second, _, _ in cases]
     known = [{"question_id": case, "n_classes": n, "metadata": {"run": case}} for _, _, case, n in cases]
     if in_batch:
@@ -136,8 +138,9 @@ def test_what_arrow_reads_is_what_plain_python_reads(tmp_path_factory, cases, po
     path.write_text("".join(json.dumps(one, separators=separators) + "\n" for one in records))
     rows, notes = produced(path, answers=ABCD, position=position)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "parsed", lambda *_, **__: None)
-        assert produced(path, answers=ABCD, position=position) == (rows, notes)
+        for way in ("scanned", "parsed"):
+            patch.setattr(reading, way, lambda *_, **__: None)
+            assert produced(path, answers=ABCD, position=position) == (rows, notes)
     place = {0: 0, 1: 1, -1: 1, "x": 1}[position]
     for row, case in zip(rows, cases, strict=True):
         few = dict(list(ABCD.variants.items())[: case[3]])
@@ -149,26 +152,35 @@ def test_what_arrow_reads_is_what_plain_python_reads(tmp_path_factory, cases, po
         assert row["metadata.run"] == case[2]
 
 
-def test_cases_without_ids_are_numbered_and_that_is_said(tmp_path):
+def test_cases_without_ids_go_by_their_position_and_that_is_said(tmp_path):
     records = [servers.chat([("No", TOP)]) for _ in range(3)]
     rows, notes = produced(write_lines(tmp_path / "a.jsonl", records), answers=SPACE)
-    assert [row["case"] for row in rows] == ["1", "2", "3"]
-    assert any("ases are numbered as their records are" in note for note in notes)
+    assert [row.get("case") for row in rows] == [None] * 3
+    assert any("no id of their question: cases go by the order" in note for note in notes)
 
 
-def test_numbered_cases_of_several_files_have_the_file_before_them(tmp_path):
+def test_answers_in_files_of_their_own_are_called_as_these_are(tmp_path):
     for name in ("a", "b"):
         write_lines(tmp_path / "run" / f"{name}.jsonl", [servers.chat([("No", TOP)])])
-    rows, _ = produced(tmp_path / "run", answers=SPACE)
-    assert [row["case"] for row in rows] == ["a:1", "b:1"]
+    rows, notes = produced(tmp_path / "run", answers=SPACE)
+    assert [row["case"] for row in rows] == ["a", "b"]
+    assert not any("order" in note for note in notes)
+    write_lines(tmp_path / "run" / "c.jsonl", [servers.chat([("No", TOP)])] * 2)
+    rows, notes = produced(tmp_path / "run", answers=SPACE)
+    assert [row.get("case") for row in rows] == [None] * 4
+    write_lines(tmp_path / "run" / "d.jsonl", [servers.chat([("No", TOP)], question_id="q")])
+    with pytest.raises(tl.FileError, match=r"a\.jsonl: the records of this file have no case id, but those of other"):
+        produced(tmp_path / "run", answers=SPACE)
 
 
 def test_fields_at_the_top_are_columns_and_the_ids_of_responses_are_no_case_ids(tmp_path):
     record = servers.chat([("No", TOP)], task="t", epoch=2, metadata={"difficulty": "hard"})
     rows, _ = produced(write_lines(tmp_path / "a.jsonl", [record]), answers=SPACE)
-    assert rows[0]["case"] == "1"
     assert (rows[0]["task"], rows[0]["epoch"], rows[0]["metadata.difficulty"]) == ("t", 2, "hard")
-    assert rows[0]["id"].startswith("chatcmpl")
+    assert "case" not in rows[0]
+    assert "id" not in rows[0]
+    named, _ = produced(tmp_path / "a.jsonl", answers=SPACE, case="id")
+    assert named[0]["id"].startswith("chatcmpl")
 
 
 def test_an_outcome_that_is_no_declared_answer_is_refused(tmp_path):

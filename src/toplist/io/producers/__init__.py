@@ -6,41 +6,17 @@ when a file has what their entry says, or when they are asked for by name.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
-from fnmatch import filter as filter_names
-from fnmatch import fnmatch
 from importlib import import_module
-from pathlib import Path
-from typing import Any
 
-from toplist._text import argument, listed
-from toplist.errors import FileError
-from toplist.io.paths import is_table
-from toplist.io.producers.base import FirstLook, Match, ProducedReader, Producer, Request, at_path
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What is known of a producer before its module is imported: what its files look like, and nothing else does."""
-
-    module: str
-    title: str  # as documentation and messages call it
-    names: tuple[str, ...] = ("*",)  # patterns of the names of its files
-    keys: tuple[str, ...] = ()  # paths that its first record has, all of them
-    columns: tuple[str, ...] = ()  # columns, or patterns of them, that its tables have, all of them
-    head: str = ""  # a regular expression that the beginning of its files has, or the columns of its Parquet files
-    asked: bool = False  # whether it is used only where it is asked for by name
-
+from toplist.io.producers.base import Entry, FirstLook, Match, ProducedReader, Producer, Request
 
 JSON = ("*.json", "*.jsonl", "*.ndjson", "*.json.gz", "*.jsonl.gz", "*.ndjson.gz")
 
-_BEGINNING = 1 << 16  # bytes in which the beginning of a file is looked for
 
 PRODUCERS: dict[str, Entry] = {
     "openai": Entry("openai", "OpenAI chat completions", ("*.json*",), keys=("choices.0.message",)),
     "openai-batch": Entry("openai", "OpenAI batch output", ("*.json*",), keys=("custom_id", "response.body")),
-    "openai-responses": Entry("openai", "OpenAI responses", ("*.json*",), keys=("output.0.content",)),
+    "openai-responses": Entry("openai", "OpenAI responses", ("*.json*",), keys=("output.0.type",)),
     "openai-legacy": Entry(
         "openai",
         "legacy completions",
@@ -135,80 +111,6 @@ def load(name: str) -> Producer:
     return producer
 
 
-def recognised(path: str) -> tuple[str, Match] | None:
-    """The producer whose files these certainly are, with the reason; an error where there are two; or None.
-
-    A module is imported only where a file has all that its entry says. In a folder, or among the files that match a
-    pattern, every file is looked at: tables that are not of the producer are noted.
-    """
-    look = FirstLook(path)
-    found = {}
-    for name, entry in PRODUCERS.items():
-        match = None if entry.asked else _fits(look, entry)
-        match = None if match is None else load(name).match(look, match)
-        if match is not None:
-            found[name] = match
-    if len(found) > 1:
-        ways = " or ".join(argument("producer", name) for name in found)
-        saw = "; ".join(f"{PRODUCERS[name].title}: {match.reason}" for name, match in found.items())
-        raise FileError(path, f"this may come from {listed(list(found), show=str)} ({saw}). Say which: {ways}.")
-    if not found:
-        return None
-    (one,) = found.items()
-    if look.too_many:
-        raise FileError(
-            path,
-            f"these are more than {look.most:,} files, some of them of {PRODUCERS[one[0]].title}: name those to read, "
-            "as a folder or by a pattern.",
-        )
-    name, match = one
-    own = set(match.paths)
-    return name, replace(match, beside=tuple(path for path in look.files if path not in own and is_table(path)))
-
-
-def files_of(name: str, look: FirstLook) -> tuple[Path, ...]:
-    """The files that a producer reads which is asked for: those with its names or, where there are none, all."""
-    return tuple(p for p in look.files if _is_named(p, PRODUCERS[name])) or look.files
-
-
-def _fits(look: FirstLook, entry: Entry) -> Match | None:
-    """The files that have all that an entry says."""
-    if not (entry.keys or entry.columns) and "*" in entry.names:
-        return None
-    able = (path for path in look.files if _is_named(path, entry) and _may_fit(look, path, entry))
-    reasons = {path: reason for path in able for reason in [_reason(look, path, entry)] if reason}
-    return Match(tuple(reasons), next(iter(reasons.values()))) if reasons else None
-
-
-def _is_named(path: Path, entry: Entry) -> bool:
-    return any(fnmatch(path.name.lower(), pattern) for pattern in entry.names)
-
-
-def _may_fit(look: FirstLook, path: Path, entry: Entry) -> bool:
-    """Whether a file has the words that an entry needs: most have not, and need not be taken apart."""
-    sight = look.sight(path)
-    words = [max(pattern.split("*"), key=len) for pattern in entry.columns]
-    words += [f'"{part}"' for key in entry.keys for part in key.split(".") if not part.isdigit()]
-    if entry.head and not re.search(entry.head.encode(), sight[:_BEGINNING]):
-        return False
-    line = sight.partition(b"\n")[0].rstrip()
-    whole = not entry.keys or line[-1:] in (b"}", b"]")  # a header, or a record in a line of its own
-    return all(word.encode() in (line if whole else sight) for word in words)
-
-
-def _reason(look: FirstLook, path: Path, entry: Entry) -> str:
-    """What tells that a file has all that an entry says; nothing where it has not."""
-    if entry.keys:
-        record: Any = look.first(path)
-        seen = record is not None and all(at_path(record, key) is not None for key in entry.keys)
-        return f"its records have {listed(list(entry.keys))}" if seen else ""
-    if not entry.columns:
-        return f"it is called {path.name}"
-    names = look.columns(path)
-    seen = all(pattern in names or filter_names(names, pattern) for pattern in entry.columns)
-    return f"it has the columns {listed(list(entry.columns))}" if seen else ""
-
-
 __all__ = [
     "PRODUCERS",
     "Entry",
@@ -217,7 +119,5 @@ __all__ = [
     "ProducedReader",
     "Producer",
     "Request",
-    "files_of",
     "load",
-    "recognised",
 ]

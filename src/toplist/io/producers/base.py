@@ -9,13 +9,15 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import filter as filter_names
+from fnmatch import fnmatch
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from toplist._files import need
-from toplist._text import quote
+from toplist._text import argument, listed, quote
 from toplist.errors import FileError, TopListError
 from toplist.io.readers.arrow import ARROW, PARQUET
 from toplist.io.readers.base import Reader, TableChunk, opened
@@ -28,8 +30,10 @@ if TYPE_CHECKING:
 CASE, CLASSES, CONFIDENCES = "case", "classes", "confidences"
 OUTCOME, N_CLASSES, CLUSTER, GROUP = "outcome", "n_classes", "cluster", "group"
 ANSWER_MASS = "answer_mass"  # the probability of all declared answers together, before anything is done about the rest
+LISTED_TOKENS = "listed_tokens"  # how many tokens a server listed at the position of the answer
 _HEAD = 1 << 20  # bytes of a file that are looked at
 _SHORT = 1 << 16  # characters of a longer document that are closed, to see how it begins
+_BEGINNING = 1 << 16  # bytes in which the beginning of a file is looked for
 _RECORDS = 20  # records that are looked at
 _KEPT = 24  # things seen of files that are kept
 _STORED = (*PARQUET.suffixes, *ARROW.suffixes)
@@ -236,7 +240,6 @@ class Match:
     paths: tuple[Path, ...]
     reason: str
     notes: tuple[str, ...] = ()  # sentences about what was seen
-    beside: tuple[Path, ...] = ()  # tables in the same place that are not of the producer
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +262,7 @@ class Producer:
     open: Callable[[Request], Reader]
     match: Callable[[FirstLook, Match], Match | None] = lambda look, match: match
     options: tuple[str, ...] = ()  # fields of ReadOptions that it uses beside those of every table
+    files_only: bool = False  # whether it reads no objects in memory
 
 
 @dataclass
@@ -275,6 +279,7 @@ class ProducedReader(Reader):
     paths: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
     origin: Any = None
+    gaps: int = 0  # cases that are missing, of a table without ids
     kept: list[tuple[str, Any]] | None = None  # all batches, after a pass in which they proved to be small
 
     @cached_property
@@ -346,6 +351,92 @@ def batches_of(rows: Iterable[tuple[str, Row]], columns: Mapping[str, Any]) -> I
         waiting.append(row)
     if waiting:
         yield source, made()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is known of a producer before its module is imported: what its files look like, and nothing else does."""
+
+    module: str
+    title: str  # as documentation and messages call it
+    names: tuple[str, ...] = ("*",)  # patterns of the names of its files
+    keys: tuple[str, ...] = ()  # paths that its first record has, all of them
+    columns: tuple[str, ...] = ()  # columns, or patterns of them, that its tables have, all of them
+    head: str = ""  # a regular expression that the beginning of its files has, or the columns of its Parquet files
+    asked: bool = False  # whether it is used only where it is asked for by name
+
+
+def recognised(
+    look: FirstLook, producers: Mapping[str, Entry], load: Callable[[str], Producer]
+) -> tuple[str, Match] | None:
+    """The producer whose files these certainly are, with the reason; an error where there are two; or None.
+
+    A module is imported only where a file has all that its entry says. In a folder, or among the files that match a
+    pattern, every file is looked at.
+    """
+    found = {}
+    for name, entry in producers.items():
+        match = None if entry.asked else _fits(look, entry)
+        match = None if match is None else load(name).match(look, match)
+        if match is not None:
+            found[name] = match
+    if len(found) > 1:
+        ways = " or ".join(argument("producer", name) for name in found)
+        saw = "; ".join(f"{producers[name].title}: {match.reason}" for name, match in found.items())
+        raise FileError(look.path, f"this may come from {listed(list(found), show=str)} ({saw}). Say which: {ways}.")
+    if not found:
+        return None
+    (one,) = found.items()
+    if look.too_many:
+        raise FileError(
+            look.path,
+            f"these are more than {look.most:,} files, some of them of {producers[one[0]].title}: name those to read, "
+            "as a folder or by a pattern.",
+        )
+    return one
+
+
+def files_of(entry: Entry, look: FirstLook) -> tuple[Path, ...]:
+    """The files that a producer reads which is asked for: those with its names or, where there are none, all."""
+    return tuple(p for p in look.files if _is_named(p, entry)) or look.files
+
+
+def _fits(look: FirstLook, entry: Entry) -> Match | None:
+    """The files that have all that an entry says."""
+    if not (entry.keys or entry.columns) and "*" in entry.names:
+        return None
+    able = (path for path in look.files if _is_named(path, entry) and _may_fit(look, path, entry))
+    reasons = {path: reason for path in able for reason in [_reason(look, path, entry)] if reason}
+    return Match(tuple(reasons), next(iter(reasons.values()))) if reasons else None
+
+
+def _is_named(path: Path, entry: Entry) -> bool:
+    return any(fnmatch(path.name.lower(), pattern) for pattern in entry.names)
+
+
+def _may_fit(look: FirstLook, path: Path, entry: Entry) -> bool:
+    """Whether a file has the words that an entry needs: most have not, and need not be taken apart."""
+    sight = look.sight(path)
+    words = [max(pattern.split("*"), key=len) for pattern in entry.columns]
+    words += [f'"{part}"' for key in entry.keys for part in key.split(".") if not part.isdigit()]
+    if entry.head and not re.search(entry.head.encode(), sight[:_BEGINNING]):
+        return False
+    line = sight.partition(b"\n")[0].rstrip()
+    whole = not entry.keys or line[-1:] in (b"}", b"]")  # a header, or a record in a line of its own
+    return all(word.encode() in (line if whole else sight) for word in words)
+
+
+def _reason(look: FirstLook, path: Path, entry: Entry) -> str:
+    """What tells that a file has all that an entry says; nothing where it has not."""
+    if entry.keys:
+        record: Any = look.first(path)
+        seen = record is not None and all(at_path(record, key) is not None for key in entry.keys)
+        return f"its records have {listed(list(entry.keys))}" if seen else ""
+    if not entry.columns:
+        return f"it is called {path.name}"
+    names = look.columns(path)
+    seen = all(pattern in names or filter_names(names, pattern) for pattern in entry.columns)
+    return f"it has the columns {listed(list(entry.columns))}" if seen else ""
 
 
 def _array(values: Sequence[Any], kind: Any, name: str, source: str, rows: Sequence[Row]) -> Any:

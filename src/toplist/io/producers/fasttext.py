@@ -70,4 +70,4 @@ def _match(look: FirstLook, match: Match) -> Match | None:
     return matched(match, lambda path: reason if look.head(path) and is_fasttext(path) else "")
 
 
-PRODUCER = Producer(_open, _match)
+PRODUCER = Producer(_open, _match, files_only=True)

@@ -186,4 +186,4 @@ def _match(look: FirstLook, match: Match) -> Match | None:
     return Match(match.paths, f"it has teams, results and the odds of {listed(found, 3, str)}") if found else None
 
 
-PRODUCER = Producer(open=_open, match=_match, options=("confidence", "overround"))
+PRODUCER = Producer(open=_open, match=_match, options=("confidence", "overround"), files_only=True)

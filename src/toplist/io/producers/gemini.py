@@ -64,7 +64,7 @@ def _either(record: Any, name: str, other: str) -> str:
 
 
 def _open(request: Request) -> ProducedReader:
-    return open_answers(request, Server(positions_of, _REMEDY))
+    return open_answers(request, Server(positions_of, _REMEDY, own_ids=("responseId", "response_id")))
 
 
 PRODUCER = Producer(_open, options=("answers", "position"))

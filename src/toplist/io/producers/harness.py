@@ -76,7 +76,11 @@ def hard_label(answer: str, choices: Sequence[str]) -> tuple[list[str], list[flo
 def others(task: str, rows: Sequence[Row]) -> list[str]:
     """A note of the answers that are none of the choices, if there are any."""
     none = sum(list(row.classes) == [OTHER] for row in rows)
-    return [f"task {quote(task)}: {none:,} answers are none of the choices: they are the class {OTHER}."] * bool(none)
+    return [f"{_of_task(task)}{none:,} answers are none of the choices: they are the class {OTHER}."] * bool(none)
+
+
+def _of_task(task: str) -> str:
+    return f"task {quote(task)}: " if task else ""
 
 
 def known_of(outcome: str, choices: int, *, task: str = "", unit: str = "", **more: Any) -> dict[str, Any]:
@@ -100,7 +104,7 @@ class Cases:
         A task is a group where there are several, and a unit is a cluster where it is in several cases.
         """
         if not self.rows:
-            problems = [f"task {quote(name)}: {why}" for name, why in self.left_out.items()]
+            problems = [f"{_of_task(name)}{why}" for name, why in self.left_out.items()]
             raise FileError(self.request.name, next(iter(problems), nothing))
         notes = [*self.notes, *(f"task {quote(name)} is left out: {why}" for name, why in self.left_out.items())]
         columns = self._columns()

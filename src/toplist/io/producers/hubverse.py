@@ -329,4 +329,4 @@ def _match(look: FirstLook, match: Match) -> Match | None:
     return None if root is None else Match(match.paths, f"{match.reason}, and {root.name or root} has {TASKS}")
 
 
-PRODUCER = Producer(open=_open, match=_match, options=("where",))
+PRODUCER = Producer(open=_open, match=_match, options=("where",), files_only=True)

@@ -22,7 +22,17 @@ from toplist._text import argument, listed, quote
 from toplist.errors import CaseError, FileError
 from toplist.io.answers import OTHER, AnswerSpace
 from toplist.io.producers import fields
-from toplist.io.producers.base import ANSWER_MASS, FirstLook, Match, ProducedReader, Producer, Request, Row, at_path
+from toplist.io.producers.base import (
+    ANSWER_MASS,
+    LISTED_TOKENS,
+    FirstLook,
+    Match,
+    ProducedReader,
+    Producer,
+    Request,
+    Row,
+    at_path,
+)
 from toplist.io.producers.conditions import Conditions
 from toplist.io.producers.fields import FieldError
 from toplist.io.producers.harness import HARD, Cases, NoListsError, hard_label, known_of, letters, others, require_files
@@ -270,7 +280,7 @@ class _Task:
                 p[bounds[at] : bounds[at + 1]],
                 outcomes[at],
                 int(made.n_classes[at]),
-                **{ANSWER_MASS: None if np.isnan(mass[at]) else mass[at]},
+                **{ANSWER_MASS: None if np.isnan(mass[at]) else mass[at], LISTED_TOKENS: int(made.listed[at]) or None},
             )
             for at, one in enumerate(self.samples)
         ]

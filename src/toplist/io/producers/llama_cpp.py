@@ -59,7 +59,7 @@ def _note(record: Record) -> str:
 
 
 def _open(request: Request) -> ProducedReader:
-    return open_answers(request, Server(positions_of, _REMEDY, joined=joined, note=_note))
+    return open_answers(request, Server(positions_of, _REMEDY, joined=joined, note=_note, own_ids=("index", "id_slot")))
 
 
 PRODUCER = Producer(_open, options=("answers", "position"))

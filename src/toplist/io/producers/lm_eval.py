@@ -1,6 +1,7 @@
 """lm-evaluation-harness: `samples_{task}_{date}.jsonl`, one record per document and filter.
 
-A case is a document of a task, by the hash of the document, so that two runs of the same tasks have the same cases.
+A case is a document of a task, by the hash of the document, so that two runs of the same tasks have the same cases. The
+task is in the name of the file; one file that is called otherwise is of one task without a name.
 Its classes are the choices: by their texts where all questions of the task have the same ones, else by their places
 from 0. The outcome is the target, which is believed only where it agrees with what the harness counted as correct.
 """
@@ -23,7 +24,7 @@ from toplist.io.producers.base import ProducedReader, Producer, Request, Row
 from toplist.io.producers.conditions import Conditions
 from toplist.io.producers.harness import HARD, Cases, NoListsError, hard_label, known_of, letters, others, require_files
 from toplist.io.producers.likelihoods import MEANINGS
-from toplist.io.producers.lm_eval_samples import NAME, Sample, Samples
+from toplist.io.producers.lm_eval_samples import NAME, HarnessSample, Samples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,8 +45,9 @@ _NUMBER = re.compile(r"\s*\d+\s*")
 
 def _open(request: Request) -> ProducedReader:
     samples, cases = Samples(Conditions.of(request.options.where)), Cases(request)
-    for path in _of_one_model(request, require_files(request)):
-        samples.add(path)
+    files = _of_one_model(request, require_files(request))
+    for path in files:
+        samples.add(path, alone=len(files) == 1)
     samples.conditions.require_met(request.name)
     cases.beside += samples.results
     for name, every in samples.tasks.items():
@@ -82,12 +84,12 @@ class _Task:
     """The samples of a task as cases."""
 
     name: str
-    samples: Sequence[Sample]
+    samples: Sequence[HarnessSample]
     norm: Norm
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, name: str, samples: Sequence[Sample], norm: Norm) -> _Task:
+    def of(cls, name: str, samples: Sequence[HarnessSample], norm: Norm) -> _Task:
         """The samples of the filter "none", or of the only one: a document is there once for each filter."""
         filters = Counter(one.filter for one in samples)
         chosen = "none" if "none" in filters else next(iter(filters))
@@ -114,7 +116,7 @@ class _Task:
         return self._with_letters()
 
     def _say(self, text: str) -> None:
-        self.notes.append(f"task {quote(self.name)}: {text}")
+        self.notes.append(f"task {quote(self.name)}: {text}" if self.name else text)
 
     @cached_property
     def _ids(self) -> list[str]:
@@ -124,7 +126,7 @@ class _Task:
         for one in self.samples:
             met[one.document] += 1
             again = f"/{met[one.document]}" if met[one.document] > 1 else ""
-            found.append(f"{self.name}/{one.document[:_HASH]}{again}")
+            found.append(f"{self.name}/{one.document[:_HASH]}{again}".removeprefix("/"))
         return found
 
     # Choices with log-likelihoods
@@ -184,7 +186,7 @@ class _Task:
             raise NoListsError("targets are numbers that may be the places or the texts of choices.")
         return fitting[0]
 
-    def _read(self, reading: Callable[[Sample], int | None]) -> list[int]:
+    def _read(self, reading: Callable[[HarnessSample], int | None]) -> list[int]:
         found = [place for place in map(reading, self.samples) if place is not None]
         return found if len(found) == len(self.samples) else []
 
@@ -252,21 +254,21 @@ def _targets(value: Any) -> list[str]:
     return list(dict.fromkeys(str(one).strip() for one in value)) if isinstance(value, list) else [str(value).strip()]
 
 
-def _by_place(sample: Sample) -> int | None:
+def _by_place(sample: HarnessSample) -> int | None:
     """The place that the target is, if it is one."""
     targets = _targets(sample.target)
     place = int(targets[0]) if len(targets) == 1 and _NUMBER.fullmatch(targets[0]) else -1
     return place if 0 <= place < sample.size else None
 
 
-def _by_text(sample: Sample) -> int | None:
+def _by_text(sample: HarnessSample) -> int | None:
     """The place of the choice whose text is the target, if there is one."""
     targets = _targets(sample.target)
     found = [at for at, text in enumerate(sample.choices.texts or ()) if [text.strip()] == targets]
     return found[0] if len(found) == 1 else None
 
 
-def _by_count(sample: Sample) -> int:
+def _by_count(sample: HarnessSample) -> int:
     """The correct choice where only the contexts differ: what the harness counted tells, if it tells."""
     hit, best = sample.counted.get("acc"), sample.best("none")
     if hit in (0, 1) and (hit or sample.size == 2):

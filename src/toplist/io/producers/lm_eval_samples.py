@@ -31,7 +31,7 @@ _NO_CHOICES = ScoredChoices(())
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class HarnessSample:
     """One record: the choices and their log-likelihoods, or a generated answer, and what the harness counted."""
 
     source: str
@@ -78,25 +78,27 @@ class Samples:
     """The records of some files by their tasks; those that do not fulfil the conditions, or repeat others, counted."""
 
     conditions: Conditions
-    tasks: dict[str, list[Sample]] = field(default_factory=lambda: defaultdict(list))
+    tasks: dict[str, list[HarnessSample]] = field(default_factory=lambda: defaultdict(list))
     total: int = 0
     repeated: int = 0
     results: dict[Path, None] = field(default_factory=dict)  # files that say how tasks are configured
-    _seen: dict[tuple[str, ...], Sample] = field(default_factory=dict)
+    _seen: dict[tuple[str, ...], HarnessSample] = field(default_factory=dict)
 
-    def add(self, path: Path) -> None:
-        """The records of one file."""
+    def add(self, path: Path, *, alone: bool = False) -> None:
+        """The records of one file; one that is alone and not called as the harness does may be called after a model."""
         name = NAME.fullmatch(path.name)
-        task = name["task"] if name else path.name.partition(".")[0]
+        task = name["task"] if name else "" if alone else path.name.partition(".")[0]
         results = path.parent / f"results_{name['date']}.json" if name else path
         delimiter = _configured_delimiter(results, task) if results.is_file() and name else None
         self.results |= {results: None} if delimiter is not None else {}
         for row, record in records(path):
             self.total += 1
-            if self.conditions.hold({"task": task, **record}):
-                self._keep(task, _sample(record, str(path), row, delimiter))
+            said = record.get("task")
+            own = task if name or not isinstance(said, str) else said
+            if self.conditions.hold({"task": own, **record}):
+                self._keep(own, _sample(record, str(path), row, delimiter))
 
-    def _keep(self, task: str, sample: Sample) -> None:
+    def _keep(self, task: str, sample: HarnessSample) -> None:
         first = self._seen.setdefault((task, sample.filter, sample.document, sample.number), sample)
         if first is sample:
             self.tasks[task].append(sample)
@@ -125,13 +127,13 @@ def _configured_delimiter(results: Path, task: str) -> str | None:
         return None
 
 
-def _sample(record: Mapping[str, Any], source: str, row: int, delimiter: str | None) -> Sample:
+def _sample(record: Mapping[str, Any], source: str, row: int, delimiter: str | None) -> HarnessSample:
     """What a record says; an error where it is none of the harness."""
     lacks = next((key for key in KEYS if record.get(key) is None), None)
     if lacks is not None:
         raise FileError(source, f"this record of lm-evaluation-harness has no {quote(lacks)}.", row=row)
     names, document = record.get("metrics"), record.get("doc")
-    about = Sample(
+    about = HarnessSample(
         source,
         row,
         str(record.get("doc_hash") or record["doc_id"]),
@@ -158,16 +160,39 @@ def _sample(record: Mapping[str, Any], source: str, row: int, delimiter: str | N
 
 
 def _scored(
-    about: Sample, values: tuple[float, ...], contexts: list[Any], continuations: list[str], delimiter: str | None
-) -> Sample:
-    """The choices: of mutual information, the second half are the same continuations without a context."""
+    about: HarnessSample,
+    values: tuple[float, ...],
+    contexts: list[Any],
+    continuations: list[str],
+    delimiter: str | None,
+) -> HarnessSample:
+    """The choices: of mutual information, the second half are the same ones without the question."""
     half, unconditional = len(values) // 2, None
-    if len(values) % 2 == 0 and not any(contexts[half:]) and continuations[:half] == continuations[half:]:
+    before = _before_same(continuations[:half], continuations[half:])
+    if before is not None and _without_question(contexts[:half], contexts[half:]):
         values, unconditional = values[:half], values[half:]
         contexts, continuations = contexts[:half], continuations[:half]
+        delimiter = before or delimiter
     by_context = len(set(continuations)) == 1 and len(set(map(str, contexts))) > 1
     texts = None if by_context else _without_delimiter(continuations, delimiter)
     return replace(about, choices=ScoredChoices(values, texts, None, unconditional), by_context=by_context)
+
+
+def _before_same(first: Sequence[str], second: Sequence[str]) -> str | None:
+    """What precedes each of the second texts to make the first ones: nothing, a delimiter, or None if neither does.
+
+    Some versions of the harness ask for the choices alone, others for the delimiter and the choices.
+    """
+    if not first or len(first) != len(second) or not first[0].endswith(second[0]):
+        return None
+    before = first[0].removesuffix(second[0]) if second[0] else first[0]
+    return before if all(a == before + b for a, b in zip(first, second, strict=True)) else None
+
+
+def _without_question(first: Sequence[Any], second: Sequence[Any]) -> bool:
+    """Whether contexts are empty or, as a task may set it, one and the same text in place of one question."""
+    one_each = len(second) > 1 and len(set(map(str, first))) == 1 == len(set(map(str, second)))
+    return not any(second) or (one_each and first[0] != second[0])
 
 
 def _arguments(value: Any) -> list[list[Any]] | None:

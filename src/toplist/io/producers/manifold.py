@@ -57,4 +57,4 @@ def _rows(record: Record, others: Counter[str]) -> Iterator[Row]:
     yield Row(name, texts, values, {N_CLASSES: len(answers)})
 
 
-PRODUCER = Producer(open=_open)
+PRODUCER = Producer(open=_open, files_only=True)

@@ -74,4 +74,4 @@ def _moves(cells: Sequence[Sequence[str]]) -> bool:
     return any(places.setdefault(word, at) != at for cell in cells for at, word in enumerate(cell))
 
 
-PRODUCER = Producer(_open, _match)
+PRODUCER = Producer(_open, _match, files_only=True)

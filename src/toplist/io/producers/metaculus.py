@@ -227,4 +227,4 @@ def _match(look: FirstLook, match: Match) -> Match | None:
     return Match(paths, f"{match.reason}, and {QUESTIONS} is beside it") if paths else None
 
 
-PRODUCER = Producer(open=_open, match=_match, options=("where",))
+PRODUCER = Producer(open=_open, match=_match, options=("where",), files_only=True)

@@ -2,7 +2,8 @@
 
 The script of the benchmark reads questions without a header, so that its results are headed `0,1,2,3,4,5` (question,
 choices, answer), then `{model}_correct` and the probabilities. Tables without any header are read by their shape where
-this producer is asked for by name. A case is a question, by a hash of its text and choices; the file is the subject.
+this producer is asked for by name. A case is a question, by a hash of its text and choices, and its subject: that of
+the column `subject`, or each file of a folder. One file alone may be called after a model, and has no subject.
 """
 
 from __future__ import annotations
@@ -108,10 +109,11 @@ def _is_share(text: str) -> bool:
 def _open(request: Request) -> ProducedReader:
     cases, conditions, absent = Cases(request), Conditions.of(request.options.where), 0
     tables = [_table(path) for path in require_files(request)]
+    alone = Path(request.name).is_file()
     for table in tables:
         for row, cells in enumerate(table.rows, 1):
             record = {name: cell.strip() for name, cell in zip(table.header, cells, strict=False)}
-            subject = table.field("subject", cells, table.path.name.partition(".")[0])
+            subject = table.field("subject", cells, "" if alone else table.path.name.partition(".")[0])
             about = {"subject": subject, **record}
             kept = [name for name in table.models if conditions.hold({**about, "model": name})]
             if len(kept) > 1:
@@ -164,7 +166,7 @@ def _row(table: _Table, cells: Sequence[str], model: str, subject: str, row: int
         )
     question = "\0".join(cells[place] for place in table.question)
     digest = hashlib.sha256(question.encode()).hexdigest()[:_HASH]
-    unit = f"{subject}/{digest}"
+    unit = f"{subject}/{digest}".removeprefix("/")
     return Row(unit, list(found), list(found.values()), known_of(outcome, len(found), task=subject, unit=unit))
 
 

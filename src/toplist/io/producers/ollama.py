@@ -7,6 +7,7 @@ from typing import Any
 
 from toplist.io.producers import fields
 from toplist.io.producers.base import ProducedReader, Producer, Request
+from toplist.io.producers.fields import FieldError
 from toplist.io.producers.json_records import Record
 from toplist.io.producers.openai import position_of
 from toplist.io.producers.servers import FAILED, WITHOUT, Server, open_answers
@@ -14,12 +15,18 @@ from toplist.io.producers.tokens import Position
 
 _REMEDY = 'Ask for them: "logprobs": true and "top_logprobs": 20, with ollama 0.12.11 or later.'
 
+CUT_OFF = "an answer was cut off: the chunk that ends it is missing"
+
 
 def positions_of(record: Record) -> Sequence[Position] | str:
     """The positions of a response."""
     if record.get("error"):
         return FAILED
-    return fields.each(record, "logprobs", position_of) or WITHOUT
+    found, count = fields.each(record, "logprobs", position_of), record.get("eval_count")
+    if isinstance(count, int) and len(found) > count:
+        lost = "the chunk that ends the answer before it is missing"
+        raise FieldError("", f"has {len(found)} tokens, and eval_count says {count}: {lost}")
+    return found or WITHOUT
 
 
 def joined(numbered: Iterator[tuple[int, Record]]) -> Iterator[tuple[int, Record]]:
@@ -36,8 +43,12 @@ def joined(numbered: Iterator[tuple[int, Record]]) -> Iterator[tuple[int, Record
         yield row, whole
 
 
+def _note(record: Record) -> str:
+    return CUT_OFF if record.get("done") is False else ""
+
+
 def _open(request: Request) -> ProducedReader:
-    return open_answers(request, Server(positions_of, _REMEDY, joined=joined))
+    return open_answers(request, Server(positions_of, _REMEDY, joined=joined, note=_note))
 
 
 PRODUCER = Producer(_open, options=("answers", "position"))

@@ -176,8 +176,10 @@ def _match(look: FirstLook, match: Match) -> Match | None:
 def _is_response(record: Record) -> bool:
     if "custom_id" in record:
         return isinstance(at_path(record, "response.body"), Mapping) or bool(record.get("error"))
-    choices = record.get("choices")
-    return isinstance(record.get("output"), list) or (isinstance(choices, list) and all(map(_is_choice, choices)))
+    choices, output = record.get("choices"), record.get("output")
+    if isinstance(output, list):  # messages, reasoning, calls of tools
+        return all(at_path(one, "type") is not None for one in output)
+    return isinstance(choices, list) and all(map(_is_choice, choices))
 
 
 def _is_choice(choice: Any) -> bool:

@@ -1,13 +1,13 @@
 """Files with answers of language-model servers, one per record: cases, further columns, and lists.
 
 A server says with `Server` where its records have positions with top tokens. Everything else is common: fields at the
-top of a record that hold one value are columns of the table. One that is called as ids are gives the case; without
-one, cases are numbered as their records are, since the ids that servers give differ from run to run. One that is
-called as outcomes are gives the outcome. `n_classes` says how many of the declared answers a case has, and `answers`,
-a list, which ones.
+top of a record that hold one value are columns of the table. One that is called as ids are gives the case. Without
+one, cases have no ids and go by their position, since the ids that servers give differ from run to run; answers that
+are alone in their files are called as these are. A field that is called as outcomes are gives the outcome. `n_classes`
+says how many of the declared answers a case has, and `answers`, a list, which ones.
 
-Lines of JSON are read by Arrow where a server names the path of its positions, about four times as fast as one by one;
-whatever Arrow cannot read, or finds no positions in, is read one by one.
+Where a server names the path of its positions, lines of JSON are read by the compiled kernel or by Arrow, several times
+as fast as one by one; what neither can read, or finds no positions in, is read one by one.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from toplist.io.producers.base import (
     CASE,
     CLASSES,
     CONFIDENCES,
+    LISTED_TOKENS,
     N_CLASSES,
     OUTCOME,
     ProducedReader,
@@ -43,7 +44,7 @@ from toplist.io.producers.base import (
 )
 from toplist.io.producers.fields import FieldError
 from toplist.io.producers.json_records import Record, is_document, line_blocks, lines_of, records
-from toplist.io.producers.token_lines import parsed, trimmed
+from toplist.io.producers.token_lines import parsed, scanned, trimmed
 from toplist.io.producers.tokens import Position, Positions, Summary, as_position, nested, vocabulary_lists
 from toplist.io.readers.base import head_of
 from toplist.io.readers.json_lines import Fields, MisfitError, as_array, parse, settled
@@ -53,7 +54,7 @@ ANSWERS = "answers"
 FAILED, REFUSED, WITHOUT = "failed", "refused", "without"  # in place of positions
 _LOOKED = 20  # records whose fields are looked at
 _ROWS = 4096  # records that are read one by one before they become a batch
-_OWN = frozenset({CASE, CLASSES, CONFIDENCES, OUTCOME, N_CLASSES, ANSWER_MASS})
+_OWN = frozenset({CASE, CLASSES, CONFIDENCES, OUTCOME, N_CLASSES, ANSWER_MASS, LISTED_TOKENS})
 
 
 def _as_they_are(numbered: Iterator[tuple[int, Record]]) -> Iterator[tuple[int, Record]]:
@@ -66,8 +67,8 @@ class Server:
 
     positions: Callable[[Record], Sequence[Position] | str]  # or why there are none: failed, refused, without
     remedy: str  # what to ask the server for, where no record has log-probabilities
-    paths: tuple[str, ...] = ()  # of the list of positions, as Arrow may read it: `choices.0.logprobs.content`
-    own_ids: tuple[str, ...] = ()  # fields that look like case ids, but are those of a response
+    paths: tuple[str, ...] = ()  # that may lead to the list of positions: `choices.0.logprobs.content`
+    own_ids: tuple[str, ...] = ()  # fields that look like case ids, but are about a response, not about its question
     joined: Callable[[Iterator[tuple[int, Record]]], Iterator[tuple[int, Record]]] = _as_they_are
     note: Callable[[Record], str] = lambda record: ""  # what there is to say about a record, for the whole file
 
@@ -92,7 +93,7 @@ def open_positions(request: Request, positions: Positions, remedy: str) -> Produ
     rows = np.arange(1, len(positions) + 1)
     for ranked in (True, False):
         table = _Table(request, Server(lambda record: WITHOUT, remedy), ranked)
-        table.numbered = True
+        table.without_ids[request.name] = None
         table.add_block(_Block(request.name, rows, {}, positions), _Known({}, "", ""))
         if not table.mistaken:
             break
@@ -137,7 +138,7 @@ class _Table:
     summary: Summary = field(init=False)
     skipped: Counter[str] = field(init=False, default_factory=Counter)
     fields: dict[str, Any] = field(init=False, default_factory=dict)
-    numbered: bool = field(init=False, default=False)  # whether cases have no ids but their numbers
+    without_ids: dict[str, None] = field(init=False, default_factory=dict)  # files whose records have none
     said: dict[str, None] = field(init=False, default_factory=dict)  # about records
     outcomes: dict[str, None] = field(init=False, default_factory=dict)  # fields that may hold the outcome
 
@@ -159,7 +160,7 @@ class _Table:
         head_of(path, 16)  # says what it is, where it is no text
         source = str(path)
         first = [record for _, record in islice(records(path), _LOOKED)]
-        known = self._fields_of(first)
+        known = self._fields_of(first, source)
         at = next((one for one in self.server.paths if any(at_path(r, one) is not None for r in first)), None)
         streamed = len(list(self._joined(iter(enumerate(first, 1)), source))) < len(first)
         if at is None or streamed or is_document(path) or not (self.space is None or self.space.text_only):
@@ -167,7 +168,7 @@ class _Table:
             return
         start = 0
         for text in line_blocks(path):
-            block = self._by_arrow(_Lines(text, source, start), known, at)
+            block = self._in_columns(_Lines(text, source, start), known, at)
             if block is not None:
                 self.add_block(block, known)
                 start = block.end
@@ -182,7 +183,9 @@ class _Table:
         if isinstance(every, str | bytes) or not isinstance(every, Iterable):
             raise TopListError(f"{self.request.name}: give answers of the server, one per case, not {quote(data)}.")
         found = [(row, as_record(one, self.request.name)) for row, one in enumerate(every, 1)]
-        self._add_records(iter(found), self.request.name, self._fields_of([one for _, one in found[:_LOOKED]]))
+        self._add_records(
+            iter(found), self.request.name, self._fields_of([one for _, one in found[:_LOOKED]], self.request.name)
+        )
 
     def _add_records(self, numbered: Iterator[tuple[int, Record]], source: str, known: _Known) -> None:
         joined = self._joined(numbered, source)
@@ -224,7 +227,7 @@ class _Table:
         except FieldError as error:
             raise _unlike(error, source, last[0]) from None
 
-    def _fields_of(self, some: Sequence[Record]) -> _Known:
+    def _fields_of(self, some: Sequence[Record], source: str) -> _Known:
         """The fields that hold one value, by the first records, with their types."""
         seen, nested_too = Fields(), set[str]()
         for record in some:
@@ -238,23 +241,19 @@ class _Table:
         pa = need("pyarrow")
         if pa.types.is_nested(kinds.get(ANSWERS, pa.null())) and kinds[ANSWERS] != pa.list_(pa.string()):
             del kinds[ANSWERS]
+        for name in set(self.server.own_ids) - set((self.request.options.case or "").split(",")):
+            kinds.pop(name, None)
         self.fields.update(kinds)
-        ids = [name for name in named(list(kinds), CASES) if spelled(name) in CERTAIN]
-        case = next((name for name in ids if name not in self.server.own_ids), "")
+        case = next((name for name in named(list(kinds), CASES) if spelled(name) in CERTAIN), "")
         outcomes = named(list(kinds), TRUTH)
-        self.numbered |= not case and self.request.options.case is None
+        if not case:
+            self.without_ids[source] = None
         self.outcomes.update(dict.fromkeys(outcomes if len(outcomes) > 1 else []))
         return _Known(kinds, case, outcomes[0] if len(outcomes) == 1 else "")
 
-    def _by_arrow(self, lines: _Lines, known: _Known, path: str) -> _Block | None:
-        """Lines as a block, read by Arrow; None where they have to be read one by one."""
-        text = trimmed(lines.text, self.position)
-        made = parsed(text, known.kinds, path, with_bytes=False)
-        tokens = None if made is None else made[1].at(self.position)[0]
-        if tokens is not None and tokens.text.null_count:
-            return None
-        if tokens is not None and tokens.repeats_text():
-            made = parsed(text, known.kinds, path, with_bytes=True)
+    def _in_columns(self, lines: _Lines, known: _Known, path: str) -> _Block | None:
+        """Lines as a block; None where they have to be read one by one."""
+        made = scanned(lines.text, known.kinds, path, self.position) or self._parsed(lines.text, known, path)
         if made is None:
             return None
         columns, positions = made
@@ -262,7 +261,7 @@ class _Table:
         for at in np.flatnonzero(np.diff(positions.offsets) == 0).tolist():
             row = lines.start + at + 1
             found = self.positions(parse(lines.every[at], lines.source, row), lines.source, row)
-            if not isinstance(found, str):  # elsewhere than Arrow looked
+            if not isinstance(found, str):  # elsewhere than on the path
                 return None
             skipped[found] += 1
             keep[at] = found != FAILED
@@ -273,6 +272,15 @@ class _Table:
             positions = replace(positions, offsets=offsets_of(np.diff(positions.offsets)[keep]))
             columns = {name: column.filter(as_arrow(keep)) for name, column in columns.items()}
         return _Block(lines.source, rows, columns, positions, end)
+
+    def _parsed(self, whole: bytes, known: _Known, path: str) -> tuple[dict[str, Any], Positions] | None:
+        """The same by Arrow alone, with the bytes of tokens where a case lists a text twice."""
+        text = trimmed(whole, self.position)
+        made = parsed(text, known.kinds, path, with_bytes=False)
+        tokens = None if made is None else made[1].at(self.position)[0]
+        if tokens is None or tokens.text.null_count:
+            return None
+        return parsed(text, known.kinds, path, with_bytes=True) if tokens.repeats_text() else made
 
     # Lists
 
@@ -287,10 +295,9 @@ class _Table:
             row = None if error.case is None else int(block.rows[error.case])
             others = "" if not error.more else f" {error.more:,} more records have the same problem."
             raise FileError(block.source, f"{error.problem} {error.remedy}{others}", row=row) from None
-        many = len(self.request.paths) > 1
-        numbers = [f"{Path(block.source).stem}:{row}" if many else str(row) for row in block.rows.tolist()]
         pa = need("pyarrow")
-        made[CASE] = pa.array(numbers, "string") if not known.case else block.columns[known.case].cast(pa.string())
+        if known.case:
+            made[CASE] = block.columns[known.case].cast(pa.string())
         if known.outcome:
             made[OUTCOME] = block.columns[known.outcome].cast(pa.string())
             self._require_outcomes(made[OUTCOME], block)
@@ -321,6 +328,7 @@ class _Table:
             CONFIDENCES: nested(made.offsets, as_arrow(made.confidences)),
             N_CLASSES: as_arrow(made.n_classes.astype(np.int64)),
             ANSWER_MASS: pa.array(made.answer_mass, pa.float64(), mask=np.isnan(made.answer_mass)),
+            LISTED_TOKENS: pa.array(made.listed, pa.int64(), mask=made.listed == 0),
         }
 
     def _require_outcomes(self, outcomes: Any, block: _Block) -> None:
@@ -346,16 +354,35 @@ class _Table:
         self._require_answers()
         pa = need("pyarrow")
         further = _further(self.fields)
-        kinds = {N_CLASSES: pa.int64(), ANSWER_MASS: pa.float64(), OUTCOME: pa.string()}
+        kinds = {N_CLASSES: pa.int64(), ANSWER_MASS: pa.float64(), LISTED_TOKENS: pa.int64(), OUTCOME: pa.string()}
         made = {name: kind for name, kind in kinds.items() if any(name in batch for _, batch in self.batches)}
         columns = columns_of(**made, **further)
+        if not self._called():
+            del columns[CASE]
         schema = pa.schema(list(columns.items()))
         batches = [
             (source, pa.record_batch([_filled(batch, n, k) for n, k in columns.items()], schema=schema))
             for source, batch in self.batches
         ]
         notes = tuple(f"{note[:1].upper()}{note[1:]}." for note in self._notes())
-        return ProducedReader(self.request.name, lambda: iter(batches), columns, self.request.paths, notes)
+        reader = ProducedReader(self.request.name, lambda: iter(batches), columns, self.request.paths, notes)
+        reader.gaps = 0 if CASE in columns else self.skipped[FAILED]
+        return reader
+
+    def _called(self) -> bool:
+        """Whether cases have ids: those of their records, or the names of files with one answer each."""
+        if not self.without_ids:
+            return True
+        files = Counter(source for source, batch in self.batches for _ in range(len(batch[CLASSES])))
+        stems = {Path(source).name.partition(".")[0]: source for source in files}
+        if len(files) > 1 and len(self.without_ids) == len(stems) == sum(files.values()):
+            for source, batch in self.batches:
+                batch[CASE] = need("pyarrow").array([Path(source).name.partition(".")[0]], "string")
+            return True
+        lacks = next(iter(self.without_ids))
+        if any(CASE in batch for _, batch in self.batches):
+            raise FileError(lacks, "the records of this file have no case id, but those of other files have one.")
+        return False
 
     def _require_answers(self) -> None:
         name, cases = self.request.name, self.summary.cases
@@ -372,10 +399,10 @@ class _Table:
 
     def _notes(self) -> Iterator[str]:
         skipped, cases = self.skipped, self.summary.cases
-        if self.numbered:
+        if self.without_ids and self.request.options.case is None and not any(CASE in b for _, b in self.batches):
             yield (
-                "cases are numbered as their records are, since responses have no id of their question: add a field "
-                f"with one and pass {argument('case')} to match files in another order"
+                "responses have no id of their question: cases go by the order of the records. Add a field with one, "
+                "such as question_id, to match files in another order"
             )
         if self.outcomes:
             fields = listed(list(self.outcomes))
@@ -414,7 +441,7 @@ def _filled(batch: Mapping[str, Any], name: str, kind: Any) -> Any:
     """A column of a batch; of nulls where it has none."""
     pa = need("pyarrow")
     if name not in batch:
-        return pa.nulls(len(batch[CASE]), kind)
+        return pa.nulls(len(batch[CLASSES]), kind)
     return batch[name] if batch[name].type == kind else batch[name].cast(kind)
 
 

@@ -37,7 +37,7 @@ def _token(listed: Any) -> Token:
 
 
 def _open(request: Request) -> ProducedReader:
-    return open_answers(request, Server(positions_of, _REMEDY))
+    return open_answers(request, Server(positions_of, _REMEDY, own_ids=("text", "index")))
 
 
 PRODUCER = Producer(_open, options=("answers", "position"))

@@ -182,4 +182,4 @@ def _first_row(first: Any) -> Mapping[str, Any]:
     return {_CASE: None, **row} if isinstance(row, Mapping) else {}
 
 
-PRODUCER = Producer(_open, _match, options=("class_column",))
+PRODUCER = Producer(_open, _match, options=("class_column",), files_only=True)

@@ -30,7 +30,7 @@ def positions_of(logprobs: Any) -> Positions:
     """The positions of one request."""
     if hasattr(logprobs, "token_ids") and hasattr(logprobs, "end_indices"):
         return _of_flat(logprobs)
-    if not isinstance(logprobs, Sequence):
+    if not isinstance(logprobs, Sequence) or not all(one is None or isinstance(one, Mapping) for one in logprobs):
         raise TopListError(f"{quote(logprobs)} are no log-probabilities of vLLM, one dictionary per position.")
     return Positions.of([[_of_dictionary(one or {}) for one in logprobs]])
 

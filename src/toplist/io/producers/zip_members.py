@@ -1,4 +1,4 @@
-"""Members of a ZIP file, also those compressed by Zstandard, which `zipfile` reads only from Python 3.14 on."""
+"""ZipMembers of a ZIP file, also those compressed by Zstandard, which `zipfile` reads only from Python 3.14 on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LARGEST = 1 << 31  # bytes of a member
 
 
 @dataclass(frozen=True, slots=True)
-class Members:
+class ZipMembers:
     """An open ZIP file; of members with the same name, the last one counts."""
 
     path: Path
@@ -63,11 +63,11 @@ class Members:
 
 
 @contextmanager
-def members_of(path: Path) -> Iterator[Members]:
+def members_of(path: Path) -> Iterator[ZipMembers]:
     """The members of a ZIP file, which is closed afterwards."""
     try:
         with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
-            yield Members(path, stream, archive)
+            yield ZipMembers(path, stream, archive)
     except zipfile.BadZipFile:
         raise FileError(str(path), "this is no ZIP file, or it is cut short.") from None
     except OSError as error:

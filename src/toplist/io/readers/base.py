@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -44,6 +46,12 @@ _PROBLEMS = (
 _MEMORY = "700MB"
 _MEMORY_MARKS = ("Out of Memory", "out of memory", "bad allocation", "could not allocate", "failed to allocate")
 _DISK = ("max_temp_directory_size", "No space left on device", "Disk quota exceeded", "File too large")
+
+_MOST = 4  # idle databases of one kind
+_Kind = tuple[int, str]  # threads, memory
+
+_idle: dict[_Kind, list[Any]] = {}
+_lock = Lock()
 
 
 def compression_of(path: Path) -> str | None:
@@ -215,41 +223,96 @@ def without_columns(rows: int) -> Table:
 
 
 @contextmanager
+def database(threads: int, memory: str, folder: Path) -> Iterator[Any]:
+    """A connection to a database that has no other user; its temporary files go to the folder.
+
+    Starting one takes longer than most queries on small files.
+
+    What is registered and temporary tables go with the connection. The database is kept for the next user, unless this
+    one was stopped by an error or gave up halfway, or temporary files were written.
+    """
+    kind = (threads, memory)
+    engine = _idle_one(kind, folder) or _started(threads, memory, folder)
+    try:
+        with closing(engine.cursor()) as connection:
+            connection.execute("SET enable_progress_bar = false")
+            yield connection
+    except BaseException:
+        engine.close()
+        raise
+    _keep(kind, engine, folder)
+
+
+def _started(threads: int, memory: str, folder: Path) -> Any:
+    settings = {
+        "threads": threads,
+        "memory_limit": memory,
+        "temp_directory": str(folder),
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    return need("duckdb").connect(":memory:", config=settings)
+
+
+def _idle_one(kind: _Kind, folder: Path) -> Any:
+    """An idle database, for temporary files in this folder; None where there is none."""
+    with _lock:
+        engine = _idle[kind].pop() if _idle.get(kind) else None
+    if engine is not None:
+        engine.execute("SET temp_directory = '{}'".format(str(folder).replace("'", "''")))
+    return engine
+
+
+def _keep(kind: _Kind, engine: Any, folder: Path) -> None:
+    """Let it be idle; one that has written temporary files would hold their space on disk."""
+    written = any(not name.startswith(".") for name in os.listdir(folder))
+    with _lock:
+        kept = _idle.setdefault(kind, [])
+        if len(kept) < _MOST and not written:
+            kept.append(engine)
+            return
+    engine.close()
+
+
+@atexit.register
+def _close() -> None:
+    """Close what is idle."""
+    with _lock:
+        engines = [engine for kept in _idle.values() for engine in kept]
+        _idle.clear()
+    for engine in engines:
+        engine.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_close)  # a forked process has none of the threads that an open database waits for
+
+
+@contextmanager
 def connect() -> Iterator[Any]:
-    """A database of our own, in memory, gone when it is closed; errors about memory and disk are one sentence."""
+    """A connection to a database in memory, where nothing is yet; errors about memory and disk are one sentence."""
     duckdb, pa = need("duckdb"), need("pyarrow")
+    started = False
     with temporary_folder() as place:
-        settings = {
-            "threads": threads(),
-            "memory_limit": _memory(),
-            "temp_directory": str(place),
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-        }
-        engine = _started(settings)
         try:
-            yield engine
+            with database(threads(), _memory(), place) as engine:
+                started = True
+                yield engine
         except (duckdb.Error, pa.ArrowException, OSError, RuntimeError) as error:
             require_uninterrupted(error)
+            if not started:
+                raise _not_started(error) from None
             if _scarce(str(error)):
                 raise ResourceError(message_of(error)) from None
             if isinstance(error, duckdb.Error):
                 raise FileError("DuckDB", message_of(error)) from None
             raise
-        finally:
-            engine.close()
 
 
-def _started(settings: dict[str, Any]) -> Any:
-    duckdb = need("duckdb")
-    try:
-        engine = duckdb.connect(":memory:", config=settings)
-    except duckdb.Error as error:
-        if "memory" in str(error).lower() and not _scarce(str(error)):
-            raise TopListError(f"TOPLIST_MEMORY={_memory()!r} is no amount of memory, such as 2GB.") from None
-        raise ResourceError(f"DuckDB cannot be started: {message_of(error)}") from None
-    engine.execute("SET enable_progress_bar = false")
-    return engine
+def _not_started(error: BaseException) -> TopListError:
+    if "memory" in str(error).lower() and not _scarce(str(error)):
+        return TopListError(f"TOPLIST_MEMORY={_memory()!r} is no amount of memory, such as 2GB.")
+    return ResourceError(f"DuckDB cannot be started: {message_of(error)}")
 
 
 @contextmanager

@@ -41,7 +41,7 @@ _CLOSE: Final = 1e-14  # a gradient, on the scale of standardized scores, that i
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class CandidateScores:
     """Candidates with finite scores, and the lists that have the same mass for each of them and for the rest."""
 
     lists: TopLists
@@ -133,7 +133,7 @@ class _Likelihood:
     hit: NDArray[np.intp]  # the place of the outcome, or _NO_HIT
 
     @classmethod
-    def of(cls, scores: Scores, codes: Codes, weight: Floats, pseudo: float) -> Self:
+    def of(cls, scores: CandidateScores, codes: Codes, weight: Floats, pseudo: float) -> Self:
         """Of checked cases; `pseudo` cases have an outcome that is spread evenly over candidates and rest."""
         lists = scores.lists
         at = np.full(len(lists), _NO_HIT)
@@ -182,6 +182,19 @@ class _Likelihood:
         own = np.where(self.hit == _NO_HIT, rest, p[self.hit])
         ties = np.add.reduceat(p >= np.repeat(own, self.sizes), self.starts) + (rest >= own)
         return bool((ties == 1).all())
+
+    @property
+    def nearly_separates(self) -> bool:
+        """Whether no slope is large enough, though outcomes outside the candidates keep the intercept finite.
+
+        Along the direction (1, t) the likelihood never falls if every outcome among the candidates has the largest
+        score of its case, of at least t where there is a rest, and no case with an outcome outside has a score above t.
+        """
+        top, found = np.maximum.reduceat(self.scores, self.starts), self.hit != _NO_HIT
+        if not found.any() or (self.scores[self.hit[found]] < top[found]).any():
+            return False
+        outside = float(top[~found].max(initial=-np.inf))
+        return outside <= float(top[found & self.open].min(initial=np.inf))
 
 
 class SoftmaxOfScores(Recalibrator):
@@ -258,19 +271,19 @@ class SoftmaxOfScores(Recalibrator):
             Itself, fitted.
         """
         self._check()
-        scores = Scores.of(lists, space)
+        scores = CandidateScores.of(lists, space)
         self._fit_scores(scores, _codes(y, scores), as_shares(sample_weight, len(scores.lists)))
         return self
 
     def transform(self, lists: Any, *, space: Any = None) -> TopLists:
         """Lists of candidates with scores, in any form that `fit` takes; those that are not valid are repaired."""
         self.require_fitted()
-        scores = Scores.of(lists, space).standardized(self.standardize)
+        scores = CandidateScores.of(lists, space).standardized(self.standardize)
         return scores.softmax(self.slope_, self.intercept_).repair()
 
     def fit_transform(self, lists: Any, y: Any, *, sample_weight: Any = None, space: Any = None) -> TopLists:
         """Learn from scores and make lists of the same ones, which score better than new cases will."""
-        scores = Scores.of(lists, space)
+        scores = CandidateScores.of(lists, space)
         return self.fit(scores, y, sample_weight=sample_weight).transform(scores)
 
     def cross_fit_transform(
@@ -301,7 +314,7 @@ class SoftmaxOfScores(Recalibrator):
             Valid lists, in the order of the cases.
         """
         self._check()
-        all_scores = Scores.of(scores, space)
+        all_scores = CandidateScores.of(scores, space)
         n = len(all_scores.lists)
         codes, weight, fold = _codes(y, all_scores), as_shares(sample_weight, n), as_folds(n, folds, seed, clusters)
         slope, intercept = np.zeros(n), np.zeros(n)
@@ -316,7 +329,7 @@ class SoftmaxOfScores(Recalibrator):
             raise TopListError(f"standardize is one of {', '.join(STANDARDIZATIONS)}, not {self.standardize!r}.")
         as_number(self.pseudo_cases, "pseudo_cases", 0, MOST)
 
-    def _fit_scores(self, scores: Scores, codes: Codes, weight: Floats) -> None:
+    def _fit_scores(self, scores: CandidateScores, codes: Codes, weight: Floats) -> None:
         known = scores.standardized(self.standardize)
         level, spread = _level(known.values)
         table = _Likelihood.of(
@@ -343,6 +356,8 @@ class SoftmaxOfScores(Recalibrator):
             endless.append(f"no outcome of {len(table.sizes):,} cases is among the candidates")
         if found and theta[0] > 0 and table.separates(theta):
             endless.append("the outcome is the likeliest in every case")
+        elif found and theta[0] > 0 and table.nearly_separates:
+            endless.append("an outcome that is a candidate always has the largest score")
         if endless and not self.pseudo_cases:
             raise TopListError(f"the likelihood has no maximum: {endless[0]}. Leave pseudo_cases above 0.")
         notes += [f"{one}: the fit is finite by {self.pseudo_cases:g} pseudo-cases" for one in endless]
@@ -370,7 +385,7 @@ _SCORES_ONLY = (
 )
 
 
-def _codes(y: Any, scores: Scores) -> Codes:
+def _codes(y: Any, scores: CandidateScores) -> Codes:
     codes = as_single_outcomes(y, scores.lists, "a softmax needs")
     if not len(codes):
         raise ShapeError("there are no cases to learn from.", "Give at least one with its outcome.")

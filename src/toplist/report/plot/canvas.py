@@ -192,7 +192,7 @@ Mark = Stroke | Area | Dot | Text
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LegendEntry:
     """A line of a legend: patches of colours, or a marker."""
 
     text: str
@@ -325,7 +325,7 @@ class Sheet:
             panel.add(Stroke((panel.x.low, panel.x.high), (tick, tick), "grid", 0.8))
             self.write(panel.left - 8, panel.place(panel.x.low, tick)[1], text, role="muted", anchor="end")
 
-    def legend(self, entries: Iterable[Entry]) -> None:
+    def legend(self, entries: Iterable[LegendEntry]) -> None:
         """What colours and markers stand for, in rows below all that is there."""
         x, y = MARGIN, self.height + 10
         for one in entries:

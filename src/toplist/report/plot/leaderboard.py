@@ -26,8 +26,8 @@ from toplist.report.plot.canvas import (
     SMALL,
     Anchor,
     Dot,
-    Entry,
     Hover,
+    LegendEntry,
     Scale,
     Sheet,
     Stroke,
@@ -496,10 +496,10 @@ def _key(sheet: Sheet, data: Pairs) -> None:
     found = {cell.shade for cell in data.cells if cell.shade}
     ends = [f"below {_NOISE[1]:g}", *(f"{a:g} to {b:g}" for a, b in pairwise(_NOISE[1:])), f"{_NOISE[-1]:g} or more"]
     steps = [(s, text) for s, text in enumerate(ends, 1) if {s, -s} & found]
-    entries = [Entry("not significant", ("level0",))]
+    entries = [LegendEntry("not significant", ("level0",))]
     for i, (s, text) in enumerate(steps, 1):
         roles = tuple(step(sign * s) for sign in (-1, 1) if sign * s in found)
-        entries.append(Entry(text + " standard errors" * (i == len(steps)), roles))
+        entries.append(LegendEntry(text + " standard errors" * (i == len(steps)), roles))
     sheet.height += 6
     sheet.legend(entries)
 

@@ -18,8 +18,8 @@ from toplist.report.plot.canvas import (
     SMALL,
     Axis,
     Dot,
-    Entry,
     Hover,
+    LegendEntry,
     Panel,
     Scale,
     Sheet,
@@ -697,7 +697,9 @@ def draw_shapes(data: Shapes, sheet: Sheet) -> None:
     """Models down; a bar of shares, then the scores."""
     short, kinds = called(row.name for row in data.rows), data.kinds
     texts = fitted([short[row.name] for row in data.rows], 0.28 * sheet.width / SMALL)
-    sheet.legend(Entry(label(kind, 14), (f"c{i % CYCLE}",), MARKERS[i % len(MARKERS)]) for i, kind in enumerate(kinds))
+    sheet.legend(
+        LegendEntry(label(kind, 14), (f"c{i % CYCLE}",), MARKERS[i % len(MARKERS)]) for i, kind in enumerate(kinds)
+    )
     sheet.height += 22
     left = room(texts, SMALL)
     top, height, wide = sheet.height, _ROW * len(data.rows), (sheet.width - left - 64) * 0.45

@@ -23,8 +23,8 @@ from toplist.report.plot.canvas import (
     Anchor,
     Area,
     Dot,
-    Entry,
     Hover,
+    LegendEntry,
     Panel,
     Scale,
     Sheet,
@@ -548,7 +548,7 @@ def _draw_stacks(data: Parts, sheet: Sheet) -> None:
     ends = [x for row in data.rows for step in row.stacked for x in (step.start, step.start + step.change)]
     left, right = room(texts, SIZE), room(values, SIZE, 12)
     names = [name for name in ("recalibrated", *_ROLES) if any(s.name == name for r in data.rows for s in r.stacked)]
-    sheet.legend(Entry(name, (part_role(name),), meaning=_MEANING[name]) for name in names)
+    sheet.legend(LegendEntry(name, (part_role(name),), meaning=_MEANING[name]) for name in names)
     sheet.height += 6
     panel = _across(data, sheet, len(data.rows), left, right, ends)
     rows_down(sheet, panel, texts, [row.name for row in data.rows])
