@@ -6,7 +6,7 @@ NATIVE := CMakeLists.txt $(wildcard src/toplist/core/native/*) $(wildcard src/to
 # Tests start hundreds of processes: these share compiled modules, whatever the environment says.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2
 
-.PHONY: help demo test test-pure bench lint docs oracle mutations simulate clean
+.PHONY: help demo test test-pure bench lint docs oracle mutations simulate simulate-gate clean
 help:
 	@echo "make demo     five predictions of language detectors, ranked, and a report"
 	@echo "make test     the whole suite"
@@ -15,6 +15,7 @@ help:
 	@echo "make oracle   a million lists against exact arithmetic"
 	@echo "make mutations  a thousand mutated files per layout, and folders: a right answer or a clear sentence"
 	@echo "make simulate  how often intervals cover and tests err; writes docs/coverage.md"
+	@echo "make simulate-gate  how often a gate passes wrongly; writes its table into docs/gate.md"
 	@echo "make lint     format, lint, types, import contracts, docstrings"
 	@echo "make docs     the pictures of the documentation, and its pages as HTML in docs/_build"
 
@@ -65,6 +66,9 @@ mutations: $(VENV)/dev
 
 simulate: $(VENV)/dev
 	$(BIN)/python -m simulations --write docs/coverage.md
+
+simulate-gate: $(VENV)/dev
+	OMP_NUM_THREADS=1 $(BIN)/python -m simulations.gate --write docs/gate.md
 
 lint: $(VENV)/dev
 	$(BIN)/ruff format --check .

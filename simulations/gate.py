@@ -14,7 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -135,6 +135,42 @@ def rare(rng: Rng, n: int, rate: float) -> World:
     return World(models, y, "brier", (rate * (2 * 0.999**2 - usual), 0.0))
 
 
+def as_good(rng: Rng, n: int, rate: float, groups: int = 1) -> World:
+    """Other lists with the same scores, but for rare cases that lose nearly 2; with groups, these are in the first."""
+    y = np.zeros(n * groups, np.int64)
+    old, new = np.tile([0.8, 0.2, 0.0], (len(y), 1)), np.tile([0.8, 0.0, 0.2], (len(y), 1))
+    new[:n][rng.random(n) < rate] = [0.0, 0.0, 1.0]
+    about = {"group": np.arange(groups).repeat(n)} if groups > 1 else {}
+    margin = rate * (2 - 2 * 0.2**2)
+    return World({FIRST: new, SECOND: old}, y, "brier", (), {"margin": margin}, about)
+
+
+def bad_clusters(rng: Rng, groups: int, rate: float, size: int = 20, loss: float = 0.9) -> World:
+    """Two soft classifiers that are equally good, but for rare clusters in which the new one loses in every case."""
+    p = 0.85 + 0.1 * rng.random((2, groups * size))
+    usual = 2 * (0.1**2 + 0.1**2 / 12)
+    bad = (rng.random(groups) < rate).repeat(size)
+    p[0] = np.where(bad, 1 - math.sqrt((loss + usual) / 2), p[0])
+    models = {name: np.stack([own, 1 - own], axis=1) for name, own in zip((FIRST, SECOND), p, strict=True)}
+    cluster = np.arange(groups).repeat(size)
+    return World(models, np.zeros(groups * size, np.int64), "brier", (rate * loss, 0.0), about={"cluster": cluster})
+
+
+def bad_days(rng: Rng, days: int, rate: float) -> World:
+    """The same of days on which all of 20 sites are predicted: cases depend by day and by site."""
+    found = bad_clusters(rng, days, rate)
+    about = {"time": np.arange(days).repeat(20), "cluster": np.tile(np.arange(20), days)}
+    return replace(found, about=about)
+
+
+def skewed_group(rng: Rng, n: int) -> World:
+    """Three groups, of which one has log-normal losses of mean 0.1, and the others gains."""
+    losses = [0.1 + 0.5 * (rng.lognormal(size=n) - math.exp(0.5)) / math.sqrt((math.e - 1) * math.e)]
+    losses += [0.5 * rng.normal(size=n) - 1 for _ in range(2)]
+    found = worlds.two(rng, np.concatenate(losses), 0.0)
+    return replace(found, means=(), truth={"margin": 0.1}, about={"group": np.arange(3).repeat(n)})
+
+
 def clusters(rng: Rng, groups: int, kind: str, shape: str) -> World:
     """Losses of mean 0.1 that share three tenths of their variance in a cluster."""
     return worlds.clustered(rng, groups, kind, shape)
@@ -205,6 +241,23 @@ def trials() -> Iterator[GateTrial]:
         yield GateTrial(f"0.5% lose nearly 2, n = {n}", partial(rare, n=n, rate=0.005))
     for n in (100, 300):
         yield GateTrial(f"0.5% lose nearly 2, n = {n}", partial(rare, n=n, rate=0.005), "bounded", share=0.25)
+    for method in ("auto", "bounded"):
+        for n, lost in ((50, 0.01), (100, 0.01), (200, 0.005)):
+            setting = f"identical but for {lost:.1%} that lose 2, n = {n}"
+            share = 0.25 if method == "bounded" else 1.0
+            yield GateTrial(setting, partial(labels, n=n, lost=lost, won=0.0), method, share=share)
+        for n, rate in ((20, 0.05), (50, 0.01), (200, 0.01)):
+            setting = f"the same scores but for {rate:.0%} that lose 2, n = {n}"
+            share = 0.25 if method == "bounded" else 1.0
+            yield GateTrial(setting, partial(as_good, n=n, rate=rate), method, share=share)
+    for n in (1, 100):
+        setting = f"the same scores in 3 groups but for 1% of one that lose 2, n = {n} each"
+        yield GateTrial(setting, partial(as_good, n=n, rate=0.01, groups=3))
+    for groups, rate in ((40, 0.02), (100, 0.01), (100, 0.02)):
+        setting = f"{groups} clusters of 20, of which {rate:.0%} lose 0.9"
+        yield GateTrial(setting, partial(bad_clusters, groups=groups, rate=rate))
+    yield GateTrial("60 days of 20 sites, of which days 2% lose 0.9", partial(bad_days, days=60, rate=0.02))
+    yield GateTrial("3 groups of 40, one with log-normal losses", partial(skewed_group, n=40))
     for groups, kind, shape in ((10, "even", "normal"), (10, "2 to 20", "skewed"), (100, "2 to 20", "skewed")):
         yield GateTrial(f"{groups} clusters, {kind}, {shape}", partial(clusters, groups=groups, kind=kind, shape=shape))
     for n, rho in ((100, 0.5), (300, 0.5)):
@@ -242,6 +295,16 @@ def table(rows: Sequence[GateRow]) -> str:
     return "\n".join(lines)
 
 
+def merged(page: str, rows: Sequence[GateRow]) -> str:
+    """The page with these rows in its table, in the order of the trials; other settings keep theirs."""
+    (old,) = _MARK.findall(page)
+    head, rule, *lines = table(rows).splitlines()
+    known = {tuple(line.split("|")[1:3]): line for line in (*old.splitlines()[2:], *lines)}
+    order = [(f" {one.setting} ", f" {'default' if one.method == 'auto' else one.method} ") for one in trials()]
+    found = "\n".join([head, rule, *(known[key] for key in order if key in known)])
+    return _MARK.sub(lambda _: f"{found}\n", page)
+
+
 def main() -> None:
     """Run."""
     parser = argparse.ArgumentParser(prog="python -m simulations.gate", description=__doc__)
@@ -249,18 +312,18 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--write", type=Path, help="the page whose table is replaced, such as docs/gate.md")
+    parser.add_argument("--only", default="", help="settings that have this pattern in them; others keep their rows")
     asked = parser.parse_args()
+    wanted = [at for at, one in enumerate(trials()) if re.search(asked.only, one.setting)]
     with ProcessPoolExecutor(asked.workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        made = [pool.submit(run_at, at, asked.draws, asked.seed) for at in range(len(list(trials())))]
+        made = [pool.submit(run_at, at, asked.draws, asked.seed) for at in wanted]
         rows = []
         for one in made:
             rows.append(one.result())
             sys.stdout.write(table(rows).splitlines()[-1] + "\n")
             sys.stdout.flush()
-    found = table(rows)
     if asked.write is not None:
-        page = asked.write.read_text(encoding="utf-8")
-        asked.write.write_text(_MARK.sub(lambda _: f"{found}\n", page), encoding="utf-8")
+        asked.write.write_text(merged(asked.write.read_text(encoding="utf-8"), rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -188,7 +188,7 @@ def test_options_for_one_of_the_two_go_by_its_name(place: Path) -> None:
     given = ("--truth", "truth3.csv", "--max-loss", 0.01, "--normalize")
     done = toplist_here("gate", "a.csv", "--baseline", "b.csv", *given, "--scale", "b=percent", cwd=place)
     assert done.returncode == 0, done.stderr
-    assert "the same scores in every case" in done.stdout
+    assert "identical, list by list" in done.stdout
 
 
 def test_the_command_ends_as_it_should_in_a_process_of_its_own(place: Path) -> None:

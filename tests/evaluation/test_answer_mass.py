@@ -86,3 +86,35 @@ def test_lists_that_are_not_made_of_tokens_have_no_such_column():
     board = tl.compare({"a": [[0.5, 0.5]] * 3, "b": [[0.6, 0.4]] * 3}, [0, 1, 0], space=2)
     assert all(one.answer_mass is None for one in board.comparison.sources)
     assert "answer mass" not in board.to_text(200)
+
+
+def coins(seed: int, spread: float, cases: int = 200, answers: str = "AB"):
+    """Records in which the tokens of all answers have about the same probability."""
+    rng = np.random.default_rng(seed)
+    for case in range(cases):
+        p = np.exp(spread * rng.normal(size=len(answers)))
+        pairs = sorted(zip(0.999 * p / p.sum(), answers, strict=True), reverse=True)
+        tokens = [Listed(text, float(np.log(x)), text.encode()) for x, text in pairs]
+        target = answers[np.random.default_rng(case).integers(len(answers))]
+        yield servers.chat([("A", tokens)], question_id=f"q{case}", target=target, n_classes=len(answers))
+
+
+def test_the_chance_level_of_declared_answers_is_over_the_answers_without_OTHER(tmp_path):
+    two = {name: list(coins(seed, 0.0)) for seed, name in enumerate(["coin", "toss"])}
+    four = [{**one, "question_id": f"r{at}"} for at, one in enumerate(coins(9, 0.0, 100, "ABCD"))]
+    mixed = {name: [*records[:100], *four] for name, records in two.items()}
+    for at, runs in enumerate([two, mixed]):
+        paths = {name: write_lines(tmp_path / f"{at}-{name}.jsonl", records) for name, records in runs.items()}
+        board = tl.compare(paths, None, read=READ, rules=["brier", "log"])
+        for rule in ("brier", "log"):
+            assert board["coin"].scores[rule].skill.value == pytest.approx(0.0, abs=2e-3)
+        board.report(tmp_path / "report.html")
+        page = (tmp_path / "report.html").read_text(encoding="utf-8")
+        assert "0.667" not in page  # of three classes
+
+
+def test_a_normalized_space_has_the_same_chance_level(tmp_path):
+    read = tl.ReadOptions(answers=tl.AnswerSpace("ABCD", other="normalize"))
+    paths = {name: write_lines(tmp_path / f"{name}.jsonl", list(coins(0, 0.0))) for name in ("coin", "toss")}
+    board = tl.compare(paths, None, read=read)
+    assert board["coin"].scores["brier"].skill.value == pytest.approx(0.0, abs=1e-12)

@@ -89,6 +89,25 @@ def test_files_and_memory_make_the_same_records(kind: str, seed: int | None, tmp
     assert apart(files, memory) == []
 
 
+@pytest.mark.parametrize("seed", [None, 5], ids=["in step", "joined"])
+def test_a_truth_in_several_files_makes_the_records_of_the_same_truth_in_one(seed: int | None, tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    pq = pytest.importorskip("pyarrow.parquet")
+    world, parts = World(3, 150), tmp_path / "parts"
+    world.write(tmp_path, seed=seed)
+    one = records(from_files(world, tmp_path))
+    parts.mkdir()
+    whole = pq.read_table(tmp_path / "truth.parquet")
+    for at, lo in enumerate(range(0, 150, 60)):
+        pq.write_table(whole.slice(lo, 60), parts / f"{at}.parquet")
+    several = records(flat.compare(world.paths(tmp_path), str(parts), space=SPACE))
+    for made in (one, several):  # of cases with the same score, those in the first rows of a file are shown
+        for exhibit in made["exhibits"]:
+            exhibit["worst"] = [case["predictions"][0]["score"] for case in exhibit["worst"]]
+            del exhibit["invalid"]
+    assert apart(one, several) == []
+
+
 @pytest.mark.parametrize("missing", ["error", "pairwise", "common", "uniform", "worst", "baseline"])
 def test_neither_batches_nor_threads_show(missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("duckdb")

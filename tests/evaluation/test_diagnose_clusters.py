@@ -156,4 +156,4 @@ def test_a_blank_cluster_is_named_by_its_row(tmp_path):
 def test_the_command_needs_the_truth_for_clusters(tmp_path):
     done = toplist("diagnose", "said.jsonl", "--cluster", "user", cwd=tmp_path)
     assert done.returncode == 2
-    assert "--cluster: a column of the truth, which is not given. Give --truth too." in done.stderr
+    assert "--cluster: a column of the truth, which is not given. Give --truth too: a file" in done.stderr

@@ -22,7 +22,7 @@ import toplist as tl
 from tests.report.strategies import HOSTILE
 from toplist.evaluation.record import ScoreRecord
 from toplist.inference.intervals import SAME
-from toplist.report.gate import CaseLoss, GateCheck, GateReport
+from toplist.report.gate import IDENTICAL, CaseLoss, GateCheck, GateReport
 from toplist.testing import assert_not_worse
 
 N, M = 400, 5
@@ -104,13 +104,111 @@ def test_the_number_of_cases_that_is_needed_shows_equality_four_times_in_five() 
 # What no interval weighs
 
 
-@pytest.mark.parametrize("other", [OLD, np.round(OLD, 15), OLD * (1 + 1e-15)])
-def test_the_same_predictions_pass_with_a_sentence_and_without_a_test(other: Any) -> None:
-    found = tl.gate(OLD, other, Y, max_loss=1e-6, per_case=1e-6)
+L = 2.01  # the range of the Brier score, with the largest default penalty
+
+
+def exact(n: int, alpha: float = 0.05, largest: float = L) -> float:
+    """The bound on the mean of losses that were not seen in n cases."""
+    return largest * (1 - alpha ** (1 / n))
+
+
+@pytest.mark.parametrize("other", [NEAR, np.round(NEAR, 15), NEAR * (1 + 1e-15)])
+def test_the_same_predictions_pass_and_what_they_do_not_show_is_said(other: Any) -> None:
+    found = tl.gate(NEAR, other, Y, max_loss=0.01, per_case=1e-6)
     assert found.passed
-    assert found.checks[0].reason == SAME
-    assert "the same scores in every case" in found.headline
-    assert "nothing was tested" in found.headline
+    assert found.checks[0].reason == IDENTICAL
+    assert found.checks[0].upper == pytest.approx(exact(N))
+    assert "identical, list by list: nothing was tested" in found.headline
+    (told,) = found.warnings
+    assert told.startswith(f"the predictions are identical in all {N} cases; a mean loss of up to {exact(N):.3g} in ")
+    assert told.endswith("cases that were not seen cannot be excluded at 95%.")
+    assert "identical in all 400 cases; a mean loss of up to 0.015" in found.to_text().replace("\n  ", " ")
+    enough = tl.gate(NEAR, other, Y, max_loss=0.02)
+    assert enough.passed
+    assert not enough.warnings
+    assert "exact, one-sided 95%), below 0.02" in enough.to_text().replace("\n  ", " ")
+
+
+TWIN_OLD, TWIN_NEW = np.tile([0.8, 0.2, 0.0], (200, 1)), np.tile([0.8, 0.0, 0.2], (200, 1))
+ZEROS = np.zeros(200, int)
+
+
+def test_other_predictions_with_the_same_scores_pass_only_where_the_exact_bound_is_below_the_margin() -> None:
+    for n in (1, 2, 50, 200):
+        new, old, y = TWIN_NEW[:n], TWIN_OLD[:n], ZEROS[:n]
+        for margin, verdict in ((exact(n) * 1.001, "pass"), (exact(n) * 0.999, "inconclusive")):
+            (check,) = tl.gate(new, old, y, max_loss=margin).checks
+            assert (check.verdict, check.reason) == (verdict, SAME)
+            assert check.upper == pytest.approx(exact(n))
+    found = tl.gate(TWIN_NEW, TWIN_OLD, ZEROS, max_loss=0.01)
+    needed = found.checks[0].needed
+    assert needed is not None
+    assert exact(needed) < 0.01 <= exact(needed - 1)
+    assert f"{needed:,} cases with the same scores would show it" in found.to_text().replace("\n  ", " ")
+    level = tl.gate(TWIN_NEW, TWIN_OLD, ZEROS, max_loss=1.0, inference=0.99).checks[0].upper
+    assert level == pytest.approx(exact(200, 0.01))
+
+
+def test_bounded_intervals_take_no_notice_of_what_is_the_same() -> None:
+    for new in (TWIN_NEW, TWIN_OLD):
+        found = tl.gate(new, TWIN_OLD, ZEROS, max_loss=0.03, inference="bounded")
+        assert found.verdict == "inconclusive"
+        (check,) = found.checks
+        assert check.upper is not None
+        assert check.upper > exact(200)
+        assert tl.gate(new, TWIN_OLD, ZEROS, max_loss=1.001 * check.upper, inference="bounded").passed
+
+
+def test_a_rule_without_a_largest_score_bounds_nothing() -> None:
+    assert tl.gate(TWIN_NEW, TWIN_OLD, ZEROS, max_loss=0.5, rule="log").verdict == "inconclusive"
+    found = tl.gate(TWIN_OLD, TWIN_OLD, ZEROS, max_loss=0.5, rule="log")
+    assert found.passed
+    assert "nothing bounds the loss in cases that were not seen" in found.warnings[0]
+
+
+def test_the_units_of_the_exact_bound_are_those_that_are_independent() -> None:
+    def upper(**about: Any) -> float | None:
+        return tl.gate(TWIN_NEW, TWIN_OLD, tl.Truth(ZEROS, **about), max_loss=0.5).checks[0].upper
+
+    assert upper(cluster=np.arange(200) // 5) == pytest.approx(exact(40))
+    assert upper(cluster=ZEROS) == pytest.approx(0.95 * L)
+    assert upper(weight=np.full(200, 3.0)) == pytest.approx(exact(200))
+    heavy = np.where(np.arange(200) < 20, 10.0, 1.0)  # a share q of all weight in the heaviest: q / 5.26 of all cases
+    assert upper(weight=heavy) == pytest.approx(10 / heavy.mean() * exact(200))
+    uneven = np.minimum(np.arange(200) // 4, 40)  # 40 clusters of 4 and one of 40
+    assert upper(cluster=uneven) == pytest.approx(40 / (200 / 41) * exact(41))
+    in_time = upper(time=np.arange(200))
+    assert in_time is not None
+    assert in_time == pytest.approx(exact(14))  # 13 waves
+    assert upper(time=np.arange(200) // 20, cluster=np.arange(200) % 20) == pytest.approx(exact(3))
+
+
+def test_identical_files_and_records_of_them_pass_and_those_with_the_same_scores_do_not(tmp_path: Path) -> None:
+    ids = np.array([f"c{i:03}" for i in range(100)])
+    y = {"id": ids, "label": np.full(100, "a")}
+    pa.parquet.write_table(pa.table(y), tmp_path / "y.parquet")
+    for name, p, order in (
+        ("old", TWIN_OLD, np.arange(100)),
+        ("mixed", TWIN_OLD, np.arange(100)[::-1]),
+        ("twin", TWIN_NEW, np.arange(100)),
+    ):
+        table = {"id": ids, "a": p[:100, 0], "b": p[:100, 1], "c": p[:100, 2]}
+        pa.parquet.write_table(pa.table(table).take(order), tmp_path / f"{name}.parquet")
+    rows = {"id": ids.repeat(2), "class": np.tile(["b", "a"], 100), "confidence": np.tile([0.2, 0.8], 100)}
+    pa.parquet.write_table(pa.table(rows), tmp_path / "long.parquet")
+    truth, old = tl.Truth(tmp_path / "y.parquet", outcome="label"), tmp_path / "old.parquet"
+    record = tl.score_record(old, truth, space=["a", "b", "c"])
+    record.write(tmp_path / "old.json")
+    assert ScoreRecord.read(tmp_path / "old.json").lists == record.lists != ""
+    asked: Any = {"max_loss": 0.01, "space": ["a", "b", "c"]}
+    for baseline in (old, record, tmp_path / "old.json"):
+        for name, verdict in (("old", "pass"), ("mixed", "pass"), ("long", "pass"), ("twin", "inconclusive")):
+            found = tl.gate(tmp_path / f"{name}.parquet", baseline, truth, **asked)
+            assert (found.verdict, found.checks[0].value) == (verdict, 0.0), name
+    unknown = replace(record, lists="")
+    assert tl.gate(old, unknown, truth, **asked).verdict == "inconclusive"
+    few = pa.parquet.read_table(old).slice(0, 90)
+    assert tl.gate(few, record, truth, missing="common", **asked).verdict == "inconclusive"
 
 
 def test_a_loss_that_is_the_same_in_every_case_is_no_proof() -> None:
@@ -239,6 +337,74 @@ def test_few_cases_and_few_cases_in_a_group_are_said() -> None:
     assert any("fewer than 30 cases in group few" in one for one in told)
 
 
+def test_a_group_of_one_case_with_the_same_score_shows_nothing_and_nothing_is_claimed_of_it() -> None:
+    new, old = NEAR.copy(), OLD.copy()
+    new[:3], old[:3] = [0.5, 0.5, 0.0, 0.0, 0.0], [0.5, 0.0, 0.5, 0.0, 0.0]
+    y, group = np.where(np.arange(N) < 3, 0, Y), np.minimum(np.arange(N), 1)
+    found = tl.gate(new, old, tl.Truth(y, group=group), max_loss=0.5)
+    assert [check.verdict for check in found.checks] == ["pass", "inconclusive", "pass"]
+    assert not any("groups" in one for one in found.notes)
+    new[0] = old[0]
+    found = tl.gate(new, old, tl.Truth(y, group=group), max_loss=0.5)
+    assert found.passed
+    assert "1 of them identical, and not tested" in found.headline
+    assert any("is not shown: in 1 group identical predictions pass" in one for one in found.notes)
+    assert any("identical in group 0" in one and "1.91" in one for one in found.warnings)
+
+
+def test_what_is_claimed_of_all_groups_is_said_only_where_it_holds() -> None:
+    truth = tl.Truth(Y, group=np.arange(N) % 4)
+    assert any("all 4 groups are within the margin" in n for n in tl.gate(NEAR, OLD, truth, max_loss=0.5).notes)
+    low = max(check.lower or 0.0 for check in tl.gate(FAR, OLD, truth, max_loss=1.0).checks[1:])
+    for margin, fails in ((0.99 * low, True), (1.01 * low, False)):
+        notes = tl.gate(FAR, OLD, truth, max_loss=1.0, max_loss_group=margin).notes
+        assert not any("all 4 groups" in note for note in notes)
+        assert any("Bonferroni" in note for note in notes) == fails
+
+
+def soft(p: Any) -> Any:
+    """Two classes, the first of which has this probability."""
+    return np.stack([p, 1 - p], axis=1)
+
+
+def test_losses_that_were_not_seen_are_counted_by_cluster_by_time_point_and_by_group() -> None:
+    rng = np.random.default_rng(0)
+    p = 0.85 + 0.1 * rng.random((2, 800))
+    y, days = np.zeros(800, int), np.arange(800) // 20
+    loss = 2 * (1 - p[0]) ** 2 - 2 * (1 - p[1]) ** 2
+    assert not tl.gate(soft(p[0]), soft(p[1]), y, max_loss=0.02).warnings
+    for about, units in (({"cluster": days}, 40), ({"group": days % 2}, 400), ({"time": days}, None)):
+        found = tl.gate(
+            soft(p[0]),
+            soft(p[1]),
+            tl.Truth(y, **about),
+            max_loss=0.02,
+            max_loss_group=0.01 if "group" in about else None,
+        )
+        assert found.passed
+        told = [one for one in found.warnings if "would have none of them" in one]
+        assert len(told) == 1, found.warnings
+        if "cluster" in about:
+            chance = math.exp(-(0.02 - loss.mean()) * units / 2)
+            assert f"{100 * chance:.2g}% of samples" in told[0]
+            assert "no cluster here loses half of that on average" in told[0]
+        if "group" in about:
+            assert "no case of groups 0 and 1" in told[0]
+
+
+def test_skewness_is_that_of_losses_over_all_cases_and_in_groups() -> None:
+    rng = np.random.default_rng(3)
+    for sign in (1.0, -1.0):
+        s = 10 + sign * 0.3 * rng.lognormal(sigma=1.2, size=80)
+        new, old = soft(np.exp(-s)), soft(np.full(80, np.exp(-10.0)))
+        truth = tl.Truth(np.zeros(80, int), group=np.arange(80) % 2)
+        told = tl.gate(new, old, truth, max_loss=2.0, rule="log").warnings
+        shown = [one for one in told if "skewness" in one]
+        assert len(shown) == 2, told
+        assert shown[0].startswith("new minus baseline: ")
+        assert all(("skewness \u2212" in one) == (sign < 0) for one in shown)
+
+
 def test_a_loss_that_may_be_missing_from_the_sample_is_said_unless_bounds_allow_for_it() -> None:
     """Of rare losses L whose mean is the margin, none is among n cases with probability exp(-n margin / L)."""
     p = 0.9 + 0.05 * np.random.default_rng(0).random((2, 200))
@@ -264,6 +430,11 @@ def test_predictions_that_never_list_an_outcome_are_doubted_whichever_model_they
     assert any(
         "no outcome is ever listed" in one for one in tl.gate(good, record, names, max_loss=0.1, space=10).warnings
     )
+
+
+@pytest.mark.parametrize("value", [np.float32(0.5), np.float64(0.5), np.int64(1), 1])
+def test_a_limit_is_any_kind_of_number(value: Any) -> None:
+    assert tl.gate(NEAR, OLD, Y, max_loss=value).checks[0].limit == float(value)
 
 
 @pytest.mark.parametrize("name", ["max_loss", "per_case", "max_loss_group"])
@@ -433,7 +604,14 @@ def test_a_record_with_a_right_checksum_and_wrong_contents_is_refused(tmp_path: 
         path.write_text(json.dumps({**record, "checksum": _checksum(record)}))
         with pytest.raises(tl.FileError, match="damaged"):
             ScoreRecord.read(path)
-    for row in (["c0", "00000000"], ["c0", "00000000", "x"], [0, "00000000", 0.1], ["c0", "00000000", True], 3):
+    for row in (
+        ["c0", "00000000", 10**400],
+        ["c0", "00000000"],
+        ["c0", "00000000", "x"],
+        [0, "00000000", 0.1],
+        ["c0", "00000000", True],
+        3,
+    ):
         record = {**good, "cases": [row]}
         path.write_text(json.dumps({**record, "checksum": _checksum(record)}))
         with pytest.raises(tl.FileError, match="damaged"):
@@ -515,8 +693,12 @@ def test_positions_are_not_taken_for_ids(files: dict[str, Path]) -> None:
     record = tl.score_record(OLD, Y)
     with pytest.raises(tl.AlignmentError, match="knows its cases by positions, and these have ids"):
         tl.gate(files["new"], record, tl.Truth(files["truth"], outcome="label"), max_loss=0.1, space=list(LABELS))
-    with pytest.raises(tl.AlignmentError, match="has 100 cases that are not here"):
+    with pytest.raises(tl.AlignmentError, match=r"has 100 cases that are not here\. To take the cases that all have"):
         tl.gate(NEAR[:300], record, Y[:300], max_loss=0.1)
+    found = tl.gate(NEAR[:300], record, Y[:300], max_loss=0.1, missing="common")
+    assert found.checks == tl.gate(NEAR[:300], OLD[:300], Y[:300], max_loss=0.1).checks
+    with pytest.raises(tl.AlignmentError, match="Leave them out"):
+        tl.gate(NEAR, tl.score_record(OLD[:300], Y[:300]), Y, max_loss=0.1, missing="common")
 
 
 # What people and programs see

@@ -56,6 +56,22 @@ def test_passes_that_rest_on_losses_that_were_not_seen_come_with_a_warning_and_b
     assert gate.run(named("0.5% lose nearly 2, n = 100", "bounded"), DRAWS, seed=1).passed == 0.0
 
 
+@pytest.mark.parametrize(
+    "setting", ["identical but for 1.0% that lose 2, n = 50", "40 clusters of 20, of which 2% lose 0.9"]
+)
+def test_passes_that_no_difference_was_seen_in_come_with_a_warning(setting: str) -> None:
+    row = gate.run(named(setting), DRAWS, seed=1)
+    assert row.passed > 0.2
+    assert (row.silent, row.warned) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("n", [20, 50, 200])
+def test_other_lists_with_the_same_scores_do_not_pass_at_the_margin(n: int) -> None:
+    setting = f"the same scores but for {5 if n == 20 else 1}% that lose 2, n = {n}"
+    assert gate.run(named(setting), DRAWS, seed=1).passed == 0.0
+    assert gate.run(named(setting, "bounded"), DRAWS, seed=1).passed == 0.0
+
+
 def test_on_the_page_false_passes_without_a_warning_are_at_most_as_many_as_allowed() -> None:
     """Up to 7 %, where 5 % are allowed, and three Monte Carlo errors, as for all intervals."""
     rows = shown()

@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from toplist.evaluation.next_steps import Invocation
     from toplist.evaluation.planning import Equivalence
     from toplist.evaluation.stream import ReadSummary, ScoringSpec
-    from toplist.inference.aggregates import Aggregates
+    from toplist.inference.intervals import Intervals
     from toplist.inference.results import Comparison, GateResult, Pair
+    from toplist.inference.settings import InferenceSettings
     from toplist.io.plan import Plan
 
 _PENALTY = "Penalty of an invalid list; 1% of the score of the uniform prediction by default."
@@ -437,7 +438,7 @@ class ScoreOptions(ScoringOptions):
 
 
 @command(
-    Reads(truth=True, columns=("outcome", "n_classes")),
+    Reads(truth=True, columns=("outcome", "n_classes", "cluster", "time")),
     examples=(
         "toplist score preds.parquet --truth y.csv --classes 1000 -o scores.parquet",
         "toplist score answers.jsonl -t key.csv -c n_options --rule log --scale log -o scores.csv",
@@ -450,10 +451,12 @@ def score(inputs: Inputs, options: ScoreOptions) -> None:
     require_named("keep", options.keep)
     require_outputs([options.output], inputs.paths)
     from toplist.evaluation.compare import spelled_in_files
-    from toplist.evaluation.stream import ScoringSpec, SumCollector, TeeCollector, run
+    from toplist.evaluation.stream import MatrixCollector, ScoringSpec, SumCollector, TeeCollector, run
     from toplist.evaluation.transform import score_file
     from toplist.inference.aggregates import overall
     from toplist.inference.diagnostics import warnings
+    from toplist.inference.intervals import Intervals
+    from toplist.inference.settings import Inference
     from toplist.io.encoding import empty_set_explained
     from toplist.io.options import ReadRequest
     from toplist.io.plan import plan_of
@@ -462,16 +465,23 @@ def score(inputs: Inputs, options: ScoreOptions) -> None:
     rules = tuple(dict.fromkeys(options.rule))
     scoring = ScoringSpec(tuple(map(as_rule, rules)), (), options.penalty)
     request = ReadRequest.of(inputs.models, inputs.truth, inputs.read)
-    plan = plan_of(request, inputs.space, missing=options.missing, keep=options.keep)
+    plan = plan_of(request, inputs.space, missing=options.missing, find=("cluster", "time"), keep=options.keep)
+    settings = Inference().settings(plan.cluster, plan.time)
+
+    def collector() -> SumCollector | TeeCollector[SumCollector, MatrixCollector]:
+        return SumCollector(plan) if settings.by_sums else TeeCollector(SumCollector(plan), MatrixCollector(plan))
+
     with progress_bar(options.quiet) as update, empty_set_explained(plan.set_separator):
         if options.output is None:
-            sums, read = run(plan, scoring, lambda: SumCollector(plan), update)
+            found, read = run(plan, scoring, collector, update)
         else:
             with score_file(options.output, rules, plan.keep) as make:
-                both, read = run(plan, scoring, lambda: TeeCollector(make(), SumCollector(plan)), update)
-            sums = both.other
+                both, read = run(plan, scoring, lambda: TeeCollector(make(), collector()), update)
+            found = both.other
+    sums, matrix = (found, None) if isinstance(found, SumCollector) else (found.one, found.other.panel())
     everything = overall(sums.tallies)
-    board = _board_of_one(plan, scoring, everything, rules, read)
+    intervals = Intervals(everything, settings.level, settings.method, matrix)
+    board = _board_of_one(plan, scoring, intervals, settings, rules, read)
     size, spelled = None if plan.space is None else plan.space.size, partial(spelled_in_files, plan)
     for one in warnings(board, everything, (inputs.name,), size, spelled):
         typer.echo(f"toplist: warning: {visible(one.sentence)}", err=True)
@@ -479,10 +489,14 @@ def score(inputs: Inputs, options: ScoreOptions) -> None:
 
 
 def _board_of_one(
-    plan: Plan, scoring: ScoringSpec, tally: Aggregates, rules: Sequence[str], read: ReadSummary
+    plan: Plan,
+    scoring: ScoringSpec,
+    intervals: Intervals,
+    settings: InferenceSettings,
+    rules: Sequence[str],
+    read: ReadSummary,
 ) -> Comparison:
     """The scores of one model with their intervals, as a leaderboard has them."""
-    from toplist.inference.intervals import Intervals
     from toplist.inference.ranking import ComparisonSpec, ranked
     from toplist.inference.results import Comparison
 
@@ -498,13 +512,13 @@ def _board_of_one(
         weighted=False,
         baseline=None,
         penalty=scoring.penalty,
-        level=0.95,
+        level=settings.level,
         method="",
         group=None,
-        cluster=None,
-        time=None,
+        cluster=settings.cluster,
+        time=settings.time,
         sources=read.origins,
-        overall=ranked([(None, tally, Intervals(tally, 0.95))], terms)[0],
+        overall=ranked([(None, intervals.tally, intervals)], terms)[0],
     )
 
 

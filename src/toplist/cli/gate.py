@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -45,6 +45,7 @@ MISSING = ("error", "common", "uniform")
 SUMMARY = "GITHUB_STEP_SUMMARY"  # the variable with the file that GitHub shows on the page of a run
 _FORMATS = (".json", ".md", ".xml", ".txt", ".html")
 _COLUMNS = ("outcome", "weight", "group", "cluster", "time", "n_classes")
+_LEVEL = " That of each one-sided bound: 0.95 is the upper end of a two-sided 90% interval."
 _PENALTY = "Penalty of an invalid list; 1% of the score of the uniform prediction by default."
 
 
@@ -107,7 +108,7 @@ class GateOptions(Printing):
         "Exit codes: 0 pass, 3 fail, 4 inconclusive, 2 invalid usage, 1 invalid data.",
     ),
 )
-def gate(files: GateInputs, options: GateOptions, inference: Inference) -> None:
+def gate(files: GateInputs, options: GateOptions, inference: Annotated[Inference, {"level": _LEVEL}]) -> None:
     """Pass only if a new model is shown to be no worse than a baseline: for continuous integration."""
     keep_freed_memory()
     _require_formats(options.output)

@@ -159,6 +159,7 @@ class RecordOptions:
 
     record: type[Any]
     only: tuple[str, ...] = ()
+    more: Mapping[str, str] = field(default_factory=dict)  # what a command says after the help of a field
 
     def fields(self) -> list[Field[Any]]:
         """The fields that are options."""
@@ -173,7 +174,7 @@ class RecordOptions:
         for one in self.fields():
             several = get_origin(hints[one.name]) is tuple
             default = ... if one.default is MISSING else None if several else one.default
-            yield option_parameter(one, _kind(hints[one.name]), default, panel)
+            yield option_parameter(one, _kind(hints[one.name]), default, panel, self.more.get(one.name, ""))
 
     def build(self, given: Mapping[str, Any]) -> Any:
         """The record; what it refuses is said of the flag."""
@@ -195,7 +196,8 @@ def _kind(hint: Any) -> Any:
 def command(*reads: Options, examples: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a function a command: `reads` are the options of its first parameter, records those of the others.
 
-    A record that is annotated with names of fields, as in Annotated[Inference, "level"], gives these options alone.
+    A record that is annotated with names of fields, as in Annotated[Inference, "level"], gives these options alone; a
+    mapping there has what is said after their help.
     """
 
     def made(function: Callable[..., None]) -> Callable[..., None]:
@@ -219,11 +221,12 @@ def command(*reads: Options, examples: Sequence[str] = ()) -> Callable[[Callable
     return made
 
 
-def _record(hint: Any) -> tuple[type[Any], tuple[str, ...]]:
+def _record(hint: Any) -> tuple[type[Any], tuple[str, ...], Mapping[str, str]]:
     if get_origin(hint) is Annotated:
-        record, *only = get_args(hint)
-        return record, tuple(only)
-    return hint, ()
+        record, *more = get_args(hint)
+        said = {name: text for one in more if isinstance(one, Mapping) for name, text in one.items()}
+        return record, tuple(one for one in more if isinstance(one, str)), said
+    return hint, (), {}
 
 
 _TABLES = {".csv": ",", ".tsv": "\t", ".tab": "\t"}

@@ -296,6 +296,60 @@ def accumulate(
 
 
 @dataclass(frozen=True, slots=True)
+class Texts:
+    """Texts that lie one after the other in UTF-8, or other bytes, with where each of them begins, and the end."""
+
+    data: bytes
+    offsets: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLines:
+    """The tokens listed at one position of each record; see `token_lines`."""
+
+    members: bytes  # those asked for, of each record in a line
+    positions: NDArray[np.int32]  # of each record, up to the one that is asked for
+    sizes: NDArray[np.int32]  # the tokens of each of these positions: none before the one that is asked for
+    codes: NDArray[np.int32]  # of each token its text, a place in `words`
+    words: Texts
+    logprobs: Texts  # as they are written; "nan" where there is none
+    raw: Texts | None  # bytes of tokens, if they are asked for
+    has_raw: NDArray[np.bool_]
+    repeated: bool  # whether a record lists a text twice
+
+
+def token_lines(
+    text: bytes, path: Sequence[str], members: Sequence[str], position: int, *, with_bytes: bool
+) -> TokenLines | None:
+    """The tokens that records, one in each line of JSON, list at a position from 0 on.
+
+    None without a compiled kernel, and where a line is no JSON, or is written in a way that this does not know. `path`
+    leads to the list of positions; "0" in it is the one element of an array.
+    """
+    if _compiled is None:
+        return None
+    found = _compiled.token_lines(text, list(path), list(members), position, with_bytes)
+    if found is None:
+        return None
+    kept, positions, sizes, codes, words, at_word, logprobs, at_logprob, raw, at_raw, has_raw, repeated = found
+
+    def numbers(data: bytes) -> NDArray[np.int32]:
+        return np.frombuffer(data, np.int32)
+
+    return TokenLines(
+        kept,
+        numbers(positions),
+        numbers(sizes),
+        numbers(codes),
+        Texts(words, numbers(at_word)),
+        Texts(logprobs, numbers(at_logprob)),
+        Texts(raw, numbers(at_raw)) if with_bytes else None,
+        np.frombuffer(has_raw, np.bool_),
+        repeated,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Rectangle:
     """Rows of one length, as (rows, k) arrays."""
 

@@ -144,7 +144,7 @@ def run_gate(
     )
     if limits.max_loss_group is not None and scored.group is None:
         raise TopListError(f"a margin of groups needs groups: name them with {argument('group')}.")
-    return PairedCases.of(scored, limits, inference.level).report(recorded, command)
+    return PairedCases.of(scored, limits, inference.level, recorded).report(command)
 
 
 def score_record(
@@ -217,6 +217,7 @@ def score_record(
         by_position=found.by_position,
         filled=sum(one.filled for one in found.read.origins),
         warnings=found.doubts[name],
+        lists=found.lists_of(name),
     )
 
 

@@ -7,14 +7,19 @@ than the margin) and inconclusive.
 With groups, all of them must pass. Each is tested at the full level: to pass wrongly, the group that is worst must do
 so (intersection-union test, Berger 1982). To fail wrongly, any of them suffices, so that failures are by Bonferroni's
 method.
+
+Where all scores are the same there is no spread, and the exact bound decides: if losses are L at most and n independent
+units show none, the mean loss is below L (1 - alpha^(1/n)) with confidence 1 - alpha. Only predictions that are the
+same, list by list, pass without it, and the report says what is not shown.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Real
 
 import numpy as np
 
@@ -26,12 +31,14 @@ from toplist.evaluation.compare import score_bounds
 from toplist.evaluation.record import ScoreRecord
 from toplist.evaluation.scored_cases import ScoredCases
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, overall, tally
-from toplist.inference.diagnostics import FEW, ScoreSample, diagnose
+from toplist.inference.dependence import usual_lag, usual_waves
+from toplist.inference.diagnostics import FEW, ScoreSample, diagnose, is_skewed, skewness
 from toplist.inference.estimation import required_units
 from toplist.inference.intervals import SAME, Intervals, IntervalsOf, rounding
 from toplist.inference.ranking import ComparisonSpec, in_order, sections
 from toplist.inference.results import Comparison, Estimate
-from toplist.report.gate import CaseLoss, GateCheck, GateReport, Verdict
+from toplist.inference.settings import TIMED
+from toplist.report.gate import IDENTICAL, CaseLoss, GateCheck, GateReport, Verdict, unseen_differences
 from toplist.report.text import count, listed, noun, number_of, percent, plain
 from toplist.scoring.case_scores import CaseScores, Grouping, metrics_for
 from toplist.scoring.rules import name_of
@@ -54,10 +61,64 @@ class GateSpec:
             value = getattr(self, name)
             if value is None and name != "max_loss":
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+            if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
                 why = ": that a model is better is for compare to show" if value == 0 and name == "max_loss" else ""
                 raise TopListError(f"{name} is a finite number above zero, not {value!r}{why}.")
             object.__setattr__(self, name, float(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Independence:
+    """How many independent units the cases of a check are, and how much the heaviest of them weighs."""
+
+    units: float
+    heaviest: float  # share of all weight
+    sums: Floats  # of the losses by unit, times weight
+    sizes: Floats  # weight by unit
+
+    def exact_bound(self, largest: float, alpha: float) -> float:
+        """A bound on the mean where no unit loses anything, and none may lose more than `largest`.
+
+        Units that lose it are a share q of all weight. The heaviest units are h times the mean, so that a unit is one
+        of them with probability q / h at least, and of n units none is with (1 - q / h)^n at most.
+
+        >>> round(Independence(50, 1 / 50, np.zeros(50), np.ones(50)).exact_bound(2.0, 0.05), 4)
+        0.1163
+        """
+        share = self.heaviest * self.units * -math.expm1(math.log(alpha) / self.units)
+        return largest * min(1.0, share)
+
+    def units_for(self, largest: float, limit: float, alpha: float) -> int | None:
+        """How many units without a loss have a bound below the limit, where they are as uneven as these."""
+        share = limit / (largest * self.heaviest * self.units)
+        return None if math.isinf(largest) or share >= 1 else math.floor(math.log(alpha) / math.log1p(-share)) + 1
+
+    def contributions(self, *, unweighted: bool) -> Floats:
+        """What units add to the mean; of cases, whatever their weight is: a weight is no skewness."""
+        sums = self.sums / self.sizes if unweighted else self.sums
+        sizes = np.ones(len(sums)) if unweighted else self.sizes
+        centred: Floats = sums - sizes * (math.fsum(sums) / math.fsum(sizes))
+        return centred
+
+    def unseen(self, largest: float, limit: float) -> float | None:
+        """How often no unit loses as much as it may, if that is just frequent enough to bring the mean to the limit.
+
+        That is exp(-s / l), with s what the sum of losses is below that of the limit and l what the heaviest unit may
+        lose. None where a unit loses half of what it may: it shows what such a loss does to the spread.
+        """
+        weight = math.fsum(self.sizes)
+        if not largest > 0 or float(np.max(self.sums)) >= _HALF * largest * float(self.sizes.max()):
+            return None
+        slack = limit * weight - math.fsum(self.sums)
+        return math.exp(-max(slack, 0.0) / (largest * min(1.0, self.heaviest) * weight))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checked:
+    """A check of a mean with the cases that it is about."""
+
+    check: GateCheck
+    independence: Independence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,9 +133,11 @@ class PairedCases:
     counted: Bools  # cases that have weight
     tallies: Mapping[Hashable, Aggregates]
     intervals: IntervalsOf
+    record: ScoreRecord | None  # of the baseline
+    identical: Bools  # cases in which both models have the same list, as far as that is known
 
     @classmethod
-    def of(cls, scored: ScoredCases, limits: GateSpec, level: float) -> PairedCases:
+    def of(cls, scored: ScoredCases, limits: GateSpec, level: float, record: ScoreRecord | None = None) -> PairedCases:
         """The gate of these scores."""
         matrix, settings = scored.matrix, scored.settings
         pairs = np.array(matrix.scores[:, 0, :])
@@ -91,26 +154,33 @@ class PairedCases:
         finite = replace(matrix, scores=pairs[:, None, :])
         bounds = tuple(score_bounds(one, scored.scoring.penalty, penalised=True) for one in scored.scoring.rules)
         panel = None if settings.by_sums else finite
-        return cls(scored, limits, level, pairs, losses, counted, sums_of(finite), IntervalsOf(settings, panel, bounds))
+        intervals = IntervalsOf(settings, panel, bounds)
+        differ = bool((np.abs(losses) > rounding(*pairs.T)).any())
+        none = record is not None and differ  # the lists of a record are known all together
+        identical = np.zeros(len(pairs), bool) if none else scored.identical(record)
+        return cls(scored, limits, level, pairs, losses, counted, sums_of(finite), intervals, record, identical)
 
-    def report(self, record: ScoreRecord | None, command: str) -> GateReport:
+    def report(self, command: str) -> GateReport:
         """All checks, and what is to be said about them."""
         scored, everything = self.scored, overall(self.tallies)
         sure = self.intervals(None, everything)
-        checks = [self._mean(sure, self.counted, self.limits.max_loss)]
+        whole, groups = self._mean(sure, self.counted, self.limits.max_loss), self._groups()
+        checks = [whole.check]
         if self.limits.per_case is not None:
             checks.append(self._every_case(self.limits.per_case))
-        groups = self._groups()
-        checks += groups
+        checks += [one.check for one in groups]
         results, rule = self._comparison(sure, everything), name_of(scored.scoring.rules[0])
         _, found = diagnose(results, sure, scored.names, self._sample())
-        warnings = [
-            *(f"{plain(name)}: {sentence}" for name in scored.names for sentence in scored.doubts[name][rule]),
-            *(one.sentence for one in found),
-            *self._rare_losses(checks[0]),
-            *self._few_in_groups(groups),
-        ]
         new, old = scored.names
+        order = f"{plain(new)} minus {plain(old)}: "
+        warnings = [
+            *self._nothing_shown(whole, groups),
+            *self._rare_losses(whole, groups),
+            *(f"{plain(name)}: {sentence}" for name in scored.names for sentence in scored.doubts[name][rule]),
+            *(f"{order if one.kind == 'skewed differences' else ''}{one.sentence}" for one in found),
+            *self._skewed_groups(groups),
+            *self._few_in_groups([one.check for one in groups]),
+        ]
         return GateReport(
             new,
             old,
@@ -124,7 +194,7 @@ class PairedCases:
             results.method,
             scored.group if groups else None,
             tuple(warnings),
-            tuple(self._notes(record)),
+            tuple(self._notes([one.check for one in groups])),
             command,
         )
 
@@ -138,17 +208,33 @@ class PairedCases:
         *,
         group: str | None = None,
         tested: int = 1,
-    ) -> GateCheck:
+    ) -> Checked:
         """The check of a mean loss, over all cases or in a group that is one of `tested`."""
+        found = sure.difference(0, _NEW, _OLD)
+        independence = self._independence(sure, here, found)
+        return Checked(self._judged(sure, found, independence, here, limit, group, tested), independence)
+
+    def _judged(
+        self,
+        sure: Intervals,
+        found: Estimate,
+        independence: Independence,
+        here: Bools,
+        limit: float,
+        group: str | None,
+        tested: int,
+    ) -> GateCheck:
         losses, cases = self.losses[here], int(np.count_nonzero(here))
         check = partial(GateCheck, "mean" if group is None else "group", limit=limit, group=group)
         endless = int(np.count_nonzero(losses == math.inf))
         worst = self._worst(here)
         if endless:
             return check("fail", value=math.inf, cases=cases, units=cases, over=endless, worst=worst)
-        found, units = sure.difference(0, _NEW, _OLD), sure.units(0, _NEW, _OLD)
-        if found.reason == SAME:
-            return check("pass", value=found.value, cases=cases, units=units, reason=SAME)
+        units = sure.units(0, _NEW, _OLD)
+        if found.reason == SAME and sure.method == "bounded":
+            found = sure.untested(0, _NEW, _OLD)
+        elif found.reason == SAME:
+            return self._same(partial(check, value=found.value, cases=cases, units=units), independence, here, limit)
         if found.low is None or found.high is None:
             return check("inconclusive", value=found.value, cases=cases, units=units, reason=found.reason, worst=worst)
         low = self._lowest(sure, found, tested)
@@ -175,6 +261,50 @@ class PairedCases:
             worst=worst,
         )
 
+    def _same(
+        self, check: Callable[..., GateCheck], independence: Independence, here: Bools, limit: float
+    ) -> GateCheck:
+        """The check where no score differs: the exact bound decides, unless no list differs either."""
+        ((low, high),) = self.intervals.bounds
+        alpha = 1 - self.level
+        bound = independence.exact_bound(high - low, alpha)
+        upper = None if math.isinf(bound) else bound
+        if bool(self.identical[here].all()):
+            return check("pass", reason=IDENTICAL, upper=upper)
+        if bound < limit:
+            return check("pass", reason=SAME, upper=upper)
+        timed = self.scored.settings.method in TIMED
+        needed = None if timed else independence.units_for(high - low, limit, alpha)
+        return check("inconclusive", reason=SAME, upper=upper, needed=needed)
+
+    def _independence(self, sure: Intervals, here: Bools, found: Estimate) -> Independence:
+        """The units that the bounds of a mean take as independent; of time points, as many as they count like."""
+        matrix, method = self.scored.matrix, sure.method
+        w = np.ones(len(self.losses)) if matrix.weights is None else matrix.weights
+        losses = np.where(np.isfinite(self.losses), self.losses, 0.0)
+        timeless = matrix.ordered and method not in TIMED
+        known = [codes for codes in (matrix.units, matrix.clusters) if codes is not None and not timeless]
+        ways = []
+        for codes in known or [np.arange(len(losses))]:
+            at = np.unique(codes[here], return_inverse=True)[1]
+            sizes, sums = (np.bincount(at, weights=part[here]).astype(np.float64) for part in (w, w * losses))
+            there = sizes > 0
+            n, heaviest = float(np.count_nonzero(there)), float(sizes.max() / sizes.sum())
+            if method in TIMED and codes is matrix.units:
+                like = min(n, self._time_points(found, int(n)))
+                n, heaviest = like, min(1.0, heaviest * n / like)
+            ways.append(Independence(n, heaviest, sums[there], sizes[there]))
+        return max(ways, key=lambda one: (one.heaviest, -one.units))
+
+    def _time_points(self, found: Estimate, units: int) -> float:
+        """How many independent time points they count like: one more than the degrees of freedom."""
+        settings = self.scored.settings
+        if settings.method == "hac":
+            return units / (1 + usual_lag(units, settings.horizon))
+        if found.freedom is not None and math.isfinite(found.freedom):
+            return found.freedom + 1
+        return usual_waves(units, settings.horizon) + 1 if units > 1 else 1
+
     def _lowest(self, sure: Intervals, found: Estimate, tested: int) -> float | None:
         """The lower bound that holds for so many groups at once; None where so few draws have none."""
         if tested == 1:
@@ -197,7 +327,7 @@ class PairedCases:
             worst=self._worst(self.counted),
         )
 
-    def _groups(self) -> list[GateCheck]:
+    def _groups(self) -> list[Checked]:
         """The checks of all groups, in the order of their names."""
         matrix, limits = self.scored.matrix, self.limits
         if self.scored.group is None:
@@ -244,10 +374,11 @@ class PairedCases:
         rules = tuple(map(name_of, scored.scoring.rules))
         terms = ComparisonSpec(scored.names, rules, (), None, pairwise=False)
         whole, _ = sections({None: everything}, terms, lambda key, tally: sure)
+        rows = sorted(whole.rows, key=lambda row: scored.names.index(row.name))  # differences are losses
         matrix = scored.matrix
         units = len(everything.clusters) or matrix.count
         across = 0 if matrix.clusters is None else len(np.unique(matrix.clusters))
-        effective = sure.effective_units(0, *(scored.names.index(row.name) for row in whole.rows))
+        effective = sure.effective_units(0, _NEW, _OLD)
         return Comparison(
             rules=rules,
             k=(),
@@ -265,43 +396,91 @@ class PairedCases:
             cluster=settings.cluster,
             time=settings.time,
             sources=scored.read.origins,
-            overall=replace(whole, pairs=()),
+            overall=replace(whole, rows=tuple(rows), pairs=()),
             pairs=whole.pairs,
             unit=settings.unit,
             units=units,
             effective_units=effective,
         )
 
-    def _rare_losses(self, check: GateCheck) -> list[str]:
-        """Losses that are larger than any in these cases, and would be missing from many samples as large.
+    def _nothing_shown(self, whole: Checked, groups: Sequence[Checked]) -> list[str]:
+        """Checks that pass because predictions are the same, where so few cases have no bound below the margin."""
+        found = []
+        if not whole.check.shown:
+            found.append(f"the predictions are {unseen_differences(whole.check, self.level)}.")
+        hidden = [one.check for one in groups if not one.check.shown]
+        if hidden and whole.check.shown:
+            names = listed([plain(str(check.group)) for check in hidden], 3)
+            widest = max(hidden, key=lambda check: math.inf if check.upper is None else check.upper)
+            most = "" if widest.upper is None else f" of up to {significant(widest.upper, 3)}"
+            found.append(
+                f"the predictions are identical in {noun(len(hidden), 'group')} {names}, which shows nothing about "
+                f"cases that were not seen: a mean loss{most} there cannot be excluded at {percent(self.level)}."
+            )
+        return found
 
-        If they are just frequent enough to bring the mean to the margin, none of them is in a sample with the
-        probability exp(-s / l), with s what the sum of losses is below that of the margin and l the largest loss.
-        """
+    def _rare_losses(self, whole: Checked, groups: Sequence[Checked]) -> list[str]:
+        """Losses that are larger than any in these cases, and would be missing from many samples as large."""
         weights, most = self.scored.matrix.weights, self.scored.highest[self.scored.names[_NEW]]
-        if check.verdict != "pass" or check.reason or self.scored.settings.method == "bounded":
+        most /= 1.0 if weights is None else float(weights.max())
+        if self.scored.settings.method == "bounded":
             return []
-        w = np.ones(len(self.losses)) if weights is None else weights
-        losses = w * np.where(np.isfinite(self.losses), self.losses, 0.0)
-        if float(losses.max()) >= _HALF * most or not most > 0:
+        chances = [(one.check, self._unseen(one, most)) for one in (whole, *groups)]
+        chance, inside = chances[0][1], [(check, p) for check, p in chances[1:] if p is not None]
+        unit = self.scored.settings.unit
+        largest = "infinitely much" if math.isinf(most) else f"up to {significant(most, 3)}"
+        able = unit == "case" and weights is None and math.isfinite(most)
+        remedy = f" Use {argument('method', 'bounded')}, whose bounds allow for them, or more cases." if able else ""
+        half = "half of that" if unit == "case" else "half of that on average"
+        new = plain(self.scored.names[_NEW])
+        found = []
+        if chance is not None:
+            found.append(
+                f"{new} may lose {largest} in one case, and no {unit} here loses {half}. If such {unit}s were just "
+                f"frequent enough to bring the mean loss to the margin, {percent(float(f'{chance:.2g}'))} of samples "
+                f"like this one would have none of them.{remedy}"
+            )
+        if inside:
+            names, p = listed([plain(str(check.group)) for check, _ in inside], 3), max(p for _, p in inside)
+            found.append(
+                f"{new} may lose {largest} in one case, and no {unit} of {noun(len(inside), 'group')} {names} loses "
+                f"{half}. If such {unit}s were just frequent enough to bring a group to its margin, up to "
+                f"{percent(float(f'{p:.2g}'))} of samples like this one would have none of them."
+            )
+        return found
+
+    def _unseen(self, one: Checked, most: float) -> float | None:
+        """The chance of a pass that rests on losses that were not seen; None where it is as small as it should be."""
+        if one.check.verdict != "pass" or one.check.reason:
+            return None
+        chance = one.independence.unseen(most, one.check.limit)
+        return None if chance is None or chance <= 1 - self.level else chance
+
+    def _skewed_groups(self, groups: Sequence[Checked]) -> list[str]:
+        """Groups whose losses are so skewed that t bounds are too low, or too high."""
+        settings = self.scored.settings
+        if settings.method not in ("t", "normal", *TIMED):
             return []
-        slack = check.limit * math.fsum(w) - math.fsum(losses)
-        unseen = math.exp(-max(slack, 0.0) / most)
-        if unseen <= 1 - self.level:
+        known = [one for one in groups if one.check.upper is not None and not one.check.reason]
+        found = []
+        for one in known:
+            skew, of_mean = skewness(one.independence.contributions(unweighted=settings.unit == "case"))
+            if is_skewed(skew, of_mean, len(one.independence.sums), len(known)):
+                found.append((abs(skew), skew, plain(str(one.check.group))))
+        if not found:
             return []
-        largest = "infinitely much" if math.isinf(most) else f"up to {significant(most / float(w.max()), 3)}"
-        able = self.scored.settings.unit == "case" and weights is None and math.isfinite(most)
-        bounded = f" Use {argument('method', 'bounded')}, whose bounds allow for them, or more cases." if able else ""
+        names, skew = listed([name for _, _, name in found], 3), max(found)[1]
         sentence = (
-            f"{plain(self.scored.names[_NEW])} may lose {largest} in one case, and no case here loses half of that. If "
-            "such cases were just frequent enough to bring the mean loss to the margin, "
-            f"{percent(float(f'{unseen:.2g}'))} of samples like this one would have none of them.{bounded}"
+            f"losses in {noun(len(found), 'group')} {names} are skewed, with skewness {significant(skew, 2)}"
+            f"{'' if len(found) == 1 else ' in the most skewed one'}: t bounds then miss more often than their level "
+            "says, nearly always on the side of the long tail."
         )
         return [sentence]
 
     def _few_in_groups(self, groups: Sequence[GateCheck]) -> list[str]:
         unit = self.scored.settings.unit
-        few = [plain(str(check.group)) for check in groups if check.units < FEW and check.upper is not None]
+        bounds = [check for check in groups if check.upper is not None and not check.reason]
+        few = [plain(str(check.group)) for check in bounds if check.units < FEW]
         if not few:
             return []
         sentence = (
@@ -310,8 +489,8 @@ class PairedCases:
         )
         return [sentence]
 
-    def _notes(self, record: ScoreRecord | None) -> list[str]:
-        scored, scores = self.scored, self.scored.matrix.scores[:, 0, :]
+    def _notes(self, groups: Sequence[GateCheck]) -> list[str]:
+        record, scored, scores = self.record, self.scored, self.scored.matrix.scores[:, 0, :]
         old = scored.names[_OLD]
         endless = np.isinf(scores) & self.counted[:, None]
         alone, both = int(np.count_nonzero(endless[:, _OLD] & ~endless[:, _NEW])), int(endless.all(axis=1).sum())
@@ -319,7 +498,7 @@ class PairedCases:
         if alone:
             found.append(
                 f"In {number_of(alone, 'case')} {plain(old)} alone scores infinitely: counted as no difference, which "
-                "favours it, so that the mean loss is at most the one given, and no mean fails for it."
+                "favours it: the mean loss is at most the one given, and lower bounds decide nothing."
             )
         if both:
             found.append(f"In {number_of(both, 'case')} both score infinitely: counted as no difference.")
@@ -336,18 +515,23 @@ class PairedCases:
             found.append(f"{plain(old)}: {filled} taken as uniform in its record.")
         if record is not None and record.version != version():
             found.append(f"The record of {plain(old)} was made by toplist {record.version}, this is {version()}.")
-        if self.tested_groups:
-            found.append(
-                f"That all {count(self.tested_groups)} groups pass is shown at {percent(self.level)}, since each of "
-                f"them passes at {percent(self.level)}; that one fails, by Bonferroni's method."
-            )
+        if len(groups) > 1:
+            found += self._of_groups(groups)
         return [*found, *scored.notes]
 
-    @property
-    def tested_groups(self) -> int:
-        """How many groups there are, where there are several."""
-        many = len(self.tallies)
-        return many if self.scored.group is not None and many > 1 else 0
+    def _of_groups(self, groups: Sequence[GateCheck]) -> list[str]:
+        """What is claimed of all groups at once, as far as it holds."""
+        level, found = percent(self.level), []
+        shown = [check for check in groups if check.verdict == "pass" and check.shown]
+        many = f"all {count(len(groups))} groups"
+        if len(shown) == len(groups):
+            found.append(f"That {many} are within the margin is shown at {level}, since each of them is at {level}.")
+        elif all(check.verdict == "pass" for check in groups):
+            some = number_of(len(groups) - len(shown), "group")
+            found.append(f"That {many} are within the margin is not shown: in {some} identical predictions pass.")
+        if any(check.verdict == "fail" for check in groups):
+            found.append(f"That a group is beyond the margin is shown at {level} by Bonferroni's method.")
+        return found
 
 
 def sums_of(matrix: ScoreMatrix) -> dict[Hashable, Aggregates]:

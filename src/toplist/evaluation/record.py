@@ -97,6 +97,8 @@ class ScoreRecord:
         What was doubtful about the predictions, by rule.
     version : str
         The version of the library that made it.
+    lists : str
+        A fingerprint of all lists; empty where it is not known.
 
     Examples
     --------
@@ -117,6 +119,7 @@ class ScoreRecord:
     filled: int = 0
     warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     version: str = field(default_factory=version)
+    lists: str = ""
 
     @classmethod
     def of(cls, cases: Sequence[str], outcomes: Sequence[str], scores: Floats, **about: Any) -> ScoreRecord:
@@ -194,6 +197,7 @@ class ScoreRecord:
             "classes": self.classes,
             "matched": _POSITION if self.by_position else _ID,
             "filled": self.filled,
+            "lists": self.lists,
             "warnings": {rule: list(self.warnings.get(rule, ())) for rule in self.rules},
             "sums": {rule: _sums(self[rule]) for rule in self.rules},
             "cases": [list(row) for row in zip(self.cases, self.outcomes, *columns, strict=True)],
@@ -235,7 +239,7 @@ class ScoreRecord:
             raise _damaged(name, "its checksum is not that of what is in it")
         try:
             found = cls._of_content(saved)
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
             raise _damaged(name, "its cases are not an id, a digest and a score for each rule") from None
         sums = {rule: _sums(found[rule]) for rule in found.rules}
         if sums != saved["sums"] or len(found._places) < len(found) or not len(found):
@@ -262,6 +266,7 @@ class ScoreRecord:
             saved["filled"],
             {rule: tuple(map(_text, saved["warnings"][rule])) for rule in rules},
             saved["toplist"],
+            _text(saved.get("lists", "")),
         )
 
 

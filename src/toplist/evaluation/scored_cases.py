@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._text import argument, quote
-from toplist._typing import Codes, Progress
+from toplist._typing import Bools, Codes, Progress
 from toplist.errors import AlignmentError
+from toplist.evaluation import fingerprints
 from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.case_details import class_texts
 from toplist.evaluation.compare import spelled_in_files, spelled_in_memory
@@ -55,7 +56,8 @@ from toplist.scoring.rules import name_of
 MISSING = ("error", "common", "uniform")  # the other ways take the prediction of one model for that of another
 _LEVEL = 0.95  # of what makes predictions doubtful, whatever is asked of their scores
 _SHOWN = 3  # ids in a message
-_KINDS = ("never listed", "perfect", "worse than uniform", "below chance", "little mass")  # doubts about one model
+# Doubts about one model:
+_KINDS = ("never listed", "perfect", "worse than uniform", "below chance", "little mass", "little answer mass")
 
 
 Doubts = Mapping[str, tuple[str, ...]]
@@ -80,7 +82,21 @@ class ScoredCases:
     sample: ScoreSample
     doubts: Mapping[str, Doubts]  # by model
     highest: Mapping[str, float]  # by model that was read: a bound on what it may lose in a case, times its weight
+    prints: Mapping[str, fingerprints.Prints]  # by model that was read: a fingerprint of each list
     notes: tuple[str, ...] = ()  # what was left out
+
+    def lists_of(self, name: str) -> str:
+        """A fingerprint of all lists of a model; empty where it is not known."""
+        return fingerprints.total(self.ids, self.prints[name])
+
+    def identical(self, record: ScoreRecord | None = None) -> Bools:
+        """In which cases the first two models have the same list; with a record of the second, in all or in none."""
+        if record is not None:
+            own = self.lists_of(self.names[0])
+            return np.full(len(self.ids), bool(own) and own == record.lists and len(record) == len(self.ids))
+        one, other = (self.prints[name] for name in self.names)
+        found: Bools = (one == other) & (one != fingerprints.UNKNOWN)
+        return found
 
 
 def scored_cases(
@@ -155,6 +171,7 @@ def _of_files(
         }
         | {one.name: one.record.warnings for one in records},
         {name: losses.highest(name) for name in names},
+        {name: each.lists.prints(name, keys.places) for name in names},
         notes,
     )
 
@@ -173,7 +190,7 @@ def _of_arrays(
     for one in records:
         one.require_same_rules(held.classes)
         one.look_up(ids, outcomes, by_position=held.ids is None)
-        one.require_same_cases(all_known=True)
+    notes = tuple(note for one in records for note in one.require_same_cases(all_known=True))
     every = [*sheets, *(one.scores(one.record.places(ids), sheets[0]) for one in records)]
     summary, losses = held.read(), ArrayLosses(held)
     return ScoredCases(
@@ -202,6 +219,8 @@ def _of_arrays(
         }
         | {one.name: one.record.warnings for one in records},
         {name: losses.highest(name) for name in held.lists},
+        {name: fingerprints.of_lists(one) for name, one in held.lists.items()},
+        notes,
     )
 
 
@@ -215,15 +234,17 @@ class KeyCollector(Collector):
         self.plan = plan
         self._ids: list[str] = []
         self.outcomes: list[str] = []
+        self.places: list[Any] = []  # ids, or rows of the truth
         self.by_position = False
 
     def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
         """See `Collector`."""
-        return ids_of(truth), outcome_digests(truth, self.plan)
+        return ids_of(truth), outcome_digests(truth, self.plan), fingerprints.keys(truth, truth)
 
     def add(self, made: Any) -> None:
         """See `Collector`."""
-        ids, outcomes = made
+        ids, outcomes, places = made
+        self.places += places
         self.by_position = ids is None
         self._ids += ids or ()
         self.outcomes += outcomes
@@ -366,9 +387,11 @@ class RecordedModel:
             raise AlignmentError(f"the record of {name} has no case in common with these predictions.")
         if not lines:
             return ()
-        if all_known or self.missing == "error":
-            remedy = "" if all_known else f" To take the cases that all have, pass {argument('missing', 'common')}."
-            raise AlignmentError(f"{'; '.join(lines)}.{remedy}")
+        if self.missing == "error" or (all_known and self.lacks):
+            remedy = f"To take the cases that all have, pass {argument('missing', 'common')}."
+            if all_known and self.lacks:
+                remedy = "Leave them out of the predictions and the outcomes, or make the record again."
+            raise AlignmentError(f"{'; '.join(lines)}. {remedy}")
         if self.lacks and self.missing == "uniform":
             raise AlignmentError(
                 f"{lines[0]}: make it again with {argument('missing', 'uniform')}, or pass "
@@ -438,11 +461,15 @@ class WithRecords(Collector):
 
 
 class EachModel(Collector):
-    """Adds up the scores of every model for itself; what the truth says of cases beside outcomes does not count."""
+    """Adds up the scores of every model for itself, and keeps what tells its lists apart.
+
+    What the truth says of cases beside outcomes does not count.
+    """
 
     def __init__(self, plan: Plan) -> None:
         alone = replace(plan, group=None, cluster=None, weight=None)
         self.parts = [SumCollector(alone) for _ in plan.sources]
+        self.lists = fingerprints.PrintKeeper([one.name for one in plan.sources], plan.set_separator)
 
     def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
         """See `Collector`."""
@@ -452,6 +479,11 @@ class EachModel(Collector):
         """See `Collector`."""
         for part, one in zip(self.parts, made, strict=True):
             part.add(one)
+
+    @property
+    def watchers(self) -> Mapping[str, Any]:
+        """See `Collector`."""
+        return self.lists.watchers
 
 
 def doubts(

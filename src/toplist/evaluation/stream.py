@@ -172,6 +172,7 @@ class BatchScorer:
     truth_repairs: Repairs = field(default_factory=Repairs)  # of a truth that is a distribution per case
     sizes: str | None = None  # the column of the truth that says how many classes each case has
     watch: Callable[[ScoredBatch], None] | None = None
+    idle: int = 0  # classes that no outcome can be
     cases: int = 0
     highest: float = -math.inf  # a bound on the score of any outcome under the first rule
     repaired: Counter[str] = field(default_factory=Counter)
@@ -183,7 +184,7 @@ class BatchScorer:
         lists, y, codes, outcomes = self._read(batch, truth)
         try:
             spec = self.scoring
-            made = CaseScores.from_lists(lists, y, spec.rules, ks=spec.ks, penalty=spec.penalty)
+            made = CaseScores.from_lists(lists, y, spec.rules, ks=spec.ks, penalty=spec.penalty, idle=self.idle)
         except OutcomeError as error:
             raise in_file(error, truth) from None
         if self.watch is not None:
@@ -305,6 +306,7 @@ def scorers_of(
             plan.truth_repairs,
             plan.n_classes,
             watchers.get(source.name),
+            int(any(one.has_other for one in plan.sources)),
         )
         for source in plan.sources
     ]
@@ -610,6 +612,11 @@ class TeeCollector(Collector, Generic[S, T]):
         """See `Collector`."""
         self.one.add(made[0])
         self.other.add(made[1])
+
+    @property
+    def watchers(self) -> Mapping[str, Callable[[ScoredBatch], None]]:
+        """See `Collector`: a source is watched by one of the two."""
+        return {**self.one.watchers, **self.other.watchers}
 
 
 def _empty(scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> NDArray[np.float64]:

@@ -134,6 +134,12 @@ class Intervals:
         low, high = (-math.inf, math.inf) if self.bounds is None else self.bounds[rule]
         return widened(found, level, (low - high, high - low))
 
+    def untested(self, rule: int, a: int, b: int) -> Estimate:
+        """The same where scores are the same in every case, of which some intervals know what it shows."""
+        found = self._ratio(rule, Difference(a, b), by_sums=self._by_sums)
+        low, high = (-math.inf, math.inf) if self.bounds is None else self.bounds[rule]
+        return cut_off(found, low - high, high - low)
+
     def _at(self, level: float) -> Intervals:
         """The same at another level: nothing is drawn or added up twice."""
         if level not in self._levels:

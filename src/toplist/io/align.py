@@ -309,9 +309,15 @@ class Join:
         if gather and not self.cases:
             raise FileError(source.path, "there are no cases.")
         self.first = concat(batches, source.path, source.names)
+        new = [at for at, batch in enumerate(batches) if not at or batch.source != batches[at - 1].source]
+        self._files = [batches[at].source for at in new]
+        self._starts = np.cumsum([0, *map(len, batches)])[new]  # the first case of each file
 
     def look_up(self, source: OpenTable) -> Iterator[Matched]:
-        """The cases of a table in its own order; those that the first one lacks are counted and left out."""
+        """The cases of a table in its own order; those that the first one lacks are counted and left out.
+
+        Of a first table in several files, those of each file come apart: row numbers are those of one file.
+        """
         if source.layout.kind == "long":
             store = BatchStore(source, self._folder / str(len(self.unknown)))
             places, batches = self._places(source, store.fill()), store.batches()
@@ -322,9 +328,11 @@ class Join:
             here = places[lo : lo + len(batch)]
             lo += len(batch)
             there = np.flatnonzero(here >= 0)
-            if len(there):
-                part = batch if len(there) == len(here) else batch.take(there)
-                yield Matched(here[there], part, self.first.take(here[there]))
+            files = np.searchsorted(self._starts, here[there], "right") - 1
+            for file in np.unique(files).tolist():
+                at = there[files == file]
+                part = batch if len(at) == len(here) else batch.take(at)
+                yield Matched(here[at], part, replace(self.first.take(here[at]), source=self._files[file]))
 
     def whole(self, source: OpenTable) -> Matched:
         """The cases of a table at once, in the order of the first one."""

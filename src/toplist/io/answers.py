@@ -14,7 +14,8 @@ and shares r with the absent answers if r <= (absent + 1) p; otherwise it is lis
 than p. So every list is valid: what is listed has at least p, and each class that is not has at most p.
 
 Log-probabilities have single precision. A rest below 2**-24 is rounding, and counts as 2**-24: listed probabilities are
-then divided so that they sum to 1 - 2**-24, and no answer has probability zero.
+then divided so that they sum to 1 - 2**-24. Where classes are not listed, each of all m classes has at least
+2**-24 / (m - 1), listed or not, so that lists stay valid. No answer has probability zero, however sure a model is.
 """
 
 from __future__ import annotations
@@ -41,7 +42,6 @@ OTHER = "OTHER"
 Other = Literal["class", "unlisted", "normalize"]
 Variant = str | bytes | int
 _ROUNDING = 2.0**-24  # the rest mass that single precision cannot tell from none
-_LEAST = 2.0**-50  # the unlisted mass that a double beside one can hold
 _TOKEN_ID = re.compile(r"token_id:(\d+)")
 _BLANKS = ("", " ", "\n", "▁", "Ġ", "Ċ")  # before a token: none, one, and as tokenizers write them
 _MARKS = (("", ""), ("(", ""), ("", ")"), ("(", ")"), ("", "."), ("", ":"), ("**", ""), ("[", ""), ('"', ""), ("'", ""))
@@ -236,9 +236,9 @@ class AnswerSpace:
         """Offsets, classes and confidences, with the mass on no answer where `other` says."""
         n, m = len(sizes), len(self.answers)
         absent = sizes - np.bincount(mass.case, minlength=n)
-        case, code, p = mass.case, mass.code, mass.p
+        case, code, p, hidden = mass.case, mass.code, mass.p, absent
         if self.other == "class":
-            case, code, p, unlisted = _with_other(mass, absent, m)
+            case, code, p, unlisted, hidden = _with_other(mass, absent, m)
         else:
             unlisted = np.minimum(mass.rest, absent * mass.least)
             total = np.bincount(case, p, minlength=n)
@@ -250,8 +250,8 @@ class AnswerSpace:
                 scale = np.where(total > 0, total + unlisted, 1.0)
                 unlisted = unlisted / scale
             p = p / scale[case]
+        p, unlisted = _floored(case, p, unlisted, hidden)
         offsets = offsets_of(np.bincount(case, minlength=n))
-        unlisted = np.where(absent > 0, np.maximum(unlisted, _LEAST), unlisted)
         names = need("pyarrow").array([*self.answers, OTHER], "string")
         return offsets, names.take(as_arrow(code)), _summing_to(offsets, p, unlisted)
 
@@ -371,8 +371,8 @@ class _Mass:
         )
 
 
-def _with_other(mass: _Mass, absent: Ints, m: int) -> tuple[Ints, Ints, Floats, Floats]:
-    """Cases, codes and confidences of the entries with OTHER, whose code is m, and the unlisted mass of each case."""
+def _with_other(mass: _Mass, absent: Ints, m: int) -> tuple[Ints, Ints, Floats, Floats, Ints]:
+    """Cases, codes and confidences of the entries with OTHER, whose code is m, and the unlisted mass and classes."""
     hidden = ~mass.has_junk & (absent > 0)  # OTHER may be one of the classes that are not listed
     with np.errstate(invalid="ignore"):
         shared = hidden & (mass.rest <= (absent + 1) * mass.least)
@@ -382,7 +382,25 @@ def _with_other(mass: _Mass, absent: Ints, m: int) -> tuple[Ints, Ints, Floats, 
     code = np.concatenate([mass.code, np.full(len(other), m)])
     p = np.concatenate([mass.p, (mass.junk + (mass.rest - unlisted))[other]])
     order = np.argsort(case, kind="stable")
-    return case[order], code[order], p[order], unlisted
+    return case[order], code[order], p[order], unlisted, absent + shared
+
+
+def _floored(case: Ints, p: Floats, unlisted: Floats, hidden: Ints) -> tuple[Floats, Floats]:
+    """Confidences and unlisted mass in which each of m classes has at least 2**-24 / (m - 1), where some are unlisted.
+
+    What is below that is raised to it, and what is above is moved towards it by one factor: neither changes the order
+    of the classes, so that a valid list stays valid.
+    """
+    n = len(unlisted)
+    m = np.bincount(case, minlength=n) + hidden
+    floor = np.where(hidden > 0, _ROUNDING / np.maximum(m - 1, 1), 0.0)
+    each = unlisted / np.maximum(hidden, 1)
+    low = (np.bincount(case, p < floor[case], minlength=n) > 0) | ((each < floor) & (hidden > 0))
+    above, each_above = np.maximum(p - floor[case], 0.0), np.maximum(each - floor, 0.0)
+    total = np.bincount(case, above, minlength=n) + hidden * each_above
+    factor = (1 - m * floor) / np.where(total > 0, total, 1.0)
+    p = np.where(low[case], floor[case] + factor[case] * above, p)
+    return p, np.where(low, hidden * (floor + factor * each_above), unlisted)
 
 
 def _summing_to(offsets: Ints, p: Floats, unlisted: Floats) -> Floats:

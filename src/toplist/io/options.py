@@ -59,7 +59,7 @@ class ReadOptions:
         Match rows by their position, whatever ids there are.
     set_separator : str, optional
         Classes are label sets, written with this separator; the labels of the space are those the sets are made of.
-    scale : {"probability", "percent", "log"}, default "probability"
+    scale : {"probability", "percent", "log", "odds"}, default "probability"
         The scale of confidences.
     normalize : bool, default False
         Divide confidences by their sum where it is too large.
@@ -111,7 +111,9 @@ class ReadOptions:
     set_separator: str | None = field(
         default=None, metadata=_help("Classes are label sets with this separator; {} is the empty set.")
     )
-    scale: Scale = field(default="probability", metadata=_help("Scale of confidences: probability, percent or log."))
+    scale: Scale = field(
+        default="probability", metadata=_help("Scale of confidences: probability, percent, log or odds.")
+    )
     normalize: bool = field(
         default=False, metadata=_help("Divide the confidences of a list by their sum where it exceeds 1.")
     )

@@ -17,6 +17,7 @@ from toplist._typing import Floats
 from toplist.errors import AlignmentError, FileError
 from toplist.io import producers
 from toplist.io.batches import Batch, case_by_case, of_one_kind, to_batch, to_batches
+from toplist.io.answers import AnswerSpace
 from toplist.io.columns import (
     CASE,
     CERTAIN,
@@ -103,6 +104,12 @@ class OpenTable:
         """Sentences about what was read; how many rows conditions keep is known after the first pass."""
         kept = self.reader.filtering if isinstance(self.reader, View) else ""
         return (*self.remarks, f"Read: {kept}.") if kept else self.remarks
+
+    @property
+    def has_other(self) -> bool:
+        """Whether a class of all that is no declared answer is among the classes: no outcome is of it."""
+        declared, made = self.options.answers, ANSWER_MASS in self.reader.schema.names
+        return made and (declared is None or AnswerSpace.of(declared).other == "class")
 
     def answer_mass(self) -> Floats:
         """The probability on declared answers, of each case where it is known."""
@@ -350,8 +357,8 @@ def _require_whole_ids(one: CaseColumnRequest, layout: Layout, others: Sequence[
             remedy = f"say {both} if both tell cases apart" if shared else f"give the truth a column {quote(name)} too"
             raise FileError(
                 one.table.source,
-                f"rows of case {quote(found[0])} have {quote(found[1])} and {quote(found[2])} in {quote(name)}, and would "
-                f"be put together into one list: {remedy}, or {argument('ignore', name)} if that is meant.",
+                f"rows of case {quote(found[0])} have {quote(found[1])} and {quote(found[2])} in {quote(name)}, and "
+                f"would be put together into one list: {remedy}, or {argument('ignore', name)} if that is meant.",
             )
 
 

@@ -22,6 +22,7 @@ from toplist.report.text import count, kind, listed, noun, number_of, percent, p
 SCHEMA = "toplist.gate/1"
 Verdict = Literal["pass", "fail", "inconclusive"]
 RuleOfGate = Literal["mean", "case", "group"]
+IDENTICAL = "the predictions are the same in every case"
 _WORDS: dict[Verdict, str] = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE"}
 _LINES = 12  # of a summary in Markdown
 _WORST = 3  # cases in a line
@@ -58,6 +59,11 @@ class GateCheck:
     needed_observed: int | None = None  # the same if the true mean loss is the observed one
     over: int = 0  # cases that lose more than the limit
     worst: tuple[CaseLoss, ...] = ()  # the largest losses
+
+    @property
+    def shown(self) -> bool:
+        """Whether a bound is behind a pass: identical predictions pass without one."""
+        return self.reason != IDENTICAL or (self.upper is not None and self.upper < self.limit)
 
     @property
     def name(self) -> str:
@@ -254,9 +260,8 @@ def _headline(found: GateReport) -> str:
     open_ = [check for check in found.checks if check.verdict == "inconclusive"]
     also = _also(found)
     if not failed and not open_:
-        same = next((check for check in found.checks if check.rule == "mean" and check.reason == SAME), None)
-        if same is not None:
-            return f"{new} and {old} have the same scores in every case, up to rounding: nothing was tested."
+        if any(check.rule == "mean" and check.reason == IDENTICAL for check in found.checks):
+            return f"{new} and {old} are identical, list by list: nothing was tested."
         return f"{new} is not worse than {old} by {found.max_loss:g} or more {score}{also}."
     if failed:
         first = failed[0]
@@ -283,7 +288,9 @@ def _also(found: GateReport) -> str:
     if groups:
         limit = groups[0].limit
         by = "" if limit == found.max_loss else f" by {limit:g} or more"
-        said.append(f"nor{by} in any of {number_of(len(groups), 'group')}")
+        hidden = sum(not check.shown for check in groups)
+        but = f" ({count(hidden)} of them identical, and not tested)" if hidden else ""
+        said.append(f"nor{by} in any of {number_of(len(groups), 'group')}{but}")
     if case is not None:
         said.append(f"and loses no more than {case.limit:g} in any case")
     return "".join(f", {one}" for one in said)
@@ -299,8 +306,11 @@ def _sentence(found: GateReport, check: GateCheck) -> Iterator[str]:
         endless = number_of(check.over, "case")
         yield f"{new} scores infinitely in {endless} where {old} does not ({_losses(check.worst)})"
         return
-    if check.reason == SAME:
-        yield f"{check.reason}: no loss, and nothing to test; {many}"
+    if check.reason == IDENTICAL and not check.shown:
+        yield f"{unseen_differences(check, found.level)}{_in_units(check, found.unit)}"
+        return
+    if check.reason in (IDENTICAL, SAME):
+        yield from _without_spread(check, found, many)
         return
     digits = _digits(check)
     mean = f"mean loss {fixed(check.value, digits, signed=True)}"
@@ -318,6 +328,32 @@ def _sentence(found: GateReport, check: GateCheck) -> Iterator[str]:
         return
     yield f"{mean}, upper bound {high} ({level}), not below {check.limit:g}; {many}"
     yield _needs(check, found.unit)
+
+
+def unseen_differences(check: GateCheck, level: float) -> str:
+    """What identical predictions do not show."""
+    alike = f"identical in all {number_of(check.cases, 'case')}" if check.cases != 1 else "identical in the only case"
+    if check.upper is None:
+        return f"{alike}; nothing bounds the loss in cases that were not seen"
+    most = significant(check.upper, 3)
+    return f"{alike}; a mean loss of up to {most} in cases that were not seen cannot be excluded at {percent(level)}"
+
+
+def _in_units(check: GateCheck, unit: str) -> str:
+    return "" if unit == "case" else f"; {number_of(check.units, unit)}"
+
+
+def _without_spread(check: GateCheck, found: GateReport, many: str) -> Iterator[str]:
+    """Scores that are the same, by the exact bound."""
+    what = "identical" if check.reason == IDENTICAL else "the same scores"
+    if check.upper is None:
+        yield f"{what} in every case; nothing bounds the loss in cases that were not seen; {many}"
+        return
+    below = "below" if check.upper < check.limit else "not below"
+    bound = f"upper bound {significant(check.upper, 3, sign=True)} (exact, one-sided {percent(found.level)})"
+    yield f"{what} in every case, {bound}, {below} {check.limit:g}; {many}"
+    if check.needed is not None:
+        yield f"; {number_of(check.needed, found.unit)} with the same scores would show it"
 
 
 def _needs(check: GateCheck, unit: str) -> str:

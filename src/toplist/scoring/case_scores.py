@@ -20,6 +20,7 @@ from toplist.core import kernel
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_codes, as_truth, is_soft
+from toplist.lists.space import ClassSpace
 from toplist.lists.toplists import beliefs
 from toplist.scoring.rules import Rule, name_of
 from toplist.scoring.scores import entropy, penalise, score
@@ -343,7 +344,14 @@ class CaseScores:
 
     @classmethod
     def from_lists(
-        cls, lists: TopLists, y: Any, rules: Sequence[Rule], *, ks: Sequence[int] = (), penalty: float | None = None
+        cls,
+        lists: TopLists,
+        y: Any,
+        rules: Sequence[Rule],
+        *,
+        ks: Sequence[int] = (),
+        penalty: float | None = None,
+        idle: int = 0,
     ) -> CaseScores:
         """Score lists by every rule.
 
@@ -359,6 +367,8 @@ class CaseScores:
             The k of top-k errors.
         penalty : float, optional
             What an invalid list pays; by default 1 % of the uniform score.
+        idle : int, default 0
+            How many of the classes no outcome can be: skill is about the uniform prediction over the others.
 
         Returns
         -------
@@ -376,7 +386,7 @@ class CaseScores:
         ranks = soft_ranks(lists, y) if soft else outcome_ranks(lists, y)
         metrics = {metric.name: metric.values(lists, ranks) for metric in metrics_for(ks)}
         known = {} if lists.ids is None else {"case": np.asarray(lists.ids)}
-        return cls(tuple(map(name_of, rules)), full, plain, _empty(lists, rules), metrics, known)
+        return cls(tuple(map(name_of, rules)), full, plain, _empty(lists, rules, idle), metrics, known)
 
     @classmethod
     def concat(cls, parts: Sequence[CaseScores]) -> CaseScores:
@@ -548,11 +558,12 @@ def one_if_alike(parts: Sequence[Floats]) -> Floats:
     return whole[:1] if (whole == whole[:1]).all() else np.concatenate(parts)
 
 
-def _empty(lists: TopLists, rules: Sequence[Rule]) -> Floats:
+def _empty(lists: TopLists, rules: Sequence[Rule], idle: int = 0) -> Floats:
     """What the empty list scores in expectation: one number for all cases where they have the same classes."""
     n = len(lists)
+    space = ClassSpace(lists.space.size - idle) if idle else lists.space
     cases = n if lists.space.per_case else min(n, 1)
-    none = TopLists.from_ragged(np.zeros(cases + 1, np.int64), np.zeros(0, np.int64), np.zeros(0), lists.space)
+    none = TopLists.from_ragged(np.zeros(cases + 1, np.int64), np.zeros(0, np.int64), np.zeros(0), space)
     each = np.array([entropy(none, rule=rule) for rule in rules]).reshape(len(rules), cases)
     return np.broadcast_to(each, (len(rules), n))
 

@@ -26,8 +26,8 @@ class Check:
     @property
     def kind(self) -> str:
         """How it was checked, in words."""
-        shape = "documented shape, also damaged at random" if self.damaged else "documented shape"
-        return f"real output of {self.package}" if self.package else shape
+        shape = f"real output of {self.package}" if self.package else "documented shape"
+        return f"{shape}, also damaged at random" if self.damaged else shape
 
     @property
     def version(self) -> str:
@@ -36,26 +36,26 @@ class Check:
 
 
 CHECKS = {
-    "lm-eval": Check("test_lm_eval.py", "lm-eval", "lm_eval"),
-    "inspect-ai": Check("test_inspect_ai.py", "inspect-ai", "inspect_ai"),
-    "lighteval": Check("test_lighteval.py", "lighteval", "lighteval"),
+    "lm-eval": Check("test_lm_eval.py", "lm-eval", "lm_eval", damaged="test_lm_eval.py"),
+    "inspect-ai": Check("test_inspect_ai.py", "inspect-ai", "inspect_ai", damaged="test_inspect_ai.py"),
+    "lighteval": Check("test_lighteval.py", "lighteval", "lighteval", damaged="test_damaged.py"),
     "mmlu": Check("test_mmlu.py", damaged="test_mmlu.py"),
     "every-eval-ever": Check("test_answers_only.py", damaged="test_answers_only.py"),
     "helm": Check("test_answers_only.py", damaged="test_answers_only.py"),
     "simple-evals": Check("test_answers_only.py", damaged="test_damaged.py"),
-    "openai": Check("test_openai.py"),
-    "openai-batch": Check("test_openai.py"),
-    "openai-responses": Check("test_openai.py"),
+    "openai": Check("test_openai.py", damaged="test_damaged.py"),
+    "openai-batch": Check("test_openai.py", damaged="test_damaged.py"),
+    "openai-responses": Check("test_openai.py", damaged="test_damaged.py"),
     "openai-legacy": Check("test_openai.py", damaged="test_damaged.py"),
-    "vllm": Check("test_vllm.py"),
-    "sglang": Check("test_local_servers.py"),
-    "ollama": Check("test_local_servers.py"),
-    "llama-cpp": Check("test_local_servers.py"),
-    "gemini": Check("test_local_servers.py"),
-    "gemini-batch": Check("test_local_servers.py"),
-    "transformers": Check("test_transformers.py", "transformers", "transformers"),
-    "timm": Check("test_timm.py", "timm", "timm"),
-    "fasttext": Check("test_fasttext.py", "fasttext", "fasttext"),
+    "vllm": Check("test_vllm.py", damaged="test_damaged.py"),
+    "sglang": Check("test_local_servers.py", damaged="test_damaged.py"),
+    "ollama": Check("test_local_servers.py", damaged="test_damaged.py"),
+    "llama-cpp": Check("test_local_servers.py", damaged="test_damaged.py"),
+    "gemini": Check("test_local_servers.py", damaged="test_damaged.py"),
+    "gemini-batch": Check("test_local_servers.py", damaged="test_damaged.py"),
+    "transformers": Check("test_transformers.py", "transformers", "transformers", damaged="test_transformers.py"),
+    "timm": Check("test_timm.py", "timm", "timm", damaged="test_damaged.py"),
+    "fasttext": Check("test_fasttext.py", "fasttext", "fasttext", damaged="test_fasttext.py"),
     "keras": Check("test_keras.py", damaged="test_keras.py"),
     "cloud": Check("test_cloud.py", damaged="test_cloud.py"),
     "extreme": Check("test_refused.py", damaged="test_damaged.py"),

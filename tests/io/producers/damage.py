@@ -1,12 +1,16 @@
 """Documents with a value somewhere that is not what it should be."""
 
 import json
+import math
 from copy import deepcopy
 from typing import Any
 
 from hypothesis import strategies as st
 
-JUNK = (None, True, -1, 7, 0.5, 1e9, "", "x", [], {}, [[]], [None], {"x": 1})
+JUNK = (
+    *(None, True, -1, 7, 0.5, 1e9, math.nan, math.inf, 2**63, 10**400, "", "x", "\0", "\ud83d"),  # half a character
+    *([], {}, [[]], [None], {"x": 1}),
+)
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -24,7 +28,7 @@ def damaged(draw: Any, documents: Any) -> str:
     for key in outer:
         home = home[key]
     if draw(st.booleans()):
-        home[last] = draw(st.sampled_from(JUNK))
+        home[last] = deepcopy(draw(st.sampled_from(JUNK)))
     else:
         del home[last]
     text = json.dumps(document)

@@ -144,8 +144,49 @@ def test_no_absent_answer_exceeds_the_smallest_listed_token_or_the_rest(tokens):
     hidden = int(out.n_classes[0]) - len(one)
     if hidden:
         share = (1 - math.fsum(one.values())) / hidden
-        assert share <= min(p) * (1 + 1e-9) + 1e-15
+        floor = 2.0**-24 / (int(out.n_classes[0]) - 1)
+        assert share <= max(min(p) * (1 + 1e-9), floor) + 1e-15
         assert share * hidden <= max(1 - math.fsum(p), 2.0**-24) + 1e-15
+
+
+EXTREMES = st.lists(st.floats(-99.9, 0) | st.floats(-45, -30) | st.floats(-1e-6, 0), min_size=1, max_size=7)
+
+
+@given(EXTREMES, st.sampled_from(["class", "unlisted", "normalize"]), st.randoms(use_true_random=False))
+def test_an_outcome_that_is_not_listed_costs_at_most_the_log_of_2_to_the_24_and_its_share(logs, other, random):
+    space = tl.AnswerSpace({answer: [answer] for answer in "ABCDE"}, other=other)
+    excess = max(0.0, math.log(math.fsum(map(math.exp, logs))))
+    logs = sorted((max(x - excess, -99.9) for x in logs), reverse=True)
+    texts = random.sample(["A", "B", "C", "D", "E", "x", "y"], len(logs))
+    (one,), out = made(space, [Listed(text, float(np.float32(x))) for text, x in zip(texts, logs, strict=True)])
+    lists = as_lists(space, out)
+    assert other == "unlisted" or not lists.checked.any(flags.INVALID)
+    m = len(space.classes)
+    for outcome in set(range(m)) - {space.classes.index(name) for name in one}:
+        assert tl.score(lists, [outcome], rule="log")[0] <= math.log(2.0**24 * (m - 1)) + 1e-6 or not one
+
+
+@pytest.mark.parametrize(
+    ("other", "listed"),
+    [
+        ("class", [("A", -0.0725), ("B", -2.66), ("C", -36.0), ("D", -37.0)]),
+        ("class", [("A", -1e-6), ("B", -14.0), ("x", -30.0), ("C", -36.0), ("D", -37.0)]),
+        ("normalize", [("A", -0.11), ("B", -2.29), ("C", -12.54), ("x", -20.0), ("D", -36.0)]),
+    ],
+)
+def test_the_answer_that_is_not_listed_has_some_probability_beside_very_small_ones(other, listed):
+    space = tl.AnswerSpace({answer: [answer] for answer in "ABCDE"}, other=other)
+    _, out = made(space, [Listed(*pair) for pair in listed])
+    lists = as_lists(space, out)
+    assert tl.score(lists, [4], rule="log")[0] == pytest.approx(math.log(2.0**24 * (len(space.classes) - 1)), abs=1e-6)
+    assert not lists.checked.any(flags.INVALID)
+
+
+def test_an_answer_that_is_not_listed_costs_the_same_whatever_a_sure_model_lists_besides():
+    space = tl.AnswerSpace({answer: [answer] for answer in "ABCD"})
+    _, out = made(space, [Listed("A", 0.0)], [Listed("A", -1e-9), Listed("B", -46.0)])
+    alone, beside = tl.score(as_lists(space, out), [2, 2], rule="log")
+    assert alone == pytest.approx(26 * math.log(2)) == beside
 
 
 # Traps of lists of tokens

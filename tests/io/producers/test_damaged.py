@@ -10,6 +10,7 @@ import csv
 import io
 import json
 from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,35 @@ from hypothesis import strategies as st
 
 from tests.io.producers import answers_of_servers as servers
 from tests.io.producers.damage import JUNK, damaged
-from tests.io.producers.reading import produced
+from tests.io.producers.reading import produced, write_lines
+from tests.io.producers.test_manifold import market
 from tests.io.producers.token_oracle import Listed
-from toplist.errors import TopListError
+from toplist.errors import FileError, TopListError
 
-DOCUMENTS = {
-    "openai-legacy": servers.legacy([("A", [Listed("A", -0.25), Listed("B", -2.0), Listed("<think>", -4.0)])]),
-    "simple-evals": {"score": 0.8, "score:std": 0.4, "chars": 210.0},
+TOKENS = [Listed("A", -0.25, b"A"), Listed(" A", -2.5, b" A"), Listed("B", -2.25, b"B"), Listed("<think>", -4.0, b"<")]
+ANSWER = [("A", TOKENS), (".", TOKENS[:1])]
+SERVERS: dict[str, list[Any]] = {
+    "openai": [servers.chat(ANSWER, case="q1", outcome="A", n_classes=2), *servers.chunks(ANSWER, "u")[:1]],
+    "openai-batch": [servers.batch(ANSWER, "1"), servers.failed("2")],
+    "openai-responses": [servers.response(ANSWER)],
+    "openai-legacy": [servers.legacy(ANSWER)],
+    "vllm": [servers.chat(ANSWER)],
+    "sglang": [servers.sglang(ANSWER), servers.sglang(ANSWER, texts=False)],
+    "ollama": [servers.ollama(ANSWER), servers.ollama_chunks(ANSWER)[0]],
+    "llama-cpp": [servers.llama_cpp(ANSWER), servers.llama_cpp(ANSWER, after=True)],
+    "gemini": [servers.gemini(ANSWER)],
+    "gemini-batch": [{"key": "1", "response": servers.gemini(ANSWER)}],
+}
+RANKS = {"filename": "1.jpg", "index_0": 7, "index_1": 3, "prob_0": 0.75, "prob_1": 0.125}
+DOCUMENTS: dict[str, list[Any]] = SERVERS | {
+    "simple-evals": [{"score": 0.8, "score:std": 0.4, "chars": 210.0}],
+    "manifold": [market(), [market("a"), market("b")]],
+    "timm": [RANKS, {"columns": list(RANKS), "data": [list(RANKS.values())]}],
+}
+DETAILS = {  # of lighteval
+    "doc": {"id": "7", "choices": [" red", " green"], "gold_index": [1]},
+    "model_response": {"logprobs": [-2.5, -0.5, -1.0, -1.5], "output_tokens": [[1], [2, 3]]},
+    "metric": {"acc": 1.0},
 }
 TABLES = {  # the name of the file, and its cells
     "football": (
@@ -62,7 +85,7 @@ QUESTIONS = [
 def as_csv(cells: list[list[str]]) -> bytes:
     out = io.StringIO(newline="")
     csv.writer(out).writerows(cells)
-    return out.getvalue().encode()
+    return out.getvalue().encode("utf-8", "surrogatepass")
 
 
 @st.composite
@@ -100,14 +123,13 @@ def test_damaged_documents_end_in_rows_or_in_an_error_of_ours(
     name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("damaged") / "a.json"
-    declared = {"answers": ["A", "B"]} if name == "openai-legacy" else {}
 
-    @settings(max_examples=40)
-    @given(damaged([DOCUMENTS[name]]), st.booleans())
-    def check(text: str, again: bool) -> None:
-        sound = json.dumps(DOCUMENTS[name])
+    @settings(max_examples=60)
+    @given(damaged(DOCUMENTS[name]), st.booleans(), st.booleans())
+    def check(text: str, again: bool, declared: bool) -> None:
+        sound = json.dumps(DOCUMENTS[name][0])
         path.write_text(f"{sound}\n{text}\n" if again else text)
-        ends_well(path, name, **declared)
+        ends_well(path, name, **({"answers": ["A", "B"]} if declared and name in SERVERS else {}))
 
     check()
 
@@ -127,3 +149,99 @@ def test_damaged_tables_end_in_rows_or_in_an_error_of_ours(name: str, tmp_path_f
         ends_well(folder / file, name)
 
     check()
+
+
+def test_damaged_details_of_lighteval_end_in_rows_or_in_an_error_of_ours(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path_factory.mktemp("damaged") / "details_quiz|0_2026-01-01T00-00-00.000000.parquet"
+
+    @settings(max_examples=60)
+    @given(damaged([DETAILS]), st.booleans(), st.data())
+    def check(text: str, again: bool, data: Any) -> None:
+        with suppress(json.JSONDecodeError, pa.ArrowException, OverflowError, UnicodeEncodeError):  # no table has these
+            record = json.loads(text)
+            pq.write_table(pa.Table.from_pylist([DETAILS, record] if again else [record]), path)
+            if data.draw(st.integers(0, 4)) == 0:
+                path.write_bytes(data.draw(damaged_bytes(path.read_bytes())))
+        if path.exists():
+            ends_well(path, "lighteval")
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "junk", "said"),
+    [
+        (
+            "openai",
+            ("choices", 0, "logprobs", "content", 0, "top_logprobs", 2, "token"),
+            7,
+            r"choices\[0\]\.logprobs\.content\[0\]\.top_logprobs\[2\]\.token should be text, not 7",
+        ),
+        ("openai", ("choices",), "x", r"choices should be a list, not 'x'"),
+        (
+            "openai-batch",
+            ("response", "body", "choices", 0, "logprobs", "content", 0, "token"),
+            [],
+            r"response\.body\.choices\[0\]\.logprobs\.content\[0\]\.token should be text, not \[\]",
+        ),
+        (
+            "openai-legacy",
+            ("choices", 0, "logprobs", "top_logprobs", 0, "B"),
+            "x",
+            r"choices\[0\]\.logprobs\.top_logprobs\[0\]\.B should be a number, not 'x'",
+        ),
+        (
+            "sglang",
+            ("meta_info", "output_top_logprobs", 0, 1, 0),
+            "x",
+            r"meta_info\.output_top_logprobs\[0\]\[1\]\[0\] should be a number, not 'x'",
+        ),
+        ("ollama", ("logprobs",), 7, r"logprobs should be a list, not 7"),
+        (
+            "llama-cpp",
+            ("completion_probabilities", 0, "top_logprobs", 0, "id"),
+            0.5,
+            r"completion_probabilities\[0\]\.top_logprobs\[0\]\.id should be a whole number, not 0\.5",
+        ),
+        (
+            "gemini",
+            ("candidates", 0, "logprobsResult", "topCandidates", 0, "candidates", 1, "logProbability"),
+            10**400,
+            r"candidates\[0\]\.logprobsResult\.topCandidates\[0\]\.candidates\[1\]\.logProbability should be a number",
+        ),
+    ],
+)
+def test_the_field_that_is_wrong_is_named_by_its_path_and_its_row(
+    tmp_path: Path, name: str, place: tuple[Any, ...], junk: Any, said: str
+) -> None:
+    record = deepcopy(SERVERS[name][0])
+    home = record
+    for step in place[:-1]:
+        home = home[step]
+    home[place[-1]] = junk
+    path = write_lines(tmp_path / "a.jsonl", [SERVERS[name][0], record])
+    with pytest.raises(FileError, match=said) as error:
+        produced(path, name, answers=["A", "B"])
+    assert error.value.row == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "junk"), [("n_classes", 1.5), ("n_classes", True), ("outcome", 7), ("case", "\ud83d")]
+)
+def test_no_field_of_a_later_record_is_changed_to_fit_those_before(tmp_path: Path, name: str, junk: Any) -> None:
+    sound = SERVERS["openai"][0]
+    path = write_lines(tmp_path / "a.json", [sound] * 20)
+    path.write_text(path.read_text() + json.dumps({**sound, name: junk}) + "\n")
+    with pytest.raises(FileError, match=rf"'{name}' is") as error:
+        produced(path, "openai", answers=["A", "B"])
+    assert error.value.row == 21
+
+
+@pytest.mark.parametrize("lacks", [("prob_0",), ("prob_0", "index_1"), ("prob_1", "index_0")])
+def test_ranks_that_are_missing_are_never_closed_up(tmp_path: Path, lacks: tuple[str, ...]) -> None:
+    path = write_lines(tmp_path / "a.json", [{k: v for k, v in RANKS.items() if k not in lacks}])
+    with pytest.raises(FileError):
+        produced(path, "timm")

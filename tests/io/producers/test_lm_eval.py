@@ -345,3 +345,37 @@ def test_the_delimiter_of_the_results_is_not_counted_and_other_blanks_are(tmp_pa
     whole = produced(path, norm="chars")[0][0]["confidences"]
     weights = np.exp([[-1.0, -1.0], [-1 / 2, -2 / 3]])
     np.testing.assert_allclose([stripped, whole], weights / weights.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize(("before", "context"), [("", ""), (" ", ""), ("", "Answer:"), (" ", "Answer:")])
+def test_choices_without_the_question_are_the_same_choices_with_or_without_the_delimiter(before, context, tmp_path):
+    records = []
+    for at in range(3):
+        choices = [f"{word} {at}" for word in ("red", "green", "blue", "grey")]
+        given, prior = [-1.0, -3.0, -2.0, -4.0], [-1.0, -9.0, -2.0, -4.0]
+        asked = [[f"q{at}", f" {one}"] for one in choices] + [[context, f"{before}{one}"] for one in choices]
+        more = {
+            "arguments": {f"gen_args_{n}": {"arg_0": a, "arg_1": b} for n, (a, b) in enumerate(asked)},
+            "metrics": ["acc", "acc_mutual_info"],
+            "acc": 0.0,
+            "acc_mutual_info": 1.0,
+        }
+        records.append(sample(at, (*given, *prior), "1") | more)
+    path = write_lines(tmp_path / "samples_colours_2025-01-01T00-00-00.000000.jsonl", records)
+    for norm, expected in (("none", [-1.0, -3.0, -2.0, -4.0]), ("unconditional", [0.0, 6.0, 0.0, 0.0])):
+        for row in produced(path, norm=norm)[0]:
+            assert row["n_classes"] == 4
+            np.testing.assert_allclose(row["confidences"], np.exp(expected) / np.exp(expected).sum(), rtol=1e-12)
+    lengths = np.array([len("red 0"), len("green 0"), len("blue 0"), len("grey 0")])
+    scaled = np.exp(np.array([-1.0, -3.0, -2.0, -4.0]) / lengths)
+    np.testing.assert_allclose(produced(path, norm="chars")[0][0]["confidences"], scaled / scaled.sum(), rtol=1e-12)
+
+
+def test_choices_in_two_contexts_are_no_mutual_information(tmp_path):
+    records = [
+        sample(at, (-1.0, -2.0), "0")
+        | {"arguments": {f"gen_args_{n}": {"arg_0": f"{at} {n}", "arg_1": " end"} for n in range(2)}}
+        for at in range(3)
+    ]
+    path = write_lines(tmp_path / "samples_pairs_2025-01-01T00-00-00.000000.jsonl", records)
+    assert [row["n_classes"] for row in produced(path)[0]] == [2, 2, 2]

@@ -63,13 +63,27 @@ def answer_list(tokens: Sequence[Listed], variants: Mapping[str, Sequence[str]],
     if other == "unlisted":
         if not absent:
             return Made({a: x / declared for a, x in listed.items()}, 0.0, m, mass)
-        return Made(listed, 1 - declared, m, mass)
+        return _floored(Made(listed, 1 - declared, m, mass))
     if other == "normalize":
         if not listed:
             return Made({}, 1.0, m, mass)
         whole = declared + min(rest, absent * least)
-        return Made({a: x / whole for a, x in listed.items()}, min(rest, absent * least) / whole, m, mass)
+        return _floored(Made({a: x / whole for a, x in listed.items()}, min(rest, absent * least) / whole, m, mass))
     if not junk and absent and rest <= (absent + 1) * least:
-        return Made(listed, rest, m, mass)
+        return _floored(Made(listed, rest, m, mass))
     unlisted = min(rest, absent * least)
-    return Made({**listed, "OTHER": math.fsum(junk) * scale + rest - unlisted}, unlisted, m, mass)
+    return _floored(Made({**listed, "OTHER": math.fsum(junk) * scale + rest - unlisted}, unlisted, m, mass))
+
+
+def _floored(made: Made) -> Made:
+    """Where classes are not listed, the same with at least 2**-24 / (m - 1) for each class, in the same order."""
+    names, m = list(made.confidences), made.n_classes
+    if len(names) == m or not names:
+        return made
+    floor = ROUNDING / (m - 1)
+    every = [*made.confidences.values(), *[made.unlisted / (m - len(names))] * (m - len(names))]
+    if min(every) >= floor:
+        return made
+    above = [max(x - floor, 0.0) for x in every]
+    out = [floor + x * (1 - m * floor) / math.fsum(above) for x in above]
+    return made._replace(confidences=dict(zip(names, out, strict=False)), unlisted=math.fsum(out[len(names) :]))

@@ -81,6 +81,7 @@ def test_without_jinja_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) ->
         return real(name, *more)
 
     monkeypatch.setattr("toplist._files.import_module", absent)
+    writing_module._environment.cache_clear()
     with pytest.raises(TopListError, match=r"^reports need jinja2: pip install 'toplist\[report\]'$"):
         render(made.page(cases=50))
 

@@ -2,6 +2,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <stdexcept>
@@ -12,6 +14,7 @@
 #include "rank_of_outcome.hpp"
 #include "pool.hpp"
 #include "reduce.hpp"
+#include "token_lines.hpp"
 #include "top_k.hpp"
 #include "subset_search/search.hpp"
 
@@ -316,6 +319,34 @@ void bind_sets(nb::module_& m) {
         nb::arg("flips").none().noconvert());
 }
 
+template <class V>
+nb::bytes copied(const V& values) {
+  return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0]));
+}
+
+void bind_tokens(nb::module_& m) {
+  m.def("token_lines",
+        [](nb::bytes text, std::vector<std::string> path, std::vector<std::string> members, std::int64_t position,
+           bool with_bytes) -> nb::object {
+          require(!path.empty() && position >= 0, "there must be a path, and a position from 0");
+          if (text.size() > MOST_TEXT) return nb::none();
+          const TokenQuery query{std::move(path), std::move(members), position, with_bytes};
+          TokenScanner scanner({text.c_str(), text.size()}, query);
+          bool fine;
+          {
+            nb::gil_scoped_release release;
+            fine = scanner.run();
+          }
+          if (!fine) return nb::none();
+          const TokenLines& out = scanner.out;
+          return nb::make_tuple(copied(out.members), copied(out.positions), copied(out.sizes), copied(out.codes),
+                                copied(out.words.texts().data), copied(out.words.texts().offsets),
+                                copied(out.logprobs.data), copied(out.logprobs.offsets), copied(out.bytes.data),
+                                copied(out.bytes.offsets), copied(out.has_bytes), out.repeated);
+        },
+        nb::arg("text"), nb::arg("path"), nb::arg("members"), nb::arg("position"), nb::arg("with_bytes"));
+}
+
 }  // namespace
 
 NB_MODULE(_kernel, m) {
@@ -326,6 +357,7 @@ NB_MODULE(_kernel, m) {
   bind<std::int64_t, float>(m);
   bind_exact(m);
   bind_pool(m);
+  bind_tokens(m);
   bind_select<double>(m);
   bind_select<float>(m);
   bind_sets<double>(m);

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from toplist._files import need
-from toplist._text import argument, listed
+from toplist._text import argument, listed, quote
 from toplist.errors import FileError, TopListError
 from toplist.io.readers.arrow import ARROW, PARQUET
 from toplist.io.readers.base import Reader, TableChunk, opened
+from toplist.io.readers.json_lines import MisfitError, as_array
 
 if TYPE_CHECKING:
     from toplist.io.options import ReadOptions
@@ -332,13 +333,14 @@ def batches_of(rows: Iterable[tuple[str, Row]], columns: Mapping[str, Any]) -> I
     schema = pa.schema(list(columns.items()))
 
     def made() -> Any:
-        first = {
+        first: dict[str, list[Any]] = {
             CASE: [row.case for row in waiting],
             CLASSES: [list(row.classes) for row in waiting],
             CONFIDENCES: [list(row.confidences) for row in waiting],
         }
         further = {name: [row.known.get(name) for row in waiting] for name in columns if name not in first}
-        return pa.record_batch([pa.array({**first, **further}[n], t) for n, t in columns.items()], schema=schema)
+        every = {**first, **further}
+        return pa.record_batch([_array(every[n], t, n, source, waiting) for n, t in columns.items()], schema=schema)
 
     for path, row in rows:
         if waiting and (path != source or len(waiting) == _BATCH):
@@ -434,3 +436,12 @@ def _reason(look: FirstLook, path: Path, entry: Entry) -> str:
     names = look.columns(path)
     seen = all(pattern in names or filter_names(names, pattern) for pattern in entry.columns)
     return f"it has the columns {listed(list(entry.columns))}" if seen else ""
+
+
+def _array(values: Sequence[Any], kind: Any, name: str, source: str, rows: Sequence[Row]) -> Any:
+    """A column of a batch."""
+    try:
+        return as_array(values, kind)
+    except MisfitError as error:
+        case = quote(rows[error.place].case)
+        raise FileError(source, f"of case {case}, {name} {error.problem}.") from None

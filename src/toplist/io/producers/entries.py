@@ -30,6 +30,7 @@ from toplist.io.producers.base import (
     batches_of,
     columns_of,
 )
+from toplist.io.producers.fields import as_number, is_text
 from toplist.io.readers.base import NOT_UTF8, opened
 from toplist.io.readers.delimited import crooked
 from toplist.lists.pipelines import Remedy, in_own_precision
@@ -63,17 +64,19 @@ class Record:
 
     def text(self, value: Any, what: str) -> str:
         """A class or an id: text, or a whole number."""
-        if isinstance(value, str) and value.strip():
-            return value
+        if is_text(value) and value.strip():
+            found: str = value
+            return found
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         raise self.error(f"{what} should be text, not {quote(value)}.")
 
     def number(self, value: Any, what: str) -> float:
         """A score."""
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value)
-        raise self.error(f"{what} should be a number, not {quote(value)}.")
+        found = as_number(value)
+        if found is None:
+            raise self.error(f"{what} should be a number, not {quote(value)}.")
+        return found
 
     def entries(self, pairs: Iterable[tuple[Any, Any]], *, percent: bool = False) -> tuple[list[str], list[float]]:
         """Classes and their numbers, as probabilities."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from toplist.io.producers.base import ProducedReader, Producer, Request, at_path
+from toplist.io.producers import fields
+from toplist.io.producers.base import ProducedReader, Producer, Request
 from toplist.io.producers.json_records import Record
 from toplist.io.producers.servers import FAILED, REFUSED, WITHOUT, Server, open_answers
 from toplist.io.producers.tokens import Position, Token
@@ -18,34 +19,48 @@ def positions_of(record: Record) -> Sequence[Position] | str:
     if "response" in record or "error" in record or "status" in record:
         if record.get("error") or record.get("status") or not record.get("response"):
             return FAILED
-        record = record["response"]
-    candidates = record.get("candidates")
-    if not candidates:
-        return REFUSED if _either(record, "promptFeedback", "prompt_feedback") else WITHOUT
-    result = _either(candidates[0], "logprobsResult", "logprobs_result")
-    lists = result and _either(result, "topCandidates", "top_candidates")
-    if not lists:
-        reason = str(_either(candidates[0], "finishReason", "finish_reason"))
-        return (
-            REFUSED if any(word in reason for word in ("SAFETY", "PROHIBITED", "BLOCKLIST", "RECITATION")) else WITHOUT
-        )
-    chosen = _either(result, "chosenCandidates", "chosen_candidates") or [{}] * len(lists)
-    return [
-        Position(one.get("token"), [_token(listed) for listed in top.get("candidates") or ()])
-        for one, top in zip(chosen, lists, strict=True)
-    ]
+        return fields.within(record, "response", _of_response)
+    return _of_response(record)
 
 
-def _token(entry: Record) -> Token:
+def _of_response(response: Any) -> Sequence[Position] | str:
+    if fields.items(response, "candidates"):
+        return fields.within(response, "candidates.0", _of_candidate)
+    return REFUSED if fields.at(response, _either(response, "promptFeedback", "prompt_feedback")) else WITHOUT
+
+
+def _of_candidate(candidate: Any) -> Sequence[Position] | str:
+    result = _either(candidate, "logprobsResult", "logprobs_result")
+    if fields.at(candidate, result) is not None:
+        found = fields.within(candidate, result, _of_result)
+        if found:
+            return found
+    reason = str(fields.at(candidate, _either(candidate, "finishReason", "finish_reason")))
+    return REFUSED if any(word in reason for word in ("SAFETY", "PROHIBITED", "BLOCKLIST", "RECITATION")) else WITHOUT
+
+
+def _of_result(result: Any) -> Sequence[Position]:
+    listed = _either(result, "topCandidates", "top_candidates")
+    sampled = _either(result, "chosenCandidates", "chosen_candidates")
+    lists = fields.each(result, listed, lambda top: fields.each(top, "candidates", _token))
+    if not fields.items(result, sampled):
+        return [Position(None, top) for top in lists]
+    fields.as_many(result, sampled, listed)
+    texts = fields.each(result, sampled, lambda one: fields.text(one, "token"))
+    return [Position(text, top) for text, top in zip(texts, lists, strict=True)]
+
+
+def _token(entry: Any) -> Token:
     return Token(
-        entry.get("token"), _either(entry, "logProbability", "log_probability"), _either(entry, "tokenId", "token_id")
+        fields.text(entry, "token"),
+        fields.number(entry, _either(entry, "logProbability", "log_probability")),
+        fields.whole(entry, _either(entry, "tokenId", "token_id")),
     )
 
 
-def _either(record: Record, name: str, other: str) -> Any:
-    """A field as the API calls it, or as the library does."""
-    value = at_path(record, name)
-    return at_path(record, other) if value is None else value
+def _either(record: Any, name: str, other: str) -> str:
+    """The name of a field as the API has it, or as the library does."""
+    return other if fields.at(record, name) is None else name
 
 
 def _open(request: Request) -> ProducedReader:

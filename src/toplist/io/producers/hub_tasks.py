@@ -13,12 +13,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from toplist._files import need, read_json
 from toplist._text import listed, quote
 from toplist.errors import FileError
+from toplist.io.producers import fields
+from toplist.io.producers.fields import FieldError
 from toplist.io.readers.base import NOT_UTF8, opened, unreadable
 
 TASKS = Path("hub-config") / "tasks.json"
@@ -70,9 +72,9 @@ def _known(root: Path, _: tuple[tuple[str, int, int], ...]) -> Hub:
     config = read_json(path, "the tasks of a hub")
     try:
         return _hub(root, config)
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except FieldError as error:
         raise FileError(
-            str(path), "this is not a tasks.json as the schemas of the hubverse describe it: rounds with model_tasks."
+            str(path), f"this is not a tasks.json as the schemas of the hubverse describe it: {error}."
         ) from None
 
 
@@ -89,49 +91,79 @@ def hub_root(path: Path) -> Path | None:
     return next((folder for folder in path.absolute().parents if (folder / TASKS).is_file()), None)
 
 
-def _hub(root: Path, config: Mapping[str, Any]) -> Hub:
+class _ModelTask(NamedTuple):
+    """What a round asks for: declared values by task id, classes where they are asked for, and targets."""
+
+    values: dict[str, dict[str, bool]]
+    classes: dict[str, bool] | None
+    targets: list[_Target]
+
+
+class _Target(NamedTuple):
+    name: str
+    key: dict[str, str]
+    ordinal: bool
+
+
+def _hub(root: Path, config: Any) -> Hub:
     tasks: list[Task] = []
-    ids: set[str] = set()
     declared: dict[str, dict[str, bool]] = {CLASS: {}}
     columns: set[str] = set()
-    for one in config["rounds"]:
-        from_column = bool(one.get("round_id_from_variable"))
-        columns |= {one["round_id"]} if from_column else set()
-        for model_task in one["model_tasks"]:
-            values = {name: _values(allowed) for name, allowed in model_task["task_ids"].items()}
-            ids |= set(values)
-            for name, allowed in values.items():
+    for round_id, from_column, asked in fields.each(config, "rounds", _round):
+        columns |= {round_id} if from_column else set()
+        for one in asked:
+            for name, allowed in one.values.items():
                 declared.setdefault(name, {}).update(allowed)
-            asked = next((model_task["output_type"][name] for name in PMF if name in model_task["output_type"]), None)
-            if asked is None:
+            if one.classes is None:
                 continue
-            classes = _values(asked.get(CLASS) or asked["type_id"])
-            declared[CLASS].update(classes)
-            plain = {name: tuple(allowed) for name, allowed in values.items()}
-            round_id = None if from_column else str(one["round_id"])
-            tasks.extend(_targets(model_task.get("target_metadata"), plain, tuple(classes), round_id))
+            declared[CLASS].update(one.classes)
+            plain = {name: tuple(allowed) for name, allowed in one.values.items()}
+            for target in one.targets:
+                own = {**plain, **{column: (value,) for column, value in target.key.items()}}
+                own_round = None if from_column else round_id
+                tasks.append(Task(target.name, target.key, own, tuple(one.classes), target.ordinal, own_round))
+    ids = declared.keys() - {CLASS}
+    for name in [*columns, *(name for task in tasks for name in task.key)]:
+        if name not in ids:
+            raise FieldError("rounds", f"should have {quote(name)} among the task ids, which a round or a target names")
     column = next(iter(columns)) if len(columns) == 1 else None
     return Hub(root, tuple(tasks), tuple(sorted(ids)), declared, column)
 
 
-def _targets(
-    metadata: Sequence[Mapping[str, Any]] | None,
-    values: Mapping[str, tuple[str, ...]],
-    classes: tuple[str, ...],
-    round_id: str | None,
-) -> Iterator[Task]:
-    """One task for each target; the first schemas say nothing of targets."""
-    for about in metadata or [{"target_id": "", "target_keys": None, "target_type": None}]:
-        key = {name: str(value) for name, value in (about.get("target_keys") or {}).items()}
-        name = ", ".join(key.values()) or str(about["target_id"])
-        own = {**values, **{column: (value,) for column, value in key.items()}}
-        yield Task(name, key, own, classes, about.get("target_type") == "ordinal", round_id)
+def _round(one: Any) -> tuple[str, bool, list[_ModelTask]]:
+    tasks = fields.each(one, "model_tasks", _model_task)
+    return fields.known_text(one, "round_id"), fields.at(one, "round_id_from_variable") is True, tasks
 
 
-def _values(allowed: Mapping[str, Any]) -> dict[str, bool]:
+def _model_task(one: Any) -> _ModelTask:
+    values = fields.mapped(one, "task_ids", _values)
+    asked = next((name for name in PMF if fields.at(one, f"output_type.{name}") is not None), None)
+    if asked is None:
+        return _ModelTask(values, None, [])
+    named = CLASS if fields.at(one, f"output_type.{asked}.{CLASS}") is not None else "type_id"
+    classes = fields.within(one, f"output_type.{asked}.{named}", _values)
+    targets = fields.each(one, "target_metadata", _target)  # the first schemas say nothing of targets
+    return _ModelTask(values, classes, targets or [_Target("", {}, ordinal=False)])
+
+
+def _target(about: Any) -> _Target:
+    known = fields.at(about, "target_keys") is not None
+    key = fields.mapped(about, "target_keys", lambda value: text_of(_plain(value))) if known else {}
+    name = ", ".join(key.values()) or fields.known_text(about, "target_id")
+    return _Target(name, key, ordinal=fields.at(about, "target_type") == "ordinal")
+
+
+def _values(allowed: Any) -> dict[str, bool]:
     """The texts of required and optional values, and whether each is a number."""
-    every = [*(allowed.get("required") or ()), *(allowed.get("optional") or ())]
+    every = [*fields.each(allowed, "required", _plain), *fields.each(allowed, "optional", _plain)]
     return {text_of(value): isinstance(value, int | float) and not isinstance(value, bool) for value in every}
+
+
+def _plain(value: Any) -> Any:
+    """A text, a number or a truth value."""
+    if not (isinstance(value, int | float) or fields.is_text(value)):
+        raise fields.expected("text or a number", value)
+    return value
 
 
 def text_of(value: Any) -> str:

@@ -21,8 +21,10 @@ import numpy as np
 from toplist._text import argument, listed, quote
 from toplist.errors import CaseError, FileError
 from toplist.io.answers import OTHER, AnswerSpace
+from toplist.io.producers import fields
 from toplist.io.producers.base import ANSWER_MASS, FirstLook, Match, ProducedReader, Producer, Request, Row, at_path
 from toplist.io.producers.conditions import Conditions
+from toplist.io.producers.fields import FieldError
 from toplist.io.producers.harness import HARD, Cases, NoListsError, hard_label, known_of, letters, others, require_files
 from toplist.io.producers.json_records import Record, records
 from toplist.io.producers.openai import position_of
@@ -120,17 +122,16 @@ class _Sample:
 
     @classmethod
     def of(cls, record: Record, position: int | str, scorers: Sequence[str]) -> _Sample:
-        positions = _positions(at_path(record, "output.choices.0.logprobs.content"))
+        positions = fields.each(record, "output.choices.0.logprobs.content", position_of)
         generated = [one.sampled or "" for one in positions]
         place, problems = (position, []) if isinstance(position, int) else after(position, generated)
         later, said = after(_ANSWER, generated) if position == 0 else (None, [])
         scores = record.get("scores")
         scores = {name: one for name, one in scores.items() if name in scorers} if isinstance(scores, Mapping) else {}
-        choices = record.get("choices")
         return cls(
-            str(record.get("id")),
-            str(record.get("epoch", 1)),
-            [str(one) for one in choices] if isinstance(choices, list) else (),
+            _id(record),
+            str(fields.whole(record, "epoch") or 1),
+            [str(one) for one in fields.items(record, "choices")],
             record.get("target"),
             any(one.top for one in positions),
             _item(positions, place),
@@ -142,16 +143,11 @@ class _Sample:
         )
 
 
-def _positions(content: Any) -> list[Position]:
-    """The generated tokens, with what was listed in the place of each."""
-    found = [position_of(one) for one in content or ()]
-    texts = [one.sampled for one in found] + [token.text for one in found for token in one.top]
-    values = [token.logprob for one in found for token in one.top]
-    if not all(isinstance(one, str | None) for one in texts) or not all(
-        isinstance(p, int | float | None) for p in values
-    ):
-        raise TypeError("a token is a text with a number")
-    return found
+def _id(record: Record) -> str:
+    found = record.get("id")
+    if isinstance(found, bool) or not isinstance(found, int | str):
+        raise fields.expected("text or a number", found, "id")
+    return str(found)
 
 
 def _item(positions: Sequence[Position], place: int | None) -> Position | None:
@@ -210,9 +206,9 @@ class _Task:
     def _sample(self, record: Record, scorers: Sequence[str]) -> _Sample:
         try:
             return _Sample.of(record, as_position(self.options.position), scorers)
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except FieldError as error:
             name = f"sample {record.get('id')} in epoch {record.get('epoch')}"
-            raise FileError(str(self.log.path), f"{name} is not as inspect_ai writes it.") from None
+            raise FileError(str(self.log.path), f"{name} is not as inspect_ai writes it: {error}.") from None
 
     def _say(self, text: str) -> None:
         self.notes.append(f"task {quote(self.log.task)}: {text}")

@@ -56,7 +56,7 @@ def line_blocks(path: Path) -> Iterator[bytes]:
             data = chunk.removeprefix(mark)
             cut = data.rfind(b"\n") + 1
             if cut:
-                yield rest + data[:cut]
+                yield b"".join((rest, memoryview(data)[:cut]))
                 rest = b""
             rest, mark, size = rest + data[cut:], b"", _BLOCK
     if rest:

@@ -16,8 +16,10 @@ import numpy as np
 from toplist._files import need
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError, TopListError
+from toplist.io.producers import fields
 from toplist.io.producers.base import FirstLook, Match, ProducedReader, Producer, Request, Row
 from toplist.io.producers.conditions import Conditions
+from toplist.io.producers.fields import FieldError
 from toplist.io.producers.harness import Cases, NoListsError, known_of, require_files
 from toplist.io.producers.likelihoods import MEANINGS, NormError, ScoredChoices
 from toplist.io.readers.base import unreadable
@@ -59,7 +61,10 @@ def _add(cases: Cases, task: str, path: Path, conditions: Conditions) -> None:
     for row, record in enumerate(_records(path), 1):
         total += 1
         if conditions.hold({"task": task, **record}):
-            made.append((str(path), _row(record, task, path, row, cases.request)))
+            try:
+                made.append((str(path), _row(record, task, path, row, cases.request)))
+            except FieldError as error:
+                raise FileError(str(path), f"this is not as lighteval writes it: {error}.", row=row) from None
     if not made:
         raise NoListsError(f"none of {total:,} rows fulfils {conditions}." if total else "it has no rows.")
     cases.rows += made
@@ -77,31 +82,34 @@ def _records(path: Path) -> Iterator[Mapping[str, Any]]:
                 raise FileError(str(path), f"details of lighteval have the columns {listed(list(_COLUMNS[0]))}.")
             for batch in file.iter_batches(_ROWS, columns=list(found)):
                 for record in batch.to_pylist():
-                    yield {plain: record[name] or {} for plain, name in zip(_COLUMNS[0], found, strict=True)}
+                    yield {plain: record[name] for plain, name in zip(_COLUMNS[0], found, strict=True)}
     except (pa.ArrowException, OSError) as error:
         raise unreadable(error, path) from None
 
 
 def _row(record: Mapping[str, Any], task: str, path: Path, row: int, request: Request) -> Row:
     """One document: log-likelihoods of its choices; those without the question stand behind them, or apart."""
-    document, response, norm = record["doc"], record["model_response"], request.options.norm
-    choices, values = document.get("choices") or [], response.get("logprobs") or []
+    norm = request.options.norm
+    choices, values = fields.items(record, "doc.choices"), fields.items(record, "model_response.logprobs")
     if not values:
         raise NoListsError(f"row {row:,} has no log-likelihoods: its answer was generated.")
     if len(choices) < 2 or len(values) not in (len(choices), 2 * len(choices)):
         raise NoListsError(f"row {row:,} has {len(values)} log-likelihoods for {len(choices)} choices.")
-    gold = document.get("gold_index")
-    golds = sorted(set(gold)) if isinstance(gold, list) else [gold]
+    gold = fields.at(record, "doc.gold_index")
+    golds = list(dict.fromkeys(gold)) if isinstance(gold, list) else [gold]
     if len(golds) != 1:
         raise NoListsError(f"row {row:,} has {len(golds)} correct choices.")
     if not isinstance(golds[0], int) or not 0 <= golds[0] < len(choices):
         raise NoListsError(f"row {row:,} has the correct choice {quote(golds[0])} of {len(choices)}.")
-    tokens = response.get("output_tokens") or []
+    tokens = fields.each(record, "model_response.output_tokens", lambda one: len(fields.items(one, "")))
+    numbers = fields.each(record, "model_response.logprobs", fields.known_number)
     scored = ScoredChoices(
-        values[: len(choices)],
+        numbers[: len(choices)],
         [str(choice).removeprefix(" ") for choice in choices],
-        [len(one or ()) for one in tokens[: len(choices)]] if len(tokens) >= len(choices) else None,
-        values[len(choices) :] or response.get("unconditioned_logprobs") or None,
+        tokens[: len(choices)] if len(tokens) >= len(choices) else None,
+        numbers[len(choices) :]
+        or fields.each(record, "model_response.unconditioned_logprobs", fields.known_number)
+        or None,
     )
     try:
         p, best = scored.probabilities(norm), int(np.argmax(scored.scores("none")))
@@ -109,14 +117,15 @@ def _row(record: Mapping[str, Any], task: str, path: Path, row: int, request: Re
         raise NoListsError(str(error)) from None
     except TopListError as error:
         raise FileError(str(path), str(error), row=row) from None
-    hit = record["metric"].get("acc")
+    hit = fields.at(record, "metric.acc")
     if hit in (0, 1) and hit != (best == golds[0]):
         raise NoListsError(
             f"acc of row {row:,} is {hit:g}, but its correct choice is {'' if best == golds[0] else 'not '}the most "
             "probable one: the task counts something else."
         )
     names = [str(place) for place in range(len(choices))]
-    case = f"{task}/{document.get('id') or row - 1}"
+    own = fields.at(record, "doc.id")
+    case = f"{task}/{row - 1 if own in (None, '') else own}"
     return Row(case, names, p.tolist(), known_of(names[golds[0]], len(choices), task=task, unit=case))
 
 

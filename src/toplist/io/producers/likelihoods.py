@@ -96,7 +96,9 @@ class ScoredChoices:
         else:
             if self.texts is None:
                 raise NormError(_without("texts of the choices", norm))
-            lengths = [float(len(text if norm == "chars" else text.encode())) for text in self.texts]
+            lengths = [
+                float(len(text if norm == "chars" else text.encode("utf-8", "surrogatepass"))) for text in self.texts
+            ]
         if len(lengths) != len(self.loglikelihoods):
             raise TopListError(f"{len(self.loglikelihoods)} log-likelihoods, but {len(lengths)} lengths of choices.")
         if not all(lengths):

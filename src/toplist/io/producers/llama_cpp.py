@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from toplist.io.producers import fields
 from toplist.io.producers.base import ProducedReader, Producer, Request
 from toplist.io.producers.json_records import Record
-from toplist.io.producers.openai import position_of
+from toplist.io.producers.openai import position_of, token_of
 from toplist.io.producers.servers import FAILED, WITHOUT, Server, open_answers
 from toplist.io.producers.tokens import Position, Token
 
@@ -23,20 +24,20 @@ def positions_of(record: Record) -> Sequence[Position] | str:
     """The positions of a response, with log-probabilities, or probabilities after sampling."""
     if record.get("error"):
         return FAILED
-    found = record.get("completion_probabilities")
-    return [_position(one) for one in found] if found else WITHOUT
+    return fields.each(record, "completion_probabilities", _position) or WITHOUT
 
 
-def _position(entry: Record) -> Position:
-    if "top_probs" not in entry:
+def _position(entry: Any) -> Position:
+    if fields.at(entry, "top_probs") is None:
         return position_of(entry)
-    return Position(entry.get("token"), [_token(one) for one in entry["top_probs"]])
+    return Position(fields.text(entry, "token"), fields.each(entry, "top_probs", _token))
 
 
-def _token(entry: Record) -> Token:
-    p, raw = entry["prob"], entry.get("bytes")
-    log = math.log(p) if p > 0 else None
-    return Token(entry["token"], log, entry.get("id"), None if raw is None else bytes(raw))
+def _token(entry: Any) -> Token:
+    p = fields.number(entry, "prob")
+    if p is None or not p >= 0:
+        raise fields.expected("a probability", p, "prob")
+    return token_of(entry)._replace(logprob=math.log(p) if p else None)
 
 
 def joined(numbered: Iterator[tuple[int, Record]]) -> Iterator[tuple[int, Record]]:
@@ -44,7 +45,7 @@ def joined(numbered: Iterator[tuple[int, Record]]) -> Iterator[tuple[int, Record
     row, whole = 0, dict[str, Any]()
     for at, record in numbered:
         row = row or at
-        found = [*whole.get("completion_probabilities", ()), *(record.get("completion_probabilities") or ())]
+        found = [*whole.get("completion_probabilities", ()), *fields.items(record, "completion_probabilities")]
         whole = {**whole, **record, "completion_probabilities": found}
         if record.get("stop", True):
             yield row, whole
@@ -54,7 +55,7 @@ def joined(numbered: Iterator[tuple[int, Record]]) -> Iterator[tuple[int, Record
 
 
 def _note(record: Record) -> str:
-    return AFTER_SAMPLING if any("top_probs" in one for one in record.get("completion_probabilities") or ()) else ""
+    return AFTER_SAMPLING if any("top_probs" in one for one in fields.items(record, "completion_probabilities")) else ""
 
 
 def _open(request: Request) -> ProducedReader:

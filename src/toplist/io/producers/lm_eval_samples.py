@@ -166,14 +166,33 @@ def _scored(
     continuations: list[str],
     delimiter: str | None,
 ) -> HarnessSample:
-    """The choices: of mutual information, the second half are the same continuations without a context."""
+    """The choices: of mutual information, the second half are the same ones without the question."""
     half, unconditional = len(values) // 2, None
-    if len(values) % 2 == 0 and not any(contexts[half:]) and continuations[:half] == continuations[half:]:
+    before = _before_same(continuations[:half], continuations[half:])
+    if before is not None and _without_question(contexts[:half], contexts[half:]):
         values, unconditional = values[:half], values[half:]
         contexts, continuations = contexts[:half], continuations[:half]
+        delimiter = before or delimiter
     by_context = len(set(continuations)) == 1 and len(set(map(str, contexts))) > 1
     texts = None if by_context else _without_delimiter(continuations, delimiter)
     return replace(about, choices=ScoredChoices(values, texts, None, unconditional), by_context=by_context)
+
+
+def _before_same(first: Sequence[str], second: Sequence[str]) -> str | None:
+    """What precedes each of the second texts to make the first ones: nothing, a delimiter, or None if neither does.
+
+    Some versions of the harness ask for the choices alone, others for the delimiter and the choices.
+    """
+    if not first or len(first) != len(second) or not first[0].endswith(second[0]):
+        return None
+    before = first[0].removesuffix(second[0]) if second[0] else first[0]
+    return before if all(a == before + b for a, b in zip(first, second, strict=True)) else None
+
+
+def _without_question(first: Sequence[Any], second: Sequence[Any]) -> bool:
+    """Whether contexts are empty or, as a task may set it, one and the same text in place of one question."""
+    one_each = len(second) > 1 and len(set(map(str, first))) == 1 == len(set(map(str, second)))
+    return not any(second) or (one_each and first[0] != second[0])
 
 
 def _arguments(value: Any) -> list[list[Any]] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from toplist.io.producers import fields
 from toplist.io.producers.base import ProducedReader, Producer, Request
 from toplist.io.producers.json_records import Record
 from toplist.io.producers.openai import position_of
@@ -20,13 +21,13 @@ def positions_of(record: Record) -> Sequence[Position] | str:
     """The positions of a response."""
     if record.get("error"):
         return FAILED
-    content, count = record.get("logprobs"), record.get("eval_count")
-    if content and isinstance(count, int) and len(content) > count:
+    found, count = fields.each(record, "logprobs", position_of), record.get("eval_count")
+    if found and isinstance(count, int) and len(found) > count:
         raise ValueError(
-            f"it has {len(content)} tokens, and eval_count says {count}: the chunk that ends the answer before it is "
+            f"it has {len(found)} tokens, and eval_count says {count}: the chunk that ends the answer before it is "
             "missing"
         )
-    return [position_of(one) for one in content] if content else WITHOUT
+    return found or WITHOUT
 
 
 def joined(numbered: Iterator[tuple[int, Record]]) -> Iterator[tuple[int, Record]]:
@@ -34,7 +35,7 @@ def joined(numbered: Iterator[tuple[int, Record]]) -> Iterator[tuple[int, Record
     row, whole = 0, dict[str, Any]()
     for at, record in numbered:
         row = row or at
-        tokens = [*whole.get("logprobs", ()), *(record.get("logprobs") or ())]
+        tokens = [*whole.get("logprobs", ()), *fields.items(record, "logprobs")]
         whole = {**whole, **record, "logprobs": tokens}
         if record.get("done", True):
             yield row, whole

@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from toplist.io.producers import fields
 from toplist.io.producers.base import FirstLook, Match, ProducedReader, Producer, Request, at_path
+from toplist.io.producers.fields import FieldError
 from toplist.io.producers.json_records import Record
 from toplist.io.producers.servers import FAILED, REFUSED, WITHOUT, Server, open_answers
 from toplist.io.producers.tokens import Position, Token
@@ -25,64 +27,93 @@ COLLAPSED = (
 def positions_of(record: Record) -> Sequence[Position] | str:
     """The positions of a response, or of a line of a batch."""
     if "custom_id" in record and "response" in record:
-        response = record["response"]
-        if record.get("error") or not response or response.get("status_code", _STATUS_OK) != _STATUS_OK:
+        if record.get("error") or not record["response"]:
             return FAILED
-        record = response["body"]
-    if "output" in record:
-        return _of_response(record)
-    if record.get("error") and not record.get("choices"):
+        if fields.at(record, "response.status_code") not in (None, _STATUS_OK):
+            return FAILED
+        return fields.within(record, "response.body", _of_body)
+    return _of_body(record)
+
+
+def _of_body(body: Any) -> Sequence[Position] | str:
+    """The positions of a response."""
+    if fields.at(body, "output") is not None:
+        return _of_response(body)
+    choices = fields.items(body, "choices")
+    if choices:
+        return fields.within(body, "choices.0", of_choice)
+    if body.get("error"):
         return FAILED
-    choices = record["choices"]
-    if not choices:
-        return WITHOUT
-    return of_choice(choices[0])
+    if "choices" not in body:
+        raise FieldError("choices", "should be a list, but is missing")
+    return WITHOUT
 
 
-def of_choice(choice: Record) -> Sequence[Position] | str:
+def of_choice(choice: Any) -> Sequence[Position] | str:
     """The positions of a choice of a chat completion, or of a legacy completion."""
-    logprobs = choice.get("logprobs")
-    if not logprobs:
-        return REFUSED if at_path(choice, "message.refusal") else WITHOUT
-    if "tokens" in logprobs:
-        return _legacy(logprobs)
-    content = logprobs.get("content")
-    if not content:
-        return REFUSED if logprobs.get("refusal") or at_path(choice, "message.refusal") else WITHOUT
-    return [position_of(one) for one in content]
+    if fields.at(choice, "logprobs.tokens") is not None:
+        return fields.within(choice, "logprobs", _legacy)
+    found = fields.each(choice, "logprobs.content", position_of)
+    if found:
+        return found
+    return REFUSED if fields.at(choice, "logprobs.refusal") or at_path(choice, "message.refusal") else WITHOUT
 
 
-def position_of(entry: Record, top: str = "top_logprobs") -> Position:
+def position_of(entry: Any) -> Position:
     """A generated token with those listed in its place."""
-    return Position(entry.get("token"), [token_of(one) for one in entry.get(top) or ()])
+    return Position(fields.text(entry, "token"), fields.each(entry, "top_logprobs", token_of))
 
 
-def token_of(entry: Record) -> Token:
+def token_of(entry: Any) -> Token:
     """A listed token."""
-    raw = entry.get("bytes")
-    return Token(entry["token"], entry.get("logprob"), entry.get("id"), None if raw is None else bytes(raw))
+    return Token(
+        fields.known_text(entry, "token"),
+        fields.number(entry, "logprob"),
+        fields.whole(entry, "id"),
+        fields.octets(entry, "bytes"),
+    )
 
 
 def _of_response(record: Record) -> Sequence[Position] | str:
     if record.get("error"):
         return FAILED
-    parts = [part for one in record["output"] for part in one.get("content") or ()]
-    found = [position_of(entry) for part in parts for entry in part.get("logprobs") or ()]
+    found = [position for one in fields.each(record, "output", _of_output) for position in one]
     if found:
         return found
-    return REFUSED if any(part.get("type") == "refusal" for part in parts) else WITHOUT
+    kinds = [fields.at(part, "type") for one in fields.items(record, "output") for part in fields.items(one, "content")]
+    return REFUSED if "refusal" in kinds else WITHOUT
 
 
-def _legacy(logprobs: Record) -> Sequence[Position] | str:
+def _of_output(one: Any) -> list[Position]:
+    parts = fields.each(one, "content", lambda part: fields.each(part, "logprobs", position_of))
+    return [position for part in parts for position in part]
+
+
+def _legacy(logprobs: Any) -> Sequence[Position] | str:
     """Lists by text, the sampled token first: it may be smaller than all that belong to the list."""
-    lists = logprobs.get("top_logprobs")
-    if not lists:
+    if not fields.items(logprobs, "top_logprobs"):
         return WITHOUT
-    found = []
-    for sampled, top in zip(logprobs["tokens"], lists, strict=True):
-        entries = sorted((top or {}).items(), key=lambda pair: (pair[0] != sampled, -_number(pair[1])))
-        found.append(Position(sampled, [Token(text, value) for text, value in entries]))
+    fields.as_many(logprobs, "top_logprobs", "tokens")
+    sampled = fields.each(logprobs, "tokens", _text)
+    lists = fields.each(logprobs, "top_logprobs", _by_text)
+    return [
+        Position(token, sorted(top, key=lambda one: (one.text != token, -_number(one.logprob))))
+        for token, top in zip(sampled, lists, strict=True)
+    ]
+
+
+def _text(value: Any) -> str:
+    if not fields.is_text(value):
+        raise fields.expected("text", value)
+    found: str = value
     return found
+
+
+def _by_text(top: Any) -> list[Token]:
+    if top is None:
+        return []
+    numbers = fields.mapped(top, "", lambda value: None if value is None else fields.known_number(value))
+    return [Token(_text(token), value) for token, value in numbers.items()]
 
 
 def _number(value: float | None) -> float:
@@ -93,10 +124,11 @@ def joined(records: Iterator[tuple[int, Record]]) -> Iterator[tuple[int, Record]
     """Chunks of a stream with the same id as one record; everything else as it is."""
     row, whole = 0, None
     for at, record in records:
-        if whole is not None and (not _is_chunk(record) or record.get("id") != whole["id"]):
+        chunk = fields.known_text(record, "id") if _is_chunk(record) else None
+        if whole is not None and chunk != whole["id"]:
             yield row, whole
             whole = None
-        if not _is_chunk(record):
+        if chunk is None:
             yield at, record
         elif whole is None:
             row, whole = at, {**record, "choices": [{"logprobs": {"content": _content(record)}}]}
@@ -111,13 +143,12 @@ def _is_chunk(record: Record) -> bool:
 
 
 def _content(record: Record) -> list[Any]:
-    return list(at_path(record, "choices.0.logprobs.content") or ())
+    return list(fields.items(record, "choices.0.logprobs.content"))
 
 
 def _note(record: Record) -> str:
     body = at_path(record, "response.body") or record
-    choices = body.get("choices") or ()
-    if len(choices) > 1:
+    if len(fields.items(body, "choices")) > 1:
         return "responses have several choices: the first one is read"
     return COLLAPSED if at_path(body, "choices.0.logprobs.tokens") else ""
 

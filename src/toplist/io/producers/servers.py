@@ -6,8 +6,8 @@ one, cases have no ids and go by their position, since the ids that servers give
 are alone in their files are called as these are. A field that is called as outcomes are gives the outcome. `n_classes`
 says how many of the declared answers a case has, and `answers`, a list, which ones.
 
-Lines of JSON are read by Arrow where a server names the path of its positions, about four times as fast as one by one;
-whatever Arrow cannot read, or finds no positions in, is read one by one.
+Where a server names the path of its positions, lines of JSON are read by the compiled kernel or by Arrow, several times
+as fast as one by one; what neither can read, or finds no positions in, is read one by one.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ from toplist.io.producers.base import (
     at_path,
     columns_of,
 )
+from toplist.io.producers.fields import FieldError
 from toplist.io.producers.json_records import Record, is_document, line_blocks, lines_of, records
-from toplist.io.producers.token_lines import parsed, trimmed
+from toplist.io.producers.token_lines import parsed, scanned, trimmed
 from toplist.io.producers.tokens import Position, Positions, Summary, as_position, nested, vocabulary_lists
 from toplist.io.readers.base import head_of
-from toplist.io.readers.json_lines import Fields, misfit, parse, settled
+from toplist.io.readers.json_lines import Fields, MisfitError, as_array, parse, settled
 from toplist.io.top_tokens import SAMPLED, UNSORTED, TopTokens
 
 ANSWERS = "answers"
@@ -65,7 +66,7 @@ class Server:
 
     positions: Callable[[Record], Sequence[Position] | str]  # or why there are none: failed, refused, without
     remedy: str  # what to ask the server for, where no record has log-probabilities
-    paths: tuple[str, ...] = ()  # of the list of positions, as Arrow may read it: `choices.0.logprobs.content`
+    paths: tuple[str, ...] = ()  # that may lead to the list of positions: `choices.0.logprobs.content`
     own_ids: tuple[str, ...] = ()  # fields that look like case ids, but are about a response, not about its question
     joined: Callable[[Iterator[tuple[int, Record]]], Iterator[tuple[int, Record]]] = _as_they_are
     note: Callable[[Record], str] = lambda record: ""  # what there is to say about a record, for the whole file
@@ -160,13 +161,13 @@ class _Table:
         first = [record for _, record in islice(records(path), _LOOKED)]
         known = self._fields_of(first, source)
         at = next((one for one in self.server.paths if any(at_path(r, one) is not None for r in first)), None)
-        streamed = len(list(self.server.joined(iter(enumerate(first))))) < len(first)
+        streamed = len(list(self._joined(iter(enumerate(first, 1)), source))) < len(first)
         if at is None or streamed or is_document(path) or not (self.space is None or self.space.text_only):
             self._add_records(records(path), source, known)
             return
         start = 0
         for text in line_blocks(path):
-            block = self._by_arrow(_Lines(text, source, start), known, at)
+            block = self._in_columns(_Lines(text, source, start), known, at)
             if block is not None:
                 self.add_block(block, known)
                 start = block.end
@@ -186,12 +187,11 @@ class _Table:
         )
 
     def _add_records(self, numbered: Iterator[tuple[int, Record]], source: str, known: _Known) -> None:
-        joined = self.server.joined(numbered)
+        joined = self._joined(numbered, source)
         while some := list(islice(joined, _ROWS)):
             rows, cases, kept = [], [], []
             for row, record in some:
                 found = self.positions(record, source, row)
-                self.said.update(dict.fromkeys(filter(None, [self.server.note(record)])))
                 self.skipped.update([found] if isinstance(found, str) else [])
                 if found != FAILED:
                     rows.append(row)
@@ -206,9 +206,25 @@ class _Table:
     def positions(self, record: Record, source: str, row: int) -> Sequence[Position] | str:
         """The positions of a record, or why it has none."""
         try:
-            return self.server.positions(record)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            raise FileError(source, f"this is no answer of the server: {_problem(error)}.", row=row) from None
+            found = self.server.positions(record)
+            if found != FAILED:
+                self.said.update(dict.fromkeys(filter(None, [self.server.note(record)])))
+        except FieldError as error:
+            raise _unlike(error, source, row) from None
+        return found
+
+    def _joined(self, numbered: Iterator[tuple[int, Record]], source: str) -> Iterator[tuple[int, Record]]:
+        """Records with the chunks of a stream as one."""
+        last = [0]
+
+        def noted(pair: tuple[int, Record]) -> tuple[int, Record]:
+            last[0] = pair[0]
+            return pair
+
+        try:
+            yield from self.server.joined(map(noted, numbered))
+        except FieldError as error:
+            raise _unlike(error, source, last[0]) from None
 
     def _fields_of(self, some: Sequence[Record], source: str) -> _Known:
         """The fields that hold one value, by the first records, with their types."""
@@ -234,15 +250,9 @@ class _Table:
         self.outcomes.update(dict.fromkeys(outcomes if len(outcomes) > 1 else []))
         return _Known(kinds, case, outcomes[0] if len(outcomes) == 1 else "")
 
-    def _by_arrow(self, lines: _Lines, known: _Known, path: str) -> _Block | None:
-        """Lines as a block, read by Arrow; None where they have to be read one by one."""
-        text = trimmed(lines.text, self.position)
-        made = parsed(text, known.kinds, path, with_bytes=False)
-        tokens = None if made is None else made[1].at(self.position)[0]
-        if tokens is not None and tokens.text.null_count:
-            return None
-        if tokens is not None and tokens.repeats_text():
-            made = parsed(text, known.kinds, path, with_bytes=True)
+    def _in_columns(self, lines: _Lines, known: _Known, path: str) -> _Block | None:
+        """Lines as a block; None where they have to be read one by one."""
+        made = scanned(lines.text, known.kinds, path, self.position) or self._parsed(lines.text, known, path)
         if made is None:
             return None
         columns, positions = made
@@ -250,7 +260,7 @@ class _Table:
         for at in np.flatnonzero(np.diff(positions.offsets) == 0).tolist():
             row = lines.start + at + 1
             found = self.positions(parse(lines.every[at], lines.source, row), lines.source, row)
-            if not isinstance(found, str):  # elsewhere than Arrow looked
+            if not isinstance(found, str):  # elsewhere than on the path
                 return None
             skipped[found] += 1
             keep[at] = found != FAILED
@@ -261,6 +271,15 @@ class _Table:
             positions = replace(positions, offsets=offsets_of(np.diff(positions.offsets)[keep]))
             columns = {name: column.filter(as_arrow(keep)) for name, column in columns.items()}
         return _Block(lines.source, rows, columns, positions, end)
+
+    def _parsed(self, whole: bytes, known: _Known, path: str) -> tuple[dict[str, Any], Positions] | None:
+        """The same by Arrow alone, with the bytes of tokens where a case lists a text twice."""
+        text = trimmed(whole, self.position)
+        made = parsed(text, known.kinds, path, with_bytes=False)
+        tokens = None if made is None else made[1].at(self.position)[0]
+        if tokens is None or tokens.text.null_count:
+            return None
+        return parsed(text, known.kinds, path, with_bytes=True) if tokens.repeats_text() else made
 
     # Lists
 
@@ -283,6 +302,14 @@ class _Table:
             self._require_outcomes(made[OUTCOME], block)
         further = {name: block.columns[name] for name in _further(known.kinds)}
         self.batches.append((block.source, {**further, **made}))
+
+    def _numbers(self, block: _Block) -> Any:
+        """The rows as case ids, with the file before them where there are several."""
+        pa, pc = need("pyarrow"), need("pyarrow.compute")
+        numbers = as_arrow(block.rows).cast(pa.string())
+        if len(self.request.paths) <= 1:
+            return numbers
+        return pc.binary_join_element_wise(Path(block.source).stem, numbers, ":")
 
     def _lists(self, tokens: TopTokens, block: _Block, counts: Counter[str]) -> dict[str, Any]:
         pa = need("pyarrow")
@@ -425,14 +452,10 @@ def _filled(batch: Mapping[str, Any], name: str, kind: Any) -> Any:
 
 
 def _column(values: list[Any], name: str, kind: Any, source: str, rows: Sequence[int]) -> Any:
-    pa = need("pyarrow")
     try:
-        return pa.array(values, kind)
-    except (pa.ArrowException, OverflowError, TypeError):
-        for row, value in zip(rows, values, strict=True):
-            if problem := misfit(value, kind):
-                raise FileError(source, f"{quote(name)} {problem}.", row=row) from None
-        raise
+        return as_array(values, kind)
+    except MisfitError as error:
+        raise FileError(source, f"{quote(name)} {error.problem}.", row=rows[error.place]) from None
 
 
 def as_record(one: Any, name: str) -> Record:
@@ -455,7 +478,5 @@ def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _problem(error: Exception) -> str:
-    if isinstance(error, KeyError):
-        return f"it has no field {quote(error.args[0])}"
-    return str(error) or type(error).__name__
+def _unlike(error: FieldError, source: str, row: int) -> FileError:
+    return FileError(source, f"this is no answer of the server: {error}.", row=row)

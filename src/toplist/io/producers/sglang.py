@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from toplist.io.producers import fields
 from toplist.io.producers.base import ProducedReader, Producer, Request
+from toplist.io.producers.fields import FieldError
 from toplist.io.producers.json_records import Record
 from toplist.io.producers.servers import WITHOUT, Server, open_answers
 from toplist.io.producers.tokens import Position, Token
 
 _REMEDY = "Ask for them: return_logprob=True, top_logprobs_num=20, and return_text_in_logprobs=True for their texts."
 
+_LISTS, _SAMPLED = "meta_info.output_top_logprobs", "meta_info.output_token_logprobs"
+
 
 def positions_of(record: Record) -> Sequence[Position] | str:
     """The positions of a response; texts are null unless they were asked for."""
-    about = record["meta_info"]
-    lists = about.get("output_top_logprobs")
+    if "meta_info" not in record:
+        raise FieldError("meta_info", "should be an object, but is missing")
+    lists = fields.each(record, _LISTS, lambda top: fields.each(top, "", _token))
     if not lists:
         return WITHOUT
-    sampled = [one[2] for one in about.get("output_token_logprobs") or [(None, None, None)] * len(lists)]
-    return [
-        Position(text, [Token(listed[2], listed[0], listed[1]) for listed in top or ()])
-        for text, top in zip(sampled, lists, strict=True)
-    ]
+    if fields.items(record, _SAMPLED):
+        fields.as_many(record, _SAMPLED, _LISTS)
+    sampled = fields.each(record, _SAMPLED, lambda one: _token(one).text) or [None] * len(lists)
+    return [Position(text, top) for text, top in zip(sampled, lists, strict=True)]
+
+
+def _token(listed: Any) -> Token:
+    if not fields.is_list(listed) or len(listed) < 2:
+        raise fields.expected("a list of a log-probability, a token id and a text", listed)
+    return Token(fields.text(listed, "2"), fields.number(listed, "0"), fields.whole(listed, "1"))
 
 
 def _open(request: Request) -> ProducedReader:

@@ -6,7 +6,7 @@ The `prediction` of the ensemble is not used: it is one class, often a higher ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from toplist._text import argument, quote
@@ -43,7 +43,8 @@ def _rows(records: list[Record], asked: str | None) -> Iterator[tuple[Record, Ro
         case = record.text(record.at("filepath"), "filepath")
         lists = record.at("classifications")
         if lists is None:
-            if _FAILED not in (record.at("failures") or ()):
+            failures = record.at("failures")
+            if not isinstance(failures, list) or _FAILED not in failures:
                 raise record.error(f"{quote(case)} has neither classifications nor a failure of the classifier.")
             continue
         classes, scores = at_path(lists, "classes"), at_path(lists, "scores")
@@ -68,6 +69,8 @@ def _match(look: FirstLook, match: Match) -> Match | None:
 
 
 def _seen(picture: Any) -> str:
+    if not isinstance(picture, Mapping):
+        return ""
     own = "classifications" in picture or {"failures", "model_version"} <= picture.keys()
     return f"its predictions have {', '.join(list(picture)[:3])}" if own else ""
 

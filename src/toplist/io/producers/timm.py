@@ -87,8 +87,12 @@ def _row(record: Record, chosen: str) -> Row:
 
 def _ranked(record: Record, field: str) -> Sequence[Any]:
     """The values of a field by their rank: of columns such as prob_0, of a list, or of a text that shows an array."""
-    numbered = {int(name.rpartition("_")[2]): name for name in record.value if re.fullmatch(rf"{field}_\d+", name)}
+    numbered = {
+        int(name.rpartition("_")[2]): name for name in record.value if re.fullmatch(rf"{field}_\d{{1,9}}", name)
+    }
     if numbered:
+        if sorted(numbered) != list(range(len(numbered))):
+            raise record.error(f"there are not all ranks of {field}, but {', '.join(sorted(numbered.values()))}.")
         return [record.value[numbered[rank]] for rank in sorted(numbered)]
     value = record.value.get(field)
     if isinstance(value, list):
@@ -123,10 +127,11 @@ def _of_json(path: Path) -> Iterator[Record]:
         if not isinstance(value, Mapping):
             raise record.error(f"this is no row of results: {quote(value)}.")
         if value.keys() >= {"columns", "data"}:
-            yield from (
-                Record(record.source, at, dict(zip(value["columns"], one, strict=False)))
-                for at, one in enumerate(value["data"], 1)
-            )
+            columns = [one.text(one.value, "a column") for one in record.items(value["columns"], "columns")]
+            for row in record.items(value["data"], "data"):
+                if not isinstance(row.value, list) or len(row.value) != len(columns):
+                    raise row.error(f"this should be a list of {len(columns)} values, not {quote(row.value)}.")
+                yield Record(row.source, row.row, dict(zip(columns, row.value, strict=True)))
         elif _CASE in value:
             yield record
         else:

@@ -21,7 +21,7 @@ from toplist._text import argument
 from toplist._typing import Floats, Ints
 from toplist.errors import TopListError
 from toplist.io.answers import EMPTY, NORMALIZED
-from toplist.io.columns import as_arrow, as_numpy, offsets_of
+from toplist.io.columns import as_arrow, as_numpy, offsets_of, plain
 from toplist.io.producers.base import CLASSES, CONFIDENCES
 from toplist.io.top_tokens import MARKED, SAMPLED, TWICE, UNSORTED, TopTokens
 
@@ -50,7 +50,7 @@ class Positions:
     """Per case the generated tokens; at each of them the listed ones, as `TopTokens` of all positions."""
 
     offsets: Ints  # the positions of each case
-    sampled: Any  # Arrow text: the generated token of each position
+    sampled: Any  # Arrow text: the generated token of each position; null where it is not known
     top: TopTokens
 
     @classmethod
@@ -181,7 +181,7 @@ def vocabulary_lists(tokens: TopTokens) -> dict[str, Any]:
     if text.null_count:
         ids = np.full(len(text), -1) if tokens.ids is None else tokens.ids
         named_ids = pa.array([f"token_id:{one}" for one in ids.tolist()], "string")
-        text = pc.coalesce(text, named_ids)
+        text = pc.coalesce(plain(text), named_ids)
     codes = as_numpy(text.dictionary_encode().indices).astype(np.int64)
     keys = tokens.cases * (int(codes.max(initial=0)) + 1) + codes
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
@@ -191,7 +191,10 @@ def vocabulary_lists(tokens: TopTokens) -> dict[str, Any]:
     offsets = offsets_of(np.bincount(cases, minlength=len(tokens)))
     total = np.bincount(cases, p[order], minlength=len(tokens))
     p = p[order] / np.maximum(total, 1.0)[cases]
-    return {CLASSES: nested(offsets, text.take(as_arrow(first[order]))), CONFIDENCES: nested(offsets, as_arrow(p))}
+    return {
+        CLASSES: nested(offsets, plain(text.take(as_arrow(first[order])))),
+        CONFIDENCES: nested(offsets, as_arrow(p)),
+    }
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, reduce
@@ -42,6 +43,9 @@ _WORDS = {
     dict: "an object",
     type(None): "null",
 }
+
+
+_LARGEST = sys.float_info.max
 
 
 def parse(line: bytes, source: str, row: int, unit: str = "line") -> dict[str, Any]:
@@ -169,6 +173,35 @@ def settled(kind: Any, *, floats: bool = False) -> Any:
     return pa.float64() if floats and pa.types.is_integer(kind) else kind
 
 
+class MisfitError(Exception):
+    """A value among others that is not of their type: its place, and why."""
+
+    def __init__(self, place: int, problem: str) -> None:
+        super().__init__(place, problem)
+        self.place, self.problem = place, problem
+
+
+def as_array(values: Sequence[Any], kind: Any) -> Any:
+    """Values as an array of Arrow, none of which is changed; or a MisfitError."""
+    pa = need("pyarrow")
+    types = {type(value) for value in values} - {type(None)}
+    if pa.types.is_floating(kind) and int in types:
+        values = [float(one) if type(one) is int and abs(one) <= _LARGEST else one for one in values]
+        types = {type(value) for value in values} - {type(None)}
+    try:
+        if types <= {_EXACT.get(str(kind), list)}:  # Arrow would make 0 of 0.5 and 1 of true
+            return pa.array(values, kind)
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError):
+        pass
+    for place, value in enumerate(values):
+        if problem := misfit(value, kind):
+            raise MisfitError(place, problem)
+    return pa.array(values, kind)
+
+
+_EXACT = {"bool": bool, "int64": int, "double": float, "string": str}
+
+
 def misfit(value: Any, kind: Any) -> str:
     """Why a value is not of a type, or nothing."""
     pa = need("pyarrow")
@@ -176,7 +209,7 @@ def misfit(value: Any, kind: Any) -> str:
         return ""
     if pa.types.is_list(kind):
         if not isinstance(value, list):
-            return f"is {_WORDS[type(value)]}, but a list elsewhere"
+            return f"is {_word(value)}, but a list elsewhere"
         return next((f"holds {why}" for item in value if (why := _odd_item(item, kind.value_type))), "")
     return f"is {why}" if (why := _odd_item(value, kind)) else ""
 
@@ -184,7 +217,7 @@ def misfit(value: Any, kind: Any) -> str:
 def _odd_item(value: Any, kind: Any) -> str:
     """What a value is instead of what it should be, or nothing."""
     pa = need("pyarrow")
-    word = _WORDS[type(value)]
+    word = _word(value)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if value is None:
         return ""
@@ -195,7 +228,7 @@ def _odd_item(value: Any, kind: Any) -> str:
             return f"{word}, but a number elsewhere"
         if pa.types.is_integer(kind) and not (isinstance(value, int) and -(2**63) <= value < 2**63):
             return f"{quote(value)}, but a whole number below 2^63 elsewhere"
-        return f"{quote(value)}, which is too large" if isinstance(value, float) and math.isinf(value) else ""
+        return "" if abs(value) <= _LARGEST or value != value else f"{quote(value)}, which is too large"
     expected = {"bool": bool, "struct": dict, "list": list}.get(str(kind).partition("<")[0])
     if expected is None or not isinstance(value, expected):
         return "" if expected is None else f"{word}, but {_WORDS[expected]} elsewhere"
@@ -208,6 +241,10 @@ def _odd_item(value: Any, kind: Any) -> str:
         pairs = ((name, _odd_item(inside.get(name), own)) for name, own in inner.items())
         return next((f"an object whose {quote(name)} is {why}" for name, why in pairs if why), "")
     return ""
+
+
+def _word(value: Any) -> str:
+    return _WORDS.get(type(value), f"of type {type(value).__name__}")
 
 
 def _odd_text(value: str) -> str:

@@ -9,6 +9,7 @@ import math
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -143,6 +144,23 @@ class ModelName(Name):
         return f'<bdi class="n" data-model="{escape(self.key)}"{hint}>{escape(self.text)}</bdi>'
 
 
+@cache
+def _environment() -> Any:
+    """The templates, which are compiled once."""
+    jinja = load("jinja2", _REMEDY)
+    environment = jinja.Environment(
+        autoescape=True,
+        undefined=jinja.StrictUndefined,
+        loader=jinja.FunctionLoader(_text),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    # Of what this package made itself: style, script, data and drawings.
+    environment.globals["trusted"] = load("markupsafe", _REMEDY).Markup
+    return environment
+
+
 def render(page: Page) -> str:
     """The page as one HTML document.
 
@@ -157,17 +175,8 @@ def render(page: Page) -> str:
         The document; the same page makes the same text, byte for byte.
 
     """
-    jinja = load("jinja2", _REMEDY)
-    trusted = load("markupsafe", _REMEDY).Markup  # for what this package made itself: style, script, data and drawings
-    environment = jinja.Environment(
-        autoescape=True,
-        undefined=jinja.StrictUndefined,
-        loader=jinja.FunctionLoader(_text),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.globals["trusted"] = trusted
+    environment = _environment()
+    trusted = environment.globals["trusted"]
     style = _text("page.css") + _text("sections.css") + _heat() + STYLE
     script = _text("page.js")
     results = page.results

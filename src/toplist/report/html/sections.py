@@ -430,7 +430,7 @@ def _facts(results: Comparison, shown: Shown) -> list[tuple[str, Words]]:
         ("Missing", statements.policy(results, shown)),
     ]
     uniform = [text for rule in results.rules if (text := _uniform(rule, results.classes))]
-    if uniform:
+    if uniform and all(one.answer_mass is None for one in results.sources):  # then no outcome may be OTHER
         found.append(("Uniform", f"A prediction of the same probability for all classes scores {listed(uniform)}."))
     return found
 
