@@ -29,6 +29,7 @@ from toplist.lists.pipelines import (
     require_candidates,
 )
 
+SEQUENCE = "sequence"  # the text of a case of zero-shot classification
 _CLASSES = ("label", "lang", "token_str")
 UNIQUE_NAMES = "pipe.model.config.id2label = {i: str(i) for i in range(pipe.model.config.num_labels)}"
 _TWICE = (
@@ -40,8 +41,10 @@ _TWICE = (
 def _open(request: Request) -> ProducedReader:
     seen = Counter[str]()
     rows = list(_rows(request, seen))
-    candidates = {N_CLASSES: need("pyarrow").int64()} if all(row.known for _, row in rows) and rows else {}
-    return reader_of(request, rows, counted(seen["divided"], "list", DIVIDED), **candidates)
+    pa = need("pyarrow")
+    kinds = {N_CLASSES: pa.int64(), SEQUENCE: pa.string()}
+    common = [name for name in kinds if rows and all(row.known.get(name) is not None for _, row in rows)]
+    return reader_of(request, rows, counted(seen["divided"], "list", DIVIDED), **{name: kinds[name] for name in common})
 
 
 def _rows(request: Request, seen: Counter[str]) -> Iterator[tuple[Record, Row]]:
@@ -90,7 +93,8 @@ def _zero_shot(record: Record, case: str, request: Request) -> Row:
             require_candidates(Outputs([0, len(values)], classes, values))
         except TopListError as error:
             raise record.error(str(error).removeprefix("case 0: ")) from None
-    return Row(case, classes, values, {N_CLASSES: len(classes)})
+    text = record.value.get(SEQUENCE)
+    return Row(case, classes, values, {N_CLASSES: len(classes), SEQUENCE: text if isinstance(text, str) else None})
 
 
 def _entries_of(record: Record) -> list[Mapping[str, Any]]:
