@@ -16,8 +16,8 @@ from toplist._text import argument, listed, quote
 from toplist._typing import Floats
 from toplist.errors import AlignmentError, FileError
 from toplist.io import producers
-from toplist.io.batches import Batch, case_by_case, of_one_kind, to_batch, to_batches
 from toplist.io.answers import AnswerSpace
+from toplist.io.batches import Batch, case_by_case, of_one_kind, to_batch, to_batches
 from toplist.io.columns import (
     CASE,
     CERTAIN,

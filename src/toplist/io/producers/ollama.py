@@ -23,9 +23,9 @@ def positions_of(record: Record) -> Sequence[Position] | str:
         return FAILED
     found, count = fields.each(record, "logprobs", position_of), record.get("eval_count")
     if found and isinstance(count, int) and len(found) > count:
-        raise ValueError(
-            f"it has {len(found)} tokens, and eval_count says {count}: the chunk that ends the answer before it is "
-            "missing"
+        raise fields.FieldError(
+            "logprobs",
+            f"has {len(found)} tokens, and eval_count is {count}: the chunk that ends the answer before is missing",
         )
     return found or WITHOUT
 

@@ -407,8 +407,8 @@ class _Table:
         skipped, cases = self.skipped, self.summary.cases
         if self.without_ids and self.request.options.case is None and not any(CASE in b for _, b in self.batches):
             yield (
-                "responses have no id of their question: cases go by the order of the records. Add a field with one, such "
-                "as question_id, to match files in another order"
+                "responses have no id of their question: cases go by the order of the records. Add a field with one, "
+                "such as question_id, to match files in another order"
             )
         if self.outcomes:
             fields = listed(list(self.outcomes))
