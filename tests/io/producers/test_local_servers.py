@@ -113,7 +113,7 @@ def test_an_answer_that_gemini_blocked_is_an_empty_list(blocked, tmp_path):
 def test_chunks_of_two_answers_are_not_taken_for_one(tmp_path):
     answer = servers.ollama_chunks([("No", TOP), ("No", TOP)], eval_count=2)
     path = write_lines(tmp_path / "a.jsonl", [*answer[:-1], *answer])
-    with pytest.raises(tl.FileError, match=r"row 1: .*it has 4 tokens, and eval_count says 2: the chunk that ends"):
+    with pytest.raises(tl.FileError, match=r"row 1: .*has 4 tokens, and eval_count is 2: the chunk that ends"):
         produced(path, answers=SPACE)
     rows, notes = produced(write_lines(path, [*answer, *answer[:-1]]), answers=SPACE)
     assert len(rows) == 2

@@ -252,3 +252,19 @@ def test_damaged_outputs_are_read_or_refused(tmp_path_factory, value):
     for producer in ("transformers", "keras", "cloud", "plantnet", "inaturalist", "speciesnet", "megadetector", "timm"):
         with contextlib.suppress(TopListError):
             produced(path, producer)
+
+
+def test_batches_of_lists_are_read_case_by_case(tmp_path):
+    batches = [[[{"label": "a", "score": 0.1 * at}, {"label": "b", "score": 0.2}] for at in range(n)] for n in (3, 2)]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(batches))
+    assert recognised_as(path) == "transformers"
+    rows, notes = produced(path)
+    assert [row["confidences"][0] for row in rows] == [0.0, 0.1, 0.2, 0.0, 0.1]
+    assert notes == ("lists are in batches: those of one batch follow those of the other",)
+
+
+def test_the_text_of_zero_shot_classification_is_a_column(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([{"sequence": f"t{at}", "labels": ["a", "b"], "scores": [0.6, 0.4]} for at in range(2)]))
+    assert [row["sequence"] for row in produced(path)[0]] == ["t0", "t1"]

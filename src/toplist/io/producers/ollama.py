@@ -7,7 +7,6 @@ from typing import Any
 
 from toplist.io.producers import fields
 from toplist.io.producers.base import ProducedReader, Producer, Request
-from toplist.io.producers.fields import FieldError
 from toplist.io.producers.json_records import Record
 from toplist.io.producers.openai import position_of
 from toplist.io.producers.servers import FAILED, WITHOUT, Server, open_answers
@@ -23,9 +22,11 @@ def positions_of(record: Record) -> Sequence[Position] | str:
     if record.get("error"):
         return FAILED
     found, count = fields.each(record, "logprobs", position_of), record.get("eval_count")
-    if isinstance(count, int) and len(found) > count:
-        lost = "the chunk that ends the answer before it is missing"
-        raise FieldError("", f"has {len(found)} tokens, and eval_count says {count}: {lost}")
+    if found and isinstance(count, int) and len(found) > count:
+        raise fields.FieldError(
+            "logprobs",
+            f"has {len(found)} tokens, and eval_count is {count}: the chunk that ends the answer before is missing",
+        )
     return found or WITHOUT
 
 

@@ -41,10 +41,13 @@ _TWICE = (
 def _open(request: Request) -> ProducedReader:
     seen = Counter[str]()
     rows = list(_rows(request, seen))
+    batched = ["lists are in batches: those of one batch follow those of the other"] if seen["batches"] else []
     pa = need("pyarrow")
     kinds = {N_CLASSES: pa.int64(), SEQUENCE: pa.string()}
     common = [name for name in kinds if rows and all(row.known.get(name) is not None for _, row in rows)]
-    return reader_of(request, rows, counted(seen["divided"], "list", DIVIDED), **{name: kinds[name] for name in common})
+    return reader_of(
+        request, rows, [*counted(seen["divided"], "list", DIVIDED), *batched], **{name: kinds[name] for name in common}
+    )
 
 
 def _rows(request: Request, seen: Counter[str]) -> Iterator[tuple[Record, Row]]:
@@ -55,6 +58,10 @@ def _rows(request: Request, seen: Counter[str]) -> Iterator[tuple[Record, Row]]:
             Record(whole.source, row, {"id": key, "entries": one})
             for row, (key, one) in enumerate(whole.value.items(), 1)
         ]
+    if records and all(_is_batch(record.value) for record in records):
+        records = [Record(one.source, None, list_) for one in records for list_ in one.value]
+        records = [Record(one.source, row, one.value) for row, one in enumerate(records, 1)]
+        seen["batches"] += 1
     if len(records) > 1 and all(is_entry(record.value) for record in records):
         _require_several(records)
     for record in records:
@@ -126,6 +133,11 @@ def _is_entries(one: Any) -> bool:
     return isinstance(one, list) and len(one) > 0 and all(map(_has_class, one))
 
 
+def _is_batch(one: Any) -> bool:
+    """Whether these are the lists of several cases: those of fill-mask may be the masks of one."""
+    return isinstance(one, list) and len(one) > 0 and all(_is_entries(x) and "token_str" not in x[0] for x in one)
+
+
 def _is_by_id(value: Any) -> bool:
     return isinstance(value, Mapping) and len(value) > 0 and all(map(_is_entries, value.values()))
 
@@ -147,6 +159,8 @@ def _seen(look: FirstLook, path: Path) -> str:
     first = look.first(path)
     if is_zero_shot(first) and "sequence" in first:
         return "its records have sequence, labels and scores"
+    if _is_batch(first):
+        return "it holds batches of lists of label and score"
     entries = first if isinstance(first, list) else [first]
     if not entries or not all(map(is_entry, entries)):
         return ""
