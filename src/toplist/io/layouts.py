@@ -183,7 +183,7 @@ def _for_one(hints: LayoutHints, wanted: str) -> str:
     what = "case" if wanted == hints.case else "class_column" if wanted == hints.class_column else "confidence"
     if hints.truth or wanted not in (hints.case, hints.class_column, hints.confidence):
         return ""
-    return f" If files call it differently, name it for each: Source(..., {what}=...)."
+    return f" If files call it differently, name it for each: {argument(what, file='NAME')}."
 
 
 def ignored(names: Sequence[str], patterns: Sequence[str]) -> list[str]:

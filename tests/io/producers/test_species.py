@@ -282,3 +282,21 @@ def test_damaged_documents_are_read_or_refused(tmp_path_factory, text):
     for producer in ("speciesnet", "megadetector", "plantnet", "inaturalist", "auto"):
         with contextlib.suppress(TopListError):
             tl.read_lists(path, 5000, producer=producer)
+
+
+def test_a_file_with_one_detection_may_be_matched_by_its_name(tmp_path):
+    one = {"category": "1", "conf": 0.9, "bbox": [0, 0, 1, 1], "classifications": [["0", 0.7]]}
+    document = {
+        "info": {"format_version": "1.3"},
+        "detection_categories": {"1": "animal"},
+        "classification_categories": {"0": "deer", "1": "fox"},
+        "images": [{"file": f"{at}.jpg", "detections": [one]} for at in range(2)],
+    }
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(document))
+    rows, notes = produced(path)
+    assert [(row["case"], row["file"]) for row in rows] == [("0.jpg#0", "0.jpg"), ("1.jpg#0", "1.jpg")]
+    assert any("pass case='file'" in note for note in notes)
+    document["images"][0]["detections"] *= 2
+    path.write_text(json.dumps(document))
+    assert "file" not in produced(path)[0][0]

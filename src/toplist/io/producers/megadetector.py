@@ -1,7 +1,8 @@
 """The format of MegaDetector: classifications of the detections in each picture or video.
 
-A case is a detection, `file#number` with numbers from 0, and the detections of a file are a cluster. The number of
-classes is that of classification_categories.
+A case is a detection, `file#number` with numbers from 0, and the detections of a file are a cluster. The column `file`
+has the ids for a truth by file, where each file has one detection. The number of classes is that of
+classification_categories.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from toplist._files import need
-from toplist._text import quote
+from toplist._text import argument, quote
 from toplist.io.producers.base import CLUSTER, N_CLASSES, ProducedReader, Producer, Request, Row
 from toplist.io.producers.entries import Record, counted, documents_of, reader_of
 
+FILE = "file"
 _CATEGORIES = "classification_categories"
 
 
@@ -25,7 +27,13 @@ def _open(request: Request) -> ProducedReader:
         *counted(seen["bare"], "detection", "without classifications, which are no cases"),
         *counted(seen["ids"], "file", f"in which names of {_CATEGORIES} are not unique: classes are their numbers"),
     ]
-    return reader_of(request, rows, notes, **{N_CLASSES: pa.int64(), CLUSTER: pa.string()})
+    known = {N_CLASSES: pa.int64(), CLUSTER: pa.string()}
+    if len({row.known[FILE] for _, row in rows}) == len(rows):
+        known[FILE] = pa.string()
+        notes.append(
+            f"cases are detections, file#number: for a truth with a row per file, pass {argument('case', FILE)}"
+        )
+    return reader_of(request, rows, notes, **known)
 
 
 def _rows(document: Record, seen: Counter[str]) -> Iterator[tuple[Record, Row]]:
@@ -52,7 +60,7 @@ def _rows(document: Record, seen: Counter[str]) -> Iterator[tuple[Record, Row]]:
             if odd is not None:
                 raise picture.error(f"the category {quote(odd)} of {quote(file)} is not among {_CATEGORIES}.")
             named = [names[code] for code in classes] if unique else classes
-            yield picture, Row(f"{file}#{number}", named, values, {N_CLASSES: len(names), CLUSTER: file})
+            yield picture, Row(f"{file}#{number}", named, values, {N_CLASSES: len(names), CLUSTER: file, FILE: file})
 
 
 def _pairs(picture: Record, lists: object) -> Iterator[tuple[object, object]]:
