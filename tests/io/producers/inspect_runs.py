@@ -53,11 +53,11 @@ def answering(quality: float, form: str, top: int, known: dict[str, Sample], *, 
         draws = np.random.default_rng(int.from_bytes(digest[:8], "little"))
         letters = "ABCDE"[: len(sample.choices or ())]
         scores = {one: draws.normal() + quality * (one in sample.target) for one in letters}
-        first = f" {letters[0].lower()}"  # a variant of the first letter
-        entries = {f" {one}": value for one, value in scores.items()} | {first: scores[letters[0]] - 3.0} | JUNK
+        second = f" {letters[1].lower()}"  # a variant of the second letter: " a" is a word
+        entries = {f" {one}": value for one, value in scores.items()} | {second: scores[letters[1]] - 3.0} | JUNK
         total = math.log(sum(map(math.exp, entries.values())) + 0.01)  # and a rest
         entries = {one: value - total for one, value in entries.items()}
-        best = max(letters, key=lambda one: math.exp(scores[one]) * (1 + math.exp(-3.0) * (one == letters[0])))
+        best = max(letters, key=lambda one: math.exp(scores[one]) * (1 + math.exp(-3.0) * (one == letters[1])))
         out = ModelOutput.from_content("mockllm/model", form.format(best))
         out.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
         if top:
