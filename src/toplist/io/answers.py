@@ -133,6 +133,16 @@ class AnswerSpace:
     def load(cls, path: PathLike) -> AnswerSpace:
         """The answer space of a JSON file: one that `save` wrote, or plain answers, `{"A": ["A", " A"]}` or `["A"]`.
 
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        AnswerSpace
+            The answers with their tokens.
+
         Raises
         ------
         FileError

@@ -301,12 +301,20 @@ class SoftmaxOfScores(Recalibrator):
 
         Parameters
         ----------
-        scores, y, sample_weight, space
-            See `fit`.
-        folds, seed : int
-            The number of folds, 5 by default, and the seed by which they are drawn.
+        scores : array-like or table
+            Scores of candidates, as in `fit`.
+        y : array-like
+            One outcome per case.
+        folds : int, default 5
+            The number of folds.
+        seed : int, default 0
+            The seed by which folds are drawn.
         clusters : array-like, optional
             Cases of one cluster, which depend on each other, stay in one fold.
+        sample_weight : array-like, optional
+            How much each case counts.
+        space : ClassSpace, int or sequence, optional
+            The classes, as in `fit`.
 
         Returns
         -------
