@@ -391,7 +391,7 @@ def as_classes(values: Any, space: ClassSpace, *, ndim: int = 1) -> tuple[NDArra
         return codes.reshape(c.shape), space
     if c.dtype in (np.int32, np.int64):
         return np.ascontiguousarray(c), space
-    if c.dtype.kind in "iuf" and c.size and c.max() >= 2**63:
+    if c.dtype.kind in "iuf" and c.size and float(c.max()) >= 2.0**63:
         raise ClassError(f"class {c.max()} is too large for a code.", "Codes go up to 2**63 - 1; use labels.")
     if c.dtype.kind in "iu":
         return np.ascontiguousarray(c.astype(np.int64 if c.dtype.itemsize >= 4 else np.int32)), space
