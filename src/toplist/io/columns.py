@@ -59,7 +59,6 @@ RUN = (
     "repeat", "trial",
 )  # fmt: skip
 # What tells the repetitions of cases apart.
-REPEATS = ("seed", "epoch", "year", "month", "week", "day", "hour", "date", "horizon")
 # Numbers that describe a case or a run: neither confidences nor classes.
 NEITHER = (
     "rank", "k", "n", "count", "size", "length", "fold", "split", "seed", "epoch", "step", "year", "month", "week",

@@ -24,7 +24,6 @@ from toplist.io.columns import (
     CLASS,
     CONFIDENCE,
     NEITHER,
-    REPEATS,
     RUN,
     TRUTH,
     FirstRows,
@@ -349,19 +348,19 @@ def _require_one_run(one: CaseColumnRequest, layout: Layout) -> None:
 def _require_whole_ids(one: CaseColumnRequest, layout: Layout, others: Sequence[CaseColumnRequest]) -> None:
     """Rows that another column tells apart, as the day beside the site, would be put together into one list.
 
-    Such a column is there in the truth, where it is about the case, or it is called as what repeats cases.
+    Such a column is there in the truth too, where it is about the case.
     """
     left, case = set(ignored(one.table.names, one.hints.ignore)), str(layout.case)
     for name in layout.ignored:
         shared = bool(others) and all(name in other.table.names for other in others)
-        if name in left or not one.table.is_scalar(name) or not (shared or is_named(name, REPEATS)):
+        if name in left or not one.table.is_scalar(name) or not shared:
             continue
         if is_named(name, TRUTH):
             continue
         found = _two_of_one(one.table, case, name)
         if found:
             both = argument("case", f"{name},{case}")
-            remedy = f"say {both} if both tell cases apart" if shared else f"give the truth a column {quote(name)} too"
+            remedy = f"say {both} if both tell cases apart"
             raise FileError(
                 one.table.source,
                 f"rows of case {quote(found[0])} have {quote(found[1])} and {quote(found[2])} in {quote(name)}, and "
