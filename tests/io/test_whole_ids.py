@@ -22,11 +22,6 @@ def test_rows_of_other_days_are_not_put_together(tmp_path):
     assert whole.comparison.compared == 3
 
 
-def test_a_day_that_the_truth_lacks_is_refused_too(tmp_path):
-    with pytest.raises(tl.FileError, match="give the truth a column 'day' too, or ignore='day' if that is meant"):
-        evaluated(tmp_path, DAYS, "site,outcome\nA,cat\nB,dog\n")
-
-
 def test_columns_that_are_the_same_in_all_rows_of_a_case_are_no_part_of_its_id(tmp_path):
     predictions = "day,site,rank,class,p\n1,A,1,cat,0.5\n1,A,2,dog,0.4\n2,B,1,dog,0.9\n"
     assert evaluated(tmp_path, predictions, "day,site,outcome\n1,A,cat\n2,B,dog\n").comparison.compared == 2
