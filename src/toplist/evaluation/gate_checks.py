@@ -114,7 +114,7 @@ class Independence:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Checked:
+class CheckedMean:
     """A check of a mean with the cases that it is about."""
 
     check: GateCheck
@@ -208,11 +208,11 @@ class PairedCases:
         *,
         group: str | None = None,
         tested: int = 1,
-    ) -> Checked:
+    ) -> CheckedMean:
         """The check of a mean loss, over all cases or in a group that is one of `tested`."""
         found = sure.difference(0, _NEW, _OLD)
         independence = self._independence(sure, here, found)
-        return Checked(self._judged(sure, found, independence, here, limit, group, tested), independence)
+        return CheckedMean(self._judged(sure, found, independence, here, limit, group, tested), independence)
 
     def _judged(
         self,
@@ -327,7 +327,7 @@ class PairedCases:
             worst=self._worst(self.counted),
         )
 
-    def _groups(self) -> list[Checked]:
+    def _groups(self) -> list[CheckedMean]:
         """The checks of all groups, in the order of their names."""
         matrix, limits = self.scored.matrix, self.limits
         if self.scored.group is None:
@@ -403,7 +403,7 @@ class PairedCases:
             effective_units=effective,
         )
 
-    def _nothing_shown(self, whole: Checked, groups: Sequence[Checked]) -> list[str]:
+    def _nothing_shown(self, whole: CheckedMean, groups: Sequence[CheckedMean]) -> list[str]:
         """Checks that pass because predictions are the same, where so few cases have no bound below the margin."""
         found = []
         if not whole.check.shown:
@@ -419,7 +419,7 @@ class PairedCases:
             )
         return found
 
-    def _rare_losses(self, whole: Checked, groups: Sequence[Checked]) -> list[str]:
+    def _rare_losses(self, whole: CheckedMean, groups: Sequence[CheckedMean]) -> list[str]:
         """Losses that are larger than any in these cases, and would be missing from many samples as large."""
         weights, most = self.scored.matrix.weights, self.scored.highest[self.scored.names[_NEW]]
         most /= 1.0 if weights is None else float(weights.max())
@@ -449,14 +449,14 @@ class PairedCases:
             )
         return found
 
-    def _unseen(self, one: Checked, most: float) -> float | None:
+    def _unseen(self, one: CheckedMean, most: float) -> float | None:
         """The chance of a pass that rests on losses that were not seen; None where it is as small as it should be."""
         if one.check.verdict != "pass" or one.check.reason:
             return None
         chance = one.independence.unseen(most, one.check.limit)
         return None if chance is None or chance <= 1 - self.level else chance
 
-    def _skewed_groups(self, groups: Sequence[Checked]) -> list[str]:
+    def _skewed_groups(self, groups: Sequence[CheckedMean]) -> list[str]:
         """Groups whose losses are so skewed that t bounds are too low, or too high."""
         settings = self.scored.settings
         if settings.method not in ("t", "normal", *TIMED):
