@@ -1,0 +1,1 @@
+from toplist.engines.base import Engine as Engine
