@@ -8,7 +8,6 @@ their ids, or what was asked.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -18,8 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from toplist._arguments import as_whole
-from toplist._text import argument, listed
+from toplist._text import argument
 from toplist._typing import Progress
 from toplist.core.kernel import version
 from toplist.errors import AlignmentError, TopListError
@@ -45,7 +43,6 @@ from toplist.evaluation.stream import (
 from toplist.inference.aggregates import Aggregates
 from toplist.inference.aggregates import merge as merge_tallies
 from toplist.inference.diagnostics import SAMPLED
-from toplist.inference.missing import Difficulty
 from toplist.inference.results import SourceSummary
 from toplist.inference.settings import Inference, InferenceSettings
 from toplist.io.encoding import empty_set_explained
@@ -263,7 +260,13 @@ def score_part(
         kept = both.other
         names = columns_of(plan, settings, repeated=False) if columns is None else columns
         found = PartialResult(
-            asked, tuple(covers), both.one.tallies, read, kept.heaviest, kept.cases(names), spelled=_spelled(plan, both.one.tallies)
+            asked,
+            tuple(covers),
+            both.one.tallies,
+            read,
+            kept.heaviest,
+            kept.cases(names),
+            spelled=_spelled(plan, both.one.tallies),
         )
         return replace(found, losses=_losses(plan, question, found)) if losses else found
 
@@ -287,9 +290,7 @@ def _losses(plan: Plan, question: Question, found: PartialResult) -> dict[tuple[
     return losses_of(plan, question, [*permutations(names, 2)], found.heaviest, _MORE if plan.weight else 0)
 
 
-def _spelled(
-    plan: Plan, tallies: Mapping[Hashable, Aggregates]
-) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+def _spelled(plan: Plan, tallies: Mapping[Hashable, Aggregates]) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
     """How outcomes and classes are written, of the models on whose lists no outcome ever stands."""
     out = {}
     for a, source in enumerate(plan.sources):
@@ -337,7 +338,11 @@ def merge(parts: Iterable[PartialResult | Failure]) -> PartialResult:
         _samples(found, read.cases),
         losses,
         _both_spelled(found),
-        tuple(sorted({*skipped, *(each for one in found for each in one.skipped)}, key=lambda one: (one.source, one.reason))),
+        tuple(
+            sorted(
+                {*skipped, *(each for one in found for each in one.skipped)}, key=lambda one: (one.source, one.reason)
+            )
+        ),
         max(one.written for one in found),
     )
 
@@ -361,14 +366,25 @@ def _samples(found: Sequence[PartialResult], cases: int) -> SampledCases:
         min(least, 1.0),
         np.concatenate([one.keys for one in samples]),
         np.concatenate([one.scores for one in samples]),
-        None if samples[0].weights is None else np.concatenate([one.weights for one in samples if one.weights is not None]),
-        {name: pa.chunked_array([one.columns[name] for one in samples if len(one)], pa.string()).combine_chunks() for name in common},
+        None
+        if samples[0].weights is None
+        else np.concatenate([one.weights for one in samples if one.weights is not None]),
+        {
+            name: pa.chunked_array([one.columns[name] for one in samples if len(one)], pa.string()).combine_chunks()
+            for name in common
+        },
     ).in_order()
 
 
 def _both_read(one: ReadSummary, other: ReadSummary) -> ReadSummary:
     """What was read of both."""
-    difficulty = one.difficulty if other.difficulty is None else other.difficulty if one.difficulty is None else one.difficulty + other.difficulty
+    difficulty = (
+        one.difficulty
+        if other.difficulty is None
+        else other.difficulty
+        if one.difficulty is None
+        else one.difficulty + other.difficulty
+    )
     repaired = tuple(_counts(x, y) for x, y in zip(one.repaired, other.repaired, strict=True))
     return ReadSummary(
         tuple(_both_sources(x, y) for x, y in zip(one.origins, other.origins, strict=True)),
@@ -418,7 +434,9 @@ def _both_spelled(
     out = {}
     for name in parts[0] if parts else ():
         if all(name in one for one in parts):
-            outcomes, classes = (sorted({text for one in parts for text in one[name][side]})[:_NAMES] for side in (0, 1))
+            outcomes, classes = (
+                sorted({text for one in parts for text in one[name][side]})[:_NAMES] for side in (0, 1)
+            )
             out[name] = tuple(outcomes), tuple(classes)
     return out
 

@@ -55,7 +55,9 @@ _LONG = 200  # bytes of a text that is no value of a column by which cases depen
 _DAY = len("2024-02-29")
 _SEED = 20240229  # of the hashes by which cases are sampled
 _ROOM = 1.25  # times as many cases are kept as are wanted, for hashes are not spread evenly
-_SLOPES: Final = range(-3, 11)  # binary logarithms of t of Chernoff's bound, in units of one over the range of the score
+_SLOPES: Final = range(
+    -3, 11
+)  # binary logarithms of t of Chernoff's bound, in units of one over the range of the score
 _ENTRIES = 2_000_000  # listed classes of both models up to which the bound is made
 
 
