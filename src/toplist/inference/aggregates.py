@@ -21,6 +21,8 @@ from toplist.errors import TopListError
 from toplist.scoring.case_scores import CaseScores, Grouping
 
 Keys = NDArray[np.uint64]
+MOST_CASES = 1 << 62
+MOST_BITS = 1074 + 1023  # of a sum that is a double
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +110,7 @@ def overall(parts: Mapping[Hashable, Aggregates]) -> Aggregates:
     return first
 
 
-_LARGEST = 1e150  # a score, times its weight, whose square is still a double
+LARGEST = 1e150  # a score, times its weight, whose square is still a double
 _HEAVIEST, _LIGHTEST = 1e60, 1e-60  # weights whose fifth power is a double with all its digits
 POWERS = ("w3", "w4", "w5")  # of weights, which say how many cases of equal weight they count like
 
@@ -257,7 +259,7 @@ def _pairs(adding: _Adding, scored: Sequence[CaseScores], there: Sequence[Any]) 
         complete = np.logical_and.reduce(fine)
         x = [np.where(ok, s, 0.0) if not ok.all() else s for s, ok in zip(scores, fine, strict=True)]
         x = x if adding.weights is None else [column * adding.weights for column in x]
-        if any(column.max(initial=0.0) > _LARGEST or column.min(initial=0.0) < -_LARGEST for column in x):
+        if any(column.max(initial=0.0) > LARGEST or column.min(initial=0.0) < -LARGEST for column in x):
             raise TopListError(
                 "a score or weight is above 1e150: choose a smaller penalty (or an infinite one) or scale."
             )
