@@ -344,8 +344,8 @@ def _parts(
 
 
 def _of_clusters(tally: Aggregates, a: int, b: int) -> Floats:
-    """The same from the exact sums of clusters."""
-    found: list[Any] = [(x[0][a] - x[0][b], weight) for weight, x in tally.clusters.values() if weight]
+    """The same from the exact sums of clusters, in the order of these sums."""
+    found: list[Any] = sorted((x[0][a] - x[0][b], weight) for weight, x in tally.clusters.values() if weight)
     total, weight = (sum(column) for column in zip(*found, strict=True))
     return np.array([(d * weight - total * w) / (weight * weight) for d, w in found], np.float64)
 

@@ -382,9 +382,12 @@ class Intervals:
         return int(self.tally.sums["both"][rule, estimand.a, estimand.other])
 
     def _cluster_sums(self, rule: int) -> tuple[int, UnitSums]:
-        """The clusters that count, without the zeros at the end of all their sums, and how many zeros these are."""
+        """The clusters that count, without the zeros at the end of all their sums, and how many zeros these are.
+
+        They are in the order of their sums: in which order they were added shows in no digit.
+        """
         if rule not in self._clusters:
-            found = [[*x[rule], weight] for weight, x in self.tally.clusters.values() if weight]
+            found = sorted([*x[rule], weight] for weight, x in self.tally.clusters.values() if weight)
             low = _zeros(reduce(or_, (number for one in found for number in one), 0))
             sums = np.array([[number >> low for number in one] for one in found], object).T
             models = len(self.tally.sums["cases"])
