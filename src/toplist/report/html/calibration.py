@@ -90,10 +90,7 @@ def _of_bins(page: Page, shown: Shown) -> Section:
     found = {row.name: page.binned[row.name] for row in page.results.overall.rows if row.name in page.binned}
     first = next(iter(found.values()))
     chosen = [who for who in drawn_models(page.results) if who in found]
-    drawn = [
-        panel(plot.binned_panel(name_of(shown, who).text, found[who]), i)
-        for i, who in enumerate(chosen, 1)
-    ]
+    drawn = [panel(plot.binned_panel(name_of(shown, who).text, found[who]), i) for i, who in enumerate(chosen, 1)]
     level = percent(first.level)
     ends = f"; vertical lines: {level} Clopper-Pearson interval of each bin alone" if first.ends else ""
     note = (
