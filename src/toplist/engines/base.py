@@ -1,6 +1,6 @@
 """What every engine does: run tasks somewhere, bring rows with the same key together, and merge results in a tree.
 
-Tasks and results are bytes, so that an engine knows nothing of what it computes, and nothing is pickled but the names of
+Tasks and results are bytes, so that an engine knows nothing of what it computes, and nothing is pickled but names of
 functions. A task that fails returns bytes that say so; an exception is a failure of the engine itself.
 """
 
