@@ -312,7 +312,7 @@ def hash_text(data: NDArray[np.uint8], offsets: NDArray[np.int64], seed: int = 0
 
     >>> texts = np.frombuffer(b"77x", np.uint8)
     >>> first, second, third = hash_text(texts, np.array([0, 1, 2, 3])).tolist()
-    >>> first == second, first == third, first == hash_integers(np.array([7]))[0]
+    >>> first == second, first == third, [first] == hash_integers(np.array([7])).tolist()
     (True, False, True)
     """
     seed %= 1 << 64

@@ -46,6 +46,8 @@ class Aggregates:
     clusters: Mapping[Hashable, tuple[int, Integers]] = field(default_factory=dict)
 
     def __add__(self, other: Aggregates) -> Aggregates:
+        if self.sums.keys() != other.sums.keys() or self.sums["x"].shape != other.sums["x"].shape:
+            raise TopListError("these sums are of different models, rules, metrics or weights: they cannot be added.")
         sums = {name: value + other.sums[name] for name, value in self.sums.items()}
         clusters = dict(self.clusters)
         for key, (weight, x) in other.clusters.items():
@@ -69,6 +71,25 @@ class Aggregates:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def to_bytes(self) -> bytes:
+        """These sums as bytes, for another process or a file; equal sums have equal bytes."""
+        from toplist.inference.aggregate_bytes import sums_to_bytes  # noqa: PLC0415 - few comparisons leave a process
+
+        return sums_to_bytes(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, source: str = "memory") -> Aggregates:
+        """The sums that `to_bytes` made bytes of.
+
+        Raises
+        ------
+        FileError
+            If the bytes are damaged, or cannot be sums of any cases; it names the source.
+        """
+        from toplist.inference.aggregate_bytes import sums_from_bytes  # noqa: PLC0415
+
+        return sums_from_bytes(data, source)
+
 
 def merge(*parts: Mapping[Hashable, Aggregates]) -> dict[Hashable, Aggregates]:
     """Tallies by group of all parts together."""
@@ -89,7 +110,7 @@ def overall(parts: Mapping[Hashable, Aggregates]) -> Aggregates:
 
 _LARGEST = 1e150  # a score, times its weight, whose square is still a double
 _HEAVIEST, _LIGHTEST = 1e60, 1e-60  # weights whose fifth power is a double with all its digits
-_POWERS = ("w3", "w4", "w5")  # of weights, which say how many cases of equal weight they count like
+POWERS = ("w3", "w4", "w5")  # of weights, which say how many cases of equal weight they count like
 
 
 def tally(
@@ -223,7 +244,7 @@ def _pairs(adding: _Adding, scored: Sequence[CaseScores], there: Sequence[Any]) 
     g, k, rules = len(adding.groups.keys), len(scored), len(scored[0].scores)
     out = {name: np.zeros((g, rules, k, k), object) for name in ("both", "w", "ww", "x", "wx", "xx", "xy", "infinite")}
     if adding.weights is not None:
-        out |= {name: np.zeros((g, rules, k, k), object) for name in _POWERS}
+        out |= {name: np.zeros((g, rules, k, k), object) for name in POWERS}
     out["cases"] = np.zeros((g, k, k), object)
     for a, b in combinations_with_replacement(range(k), 2):
         mask = there[b] if there[a] is None else there[a] if there[b] is None else there[a] & there[b]
@@ -270,7 +291,7 @@ def _add_complete(adding: _Adding, x: list[Floats], rows: Any, to: dict[str, Int
     weight = count.astype(object) * UNIT if w is None else made[:, k]
     to["w"] += weight[:, None, None]
     to["ww"] += weight[:, None, None] if w is None else made[:, -1][:, None, None]
-    for at, name in enumerate(() if w is None else _POWERS, k + 1):
+    for at, name in enumerate(() if w is None else POWERS, k + 1):
         to[name] += made[:, at][:, None, None]
     to["x"] += first[:, :, None]
     to["wx"] += first[:, :, None] if w is None else grams[:, len(pairs) : len(pairs) + k][:, :, None]
@@ -296,7 +317,7 @@ def _add_incomplete(
     for a, b in combinations_with_replacement(range(k), 2):
         both = fine[a] & fine[b]
         xa, xb, ww = (np.where(both, column, 0.0) for column in (x[a], x[b], w))
-        powers = {} if adding.weights is None else dict(zip(_POWERS, _powers(ww), strict=True))
+        powers = {} if adding.weights is None else dict(zip(POWERS, _powers(ww), strict=True))
         made = adding.exact([xa, xb, ww, *powers.values()], [(0, 0), (1, 1), (0, 1), (2, 0), (2, 1), (2, 2)], rows)
         sums = dict(zip(("a", "b", "w", *powers, "aa", "bb", "ab", "wa", "wb", "ww"), made.T, strict=True))
         inside = np.zeros(adding.cases, bool)
