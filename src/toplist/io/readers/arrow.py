@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from toplist._files import need
+from toplist._files import as_remote, need
 from toplist.errors import FileError
-from toplist.io.readers.base import Format, Reader, TableChunk, batch_rows
+from toplist.io.readers.base import Format, Reader, TableChunk, batch_rows, random_access, transferred
 from toplist.io.readers.column_types import fitted, is_nested_dictionary, one_schema
 
 
@@ -90,10 +90,10 @@ def _schema(path: Path) -> Any:
 
 @contextmanager
 def _opened(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[Any, Iterator[Any]]]:
-    """The schema and the batches, read and not mapped: a map ends the process when somebody else cuts the file."""
+    """The schema and the batches."""
     pa, ipc = need("pyarrow"), need("pyarrow.ipc")
     try:
-        with pa.OSFile(str(path.absolute())) as source:
+        with transferred(path), random_access(path) as source:
             if source.read(6) == b"ARROW1":
                 file = ipc.open_file(source)
                 schema = file.schema
@@ -114,6 +114,7 @@ def _opened(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[Any, Iter
 
 _SAMPLE = 256  # rows that tell how long lists are
 _BUFFER = 1 << 20  # bytes read ahead per column; whole column chunks would be hundreds of megabytes
+_REQUESTED = 1 << 22  # the same of a file that is elsewhere: every request takes its time
 
 
 @dataclass
@@ -128,7 +129,7 @@ class ParquetReader(Reader):
         self.rows = 0
         schemas = []
         for path in self.paths:
-            with _opened_parquet(path) as file:
+            with opened_parquet(path) as file:
                 self.rows += file.metadata.num_rows
                 schemas.append((str(path), file.schema_arrow))
         self._schema = one_schema(schemas)
@@ -142,7 +143,7 @@ class ParquetReader(Reader):
         """The named columns, batch by batch."""
         for path in self.paths:
             start = 0
-            with _opened_parquet(path) as file:
+            with opened_parquet(path) as file:
                 for batch in _batches(file, columns):
                     yield TableChunk(
                         str(path), start, fitted(batch.select(list(columns)), self.schema, str(path), start)
@@ -173,13 +174,22 @@ def _parquet_entries(column: Any) -> int:
 
 
 @contextmanager
-def _opened_parquet(path: Path) -> Iterator[Any]:
-    pa = need("pyarrow")
+def opened_parquet(path: Path) -> Iterator[Any]:
+    """A Parquet file, here or elsewhere; of its columns, only those that are asked for are read."""
+    pa, parquet = need("pyarrow"), need("pyarrow.parquet")
     try:
-        with need("pyarrow.parquet").ParquetFile(path.absolute(), pre_buffer=False, buffer_size=_BUFFER) as file:
+        with (
+            transferred(path),
+            random_access(path) as source,
+            parquet.ParquetFile(source, pre_buffer=False, buffer_size=_buffer(path)) as file,
+        ):
             yield file
     except (pa.ArrowException, OSError, SystemError, UnicodeDecodeError):
         raise FileError(str(path), "this is no Parquet file, or it is damaged.") from None
+
+
+def _buffer(path: Path) -> int:
+    return _BUFFER if as_remote(path) is None else _REQUESTED
 
 
 PARQUET = Format("parquet", (".parquet", ".pq"), ParquetReader)
