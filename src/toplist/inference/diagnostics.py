@@ -336,7 +336,8 @@ def _parts(
             c, w = replace(sample, weights=None).contributions(a, b)  # a weight is no skewness
             out[rival] = c[w > 0]
         elif intervals.matrix is not None and (intervals.matrix.units is not None or intervals.matrix.ordered):
-            units, estimand = intervals.unit_sums(0), Difference(a, b)
+            by_unit = replace(intervals, method="t") if intervals.method == "poisson" else intervals
+            units, estimand = by_unit.unit_sums(0), Difference(a, b)
             out[rival] = estimand.contributions(units)[estimand.weights(units) > 0]
         elif intervals.tally.clusters:
             out[rival] = _of_clusters(intervals.tally, a, b)
