@@ -1,5 +1,6 @@
 """Score a part of the cases of a comparison, and make a leaderboard of parts: what a cluster, a shell loop or a warehouse
-needs to compare more than one machine holds."""
+needs to compare more than one machine holds.
+"""
 
 from __future__ import annotations
 
