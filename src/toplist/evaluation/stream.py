@@ -412,7 +412,7 @@ def _with_positions(cases: Iterator[list[Batch]], start: int) -> Iterator[list[B
 
 
 def case_hashes(truth: Batch, seed: int) -> NDArray[np.uint64]:
-    """The hash of the text of the id of each case, or of its position: a number and its decimal digits have the same."""
+    """The hash of the text of the id of each case, or of its position: 7 and "7" have the same."""
     pa, ids = need("pyarrow"), truth.extra[POSITION] if truth.ids is None else plain(truth.ids)
     if pa.types.is_integer(ids.type):
         return hash_integers(as_numpy(ids), seed)
