@@ -27,6 +27,7 @@ from toplist._files import disk_full_explained, load, need, shown, temporary_fol
 from toplist.errors import FileError, ResourceError, TopListError
 
 _HTTP = ("http", "https")
+_BUCKETS = ("s3", "gs", "gcs")
 _CONNECT, _READ = 10.0, 60.0  # seconds until a server counts as out of reach
 _ATTEMPTS = 3
 _CHUNK = 1 << 22  # bytes that are copied at a time
@@ -145,6 +146,12 @@ class RemotePath(os.PathLike[str]):
             found.append(one)
             one = one.parent
         return found
+
+    @property
+    def _bucket(self) -> RemotePath | None:
+        """What holds all files of the store; nothing where there are no buckets."""
+        place = self.url.partition("://")[2].partition("/")[0]
+        return RemotePath(f"{self.scheme}://{place}") if self.scheme in _BUCKETS else None
 
     @property
     def _bare(self) -> str:
@@ -276,8 +283,9 @@ class RemotePath(os.PathLike[str]):
             raise FileError(str(self), "https:// is for reading: name a file of this machine, or of a store as s3://.")
         if not self.name or self.url.endswith("/"):
             raise TopListError(f"{str(self)!r} is a folder: name a file in it for the output.")
-        with explained(self):
-            self._store.require_place(self.url)
+        bucket = self._bucket
+        if bucket is not None and not bucket.exists():
+            raise missing(self)
         if self.is_dir():
             raise TopListError(f"{str(self)!r} is a folder: name a file in it for the output.")
 
@@ -311,9 +319,6 @@ class RemoteStore(Protocol):
 
     def upload(self, path: Path, url: str) -> None:
         """Replace what is there, or leave it as it is."""
-
-    def require_place(self, url: str) -> None:
-        """An error where nothing can be written."""
 
 
 @dataclass(frozen=True)
@@ -354,7 +359,7 @@ class ArrowStore:
 
     def download(self, url: str, file: BinaryIO) -> None:
         """See `RemoteStore`."""
-        with self.files.open_input_stream(self._key(url)) as stream:
+        with self.files.open_input_stream(self._key(url), compression=None) as stream:
             shutil.copyfileobj(stream, file, _CHUNK)
 
     def upload(self, path: Path, url: str) -> None:
@@ -367,12 +372,6 @@ class ArrowStore:
             destination_filesystem=self.files,
             chunk_size=_CHUNK,
         )
-
-    def require_place(self, url: str) -> None:
-        """See `RemoteStore`."""
-        bucket = self._key(url).partition("/")[0]
-        if not self.files.get_file_info(bucket).type.value:
-            raise FileNotFoundError(bucket)
 
 
 @dataclass(frozen=True)
@@ -452,14 +451,11 @@ class FsspecStore:
         """See `RemoteStore`."""
         self.files.put_file(str(path), self._key(url))
 
-    def require_place(self, url: str) -> None:
-        """See `RemoteStore`."""
-
 
 def store_of(path: RemotePath) -> RemoteStore:
     """The store of a path; one per scheme and process, as long as the environment stays as it is."""
     place = path.url.partition("://")[2].partition("/")[0]
-    if path.scheme in ("s3", "gs", "gcs"):
+    if path.scheme in _BUCKETS:
         if "@" in place or ":" in place:
             raise FileError(str(path), f"credentials in an address are not used: set {_usual(path.scheme)}.")
         if not place:
@@ -501,7 +497,7 @@ def _region(bucket: str) -> str | None:
 
 @cache
 def _gs(scheme: str) -> RemoteStore:
-    files = need("pyarrow.fs").GcsFileSystem(retry_time_limit=timedelta(seconds=_CONNECT * _ATTEMPTS))
+    files = need("pyarrow.fs").GcsFileSystem(retry_time_limit=timedelta(seconds=_CONNECT))
     return ArrowStore(scheme, files)
 
 
@@ -621,36 +617,43 @@ _LOCAL = (28, 122, 27)  # the disk is full, a quota, a file too large: of this m
 
 def missing(path: RemotePath) -> FileError:
     """There is no such file, or no such bucket."""
-    bucket = path.url.partition("://")[2].partition("/")[0]
-    if path.scheme in ("s3", "gs", "gcs"):
-        whole = RemotePath(f"{path.scheme}://{bucket}")
-        if whole != path and not whole.exists():
-            return FileError(str(path), f"there is no bucket {bucket!r}.")
+    bucket = path._bucket
+    if bucket is not None and not bucket.exists():
+        return FileError(str(path), f"there is no bucket {bucket.name!r}.")
     return FileError(str(path), "there is no such file.")
 
 
 def _complaint(error: BaseException, path: RemotePath, done: str) -> TopListError:
     """What went wrong, in the words of this library."""
-    chain = list(_chain(error))
-    text = " ".join(f"{type(one).__name__} {one}" for one in chain)
-    low, status = text.lower(), _status(error)
+    low, status = _said(error, path).lower(), _status(error)
     if "no_such_bucket" in low or "nosuchbucket" in low:
         bucket = path.url.partition("://")[2].partition("/")[0]
         return FileError(str(path), f"there is no bucket {bucket!r}.")
     if status in (401, 403) or isinstance(error, PermissionError) or any(mark in low for mark in _DENIED):
         remedy = f"set {_usual(path.scheme)}" if path.scheme not in _HTTP else "is the address signed, and still valid?"
         return FileError(str(path), f"access is denied: {remedy}.")
-    if status in (404, 410) or (status is None and any(mark in low for mark in _ABSENT) and "curlcode" not in low):
+    if status in (404, 410):
         return FileError(str(path), "there is no such file.")
-    if any(mark in low for mark in _UNREACHED):
+    if status is None and any(mark in low for mark in _UNREACHED):
         also = ", and AWS_ENDPOINT_URL" if path.scheme == "s3" else ""
         return ResourceError(f"{path}: the server cannot be reached: check the network{also}.")
+    if status is None and (isinstance(error, FileNotFoundError) or any(mark in low for mark in _ABSENT)):
+        return FileError(str(path), "there is no such file.")
     if path.scheme == "s3":
         return FileError(
             str(path),
             f"the server does not answer as S3 does ({_brief(error)}): check AWS_ENDPOINT_URL and AWS_REGION.",
         )
     return FileError(str(path), f"this cannot be {done}: {_without_secrets(_brief(error), path)}.")
+
+
+def _said(error: BaseException, path: RemotePath) -> str:
+    """What libraries say of an error and of its causes, without the names of files, which may be any words."""
+    text = " ".join(f"{type(one).__name__} {one}" for one in _chain(error))
+    key = path.url.partition("://")[2]
+    for name in (path.url, key, key.partition("/")[2], unquote(key), path.name):
+        text = text.replace(name, "") if name else text
+    return text
 
 
 def _is_of_network(error: BaseException) -> bool:
