@@ -8,18 +8,19 @@ machine.
 from __future__ import annotations
 
 import atexit
+import errno
 import os
 import re
 import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path, PurePosixPath
 from threading import Lock
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
 from urllib.parse import quote as percent_encoded
 from urllib.parse import unquote
 
@@ -148,7 +149,7 @@ class RemotePath(os.PathLike[str]):
         return found
 
     @property
-    def _bucket(self) -> RemotePath | None:
+    def bucket(self) -> RemotePath | None:
         """What holds all files of the store; nothing where there are no buckets."""
         place = self.url.partition("://")[2].partition("/")[0]
         return RemotePath(f"{self.scheme}://{place}") if self.scheme in _BUCKETS else None
@@ -272,10 +273,10 @@ class RemotePath(os.PathLike[str]):
         """All of it as text."""
         return self.local().read_text(encoding=encoding)
 
-    def download(self, file: BinaryIO) -> None:
-        """Write all of it to a file."""
+    def download(self, path: Path) -> None:
+        """Write all of it to a file of this machine."""
         with explained(self):
-            self._store.download(self.url, file)
+            self._store.download(self.url, path)
 
     def require_place(self) -> None:
         """Something can be written here, as far as that can be told before."""
@@ -283,7 +284,7 @@ class RemotePath(os.PathLike[str]):
             raise FileError(str(self), "https:// is for reading: name a file of this machine, or of a store as s3://.")
         if not self.name or self.url.endswith("/"):
             raise TopListError(f"{str(self)!r} is a folder: name a file in it for the output.")
-        bucket = self._bucket
+        bucket = self.bucket
         if bucket is not None and not bucket.exists():
             raise missing(self)
         if self.is_dir():
@@ -314,8 +315,8 @@ class RemoteStore(Protocol):
     def random_access(self, url: str, entry: RemoteEntry) -> Any:
         """A file of pyarrow; None where parts cannot be read."""
 
-    def download(self, url: str, file: BinaryIO) -> None:
-        """Write all bytes to a file."""
+    def download(self, url: str, path: Path) -> None:
+        """Write all bytes to a file of this machine."""
 
     def upload(self, path: Path, url: str) -> None:
         """Replace what is there, or leave it as it is."""
@@ -357,9 +358,9 @@ class ArrowStore:
         """See `RemoteStore`."""
         return self.files.open_input_file(self._key(url))
 
-    def download(self, url: str, file: BinaryIO) -> None:
+    def download(self, url: str, path: Path) -> None:
         """See `RemoteStore`."""
-        with self.files.open_input_stream(self._key(url), compression=None) as stream:
+        with self.files.open_input_stream(self._key(url), compression=None) as stream, path.open("wb") as file:
             shutil.copyfileobj(stream, file, _CHUNK)
 
     def upload(self, path: Path, url: str) -> None:
@@ -380,6 +381,7 @@ class FsspecStore:
 
     scheme: str
     files: Any
+    ranged: set[str] = field(default_factory=set)  # URLs of which a server sends parts
 
     def _key(self, url: str) -> str:
         return percent_encoded(url, safe=_KEPT) if self.scheme in _HTTP else str(self.files._strip_protocol(url))
@@ -422,34 +424,37 @@ class FsspecStore:
         """See `RemoteStore`."""
         if entry.size is None:
             return None
-        file = self.files.open(self._key(url), "rb", block_size=_CHUNK, cache_type="none")
-        if self.scheme in _HTTP and not self._gives_parts(file, entry.size):
-            file.close()
-            return None
+        known = {"size": entry.size} if self.scheme in _HTTP else {}
+        file = self.files.open(self._key(url), "rb", block_size=_CHUNK, cache_type="none", **known)
+        if self.scheme in _HTTP and url not in self.ranged:
+            if not _gives_parts(file, entry.size):
+                file.close()
+                return None
+            self.ranged.add(url)
         return need("pyarrow").PythonFile(file, mode="r")
 
-    @staticmethod
-    def _gives_parts(file: Any, size: int) -> bool:
-        """Whether a server sends the part that it is asked for: some send all, whatever is asked."""
-        if not file.seekable():
-            return False
-        if size < 2:
-            return True
-        try:
-            file.seek(size - 1)
-            part = file.read(1)
-            file.seek(0)
-        except ValueError:
-            return False
-        return len(part) == 1
-
-    def download(self, url: str, file: BinaryIO) -> None:
+    def download(self, url: str, path: Path) -> None:
         """See `RemoteStore`."""
-        self.files.get_file(self._key(url), file)
+        self.files.get_file(self._key(url), str(path))
 
     def upload(self, path: Path, url: str) -> None:
         """See `RemoteStore`."""
         self.files.put_file(str(path), self._key(url))
+
+
+def _gives_parts(file: Any, size: int) -> bool:
+    """Whether a server sends the part that it is asked for: some send all, whatever is asked."""
+    if not file.seekable():
+        return False
+    if size < 2:
+        return True
+    try:
+        file.seek(size - 1)
+        part = file.read(1)
+        file.seek(0)
+    except ValueError:
+        return False
+    return len(part) == 1
 
 
 def store_of(path: RemotePath) -> RemoteStore:
@@ -471,8 +476,7 @@ def _s3(bucket: str, environment: tuple[str, ...]) -> RemoteStore:
     """The S3 of Amazon, or that of AWS_ENDPOINT_URL, which pyarrow does not read by itself."""
     fs = need("pyarrow.fs")
     known = dict(zip(_ENVIRONMENT, environment, strict=True))
-    endpoint = known["AWS_ENDPOINT_URL_S3"] or known["AWS_ENDPOINT_URL"] or None
-    region = known["AWS_REGION"] or known["AWS_DEFAULT_REGION"] or None
+    endpoint, region = _endpoint() or None, known["AWS_REGION"] or known["AWS_DEFAULT_REGION"] or None
     if region is None and endpoint is None and not known["AWS_PROFILE"]:
         region = _region(bucket)
     return ArrowStore(
@@ -485,6 +489,11 @@ def _s3(bucket: str, environment: tuple[str, ...]) -> RemoteStore:
             retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
         ),
     )
+
+
+def _endpoint() -> str:
+    """The server in place of Amazon's, if any."""
+    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL", "")
 
 
 def _region(bucket: str) -> str | None:
@@ -567,8 +576,7 @@ class _Copies:
             with disk_full_explained():
                 place.mkdir()
                 copy = place / (path.name[-200:] or "file")
-                with copy.open("wb") as file:
-                    path.download(file)
+                path.download(copy)
             if entry.size is not None and copy.stat().st_size != entry.size:
                 raise FileError(str(path), "not all of this file came, or it changed meanwhile: try again.")
             self._made[key] = copy
@@ -605,30 +613,36 @@ def explained(path: RemotePath, done: str = "read") -> Iterator[None]:
     except TopListError:
         raise
     except OSError as error:
-        if isinstance(error, OSError) and error.errno is not None and error.errno in _LOCAL:
+        if error.errno in _LOCAL:
             raise
         raise _complaint(error, path, done) from None
     except Exception as error:  # of a library that is not ours, and not known before
         raise _complaint(error, path, done) from None
 
 
-_LOCAL = (28, 122, 27)  # the disk is full, a quota, a file too large: of this machine
+_LOCAL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))  # of the disk of this machine
 
 
-def missing(path: RemotePath) -> FileError:
+def missing(path: RemotePath, problem: str = "there is no such file.") -> FileError:
     """There is no such file, or no such bucket."""
-    bucket = path._bucket
+    bucket = path.bucket
     if bucket is not None and not bucket.exists():
-        return FileError(str(path), f"there is no bucket {bucket.name!r}.")
-    return FileError(str(path), "there is no such file.")
+        return no_bucket(path)
+    return FileError(str(path), problem)
+
+
+def no_bucket(path: RemotePath) -> FileError:
+    """There is no such bucket, at the server that the environment names."""
+    endpoint = _endpoint() if path.scheme == "s3" else ""
+    where = f" at {shown(endpoint)}, which AWS_ENDPOINT_URL names" if endpoint else ""
+    return FileError(str(path), f"there is no bucket {path.parts[1]!r}{where}.")
 
 
 def _complaint(error: BaseException, path: RemotePath, done: str) -> TopListError:
     """What went wrong, in the words of this library."""
     low, status = _said(error, path).lower(), _status(error)
     if "no_such_bucket" in low or "nosuchbucket" in low:
-        bucket = path.url.partition("://")[2].partition("/")[0]
-        return FileError(str(path), f"there is no bucket {bucket!r}.")
+        return no_bucket(path)
     if status in (401, 403) or isinstance(error, PermissionError) or any(mark in low for mark in _DENIED):
         remedy = f"set {_usual(path.scheme)}" if path.scheme not in _HTTP else "is the address signed, and still valid?"
         return FileError(str(path), f"access is denied: {remedy}.")

@@ -1,4 +1,4 @@
-"""Servers on this machine that files are read from and written to: one of S3, and one of HTTP that answers for ranges."""
+"""Servers on this machine that files are read from and written to: one of S3, and one of HTTP that knows ranges."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def s3_server() -> Iterator[str]:
 class HttpStore:
     """Files by their path, and the parts that were asked for.
 
-    Below /whole/ a server knows no ranges, below /signed/ it wants a query, and below /denied/ it gives nothing.
+    Below /whole/ the server knows no ranges, below /signed/ it wants a query, and below /denied/ it gives nothing.
     """
 
     address: str = ""
@@ -72,7 +72,7 @@ def http_server() -> Iterator[HttpStore]:
             asked = urlsplit(self.path)
             path = unquote(asked.path)
             content = store.files.get(path)
-            refused = path.startswith("/denied/") or (path.startswith("/signed/") and asked.query != store.query)
+            refused = path.startswith("/denied") or (path.startswith("/signed/") and asked.query != store.query)
             if refused or content is None:
                 self._send(403 if refused else 404, b"", {}, body)
                 return
@@ -97,7 +97,11 @@ def http_server() -> Iterator[HttpStore]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: Any) -> None:
+            """Who has read enough ends the connection."""
+
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     store.address = f"http://127.0.0.1:{server.server_port}"
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
