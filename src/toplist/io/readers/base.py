@@ -192,6 +192,15 @@ class TableChunk:
         return np.arange(self.start + 1, self.start + len(self.table) + 1, dtype=np.int64)
 
 
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Rows of one file that are read without reading others: a row group, a record batch, or all of a file."""
+
+    file: int  # the place of the file among the paths of its reader
+    start: int  # rows of the file before them
+    rows: int | None  # how many there are, where that is known without reading
+
+
 class Reader(ABC):
     """Columns with names and types, read in order as often as needed."""
 
@@ -221,6 +230,14 @@ class Reader(ABC):
         """The columns of a schema, batch by batch: objects may lack fields there, which are not needed."""
         return self.pieces(schema.names)
 
+    def units(self) -> Sequence[Unit]:
+        """What can be read apart from the rest, in order; nothing of what can only be read as a whole."""
+        return ()
+
+    def pieces_in(self, file: int, schema: Schema, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
+        """The columns of a schema in rows lo to hi of one file, where the reader has units."""
+        raise NotImplementedError(f"{type(self).__name__} is read as a whole")
+
     def look_for(self, records: str) -> None:  # noqa: B027  most readers need not know
         """Take note of the path of records, before anything is read: it may tell what a row is."""
 
@@ -240,6 +257,24 @@ class Format:
     beside: bool = True  # whether it is one in a folder with tables of other formats, too: a .json may describe them
     any_path: bool = False  # whether a path may be other bytes than UTF-8
     described: str = ""  # in messages, where that is not the first suffix
+
+
+def cut_pieces(pieces: Iterator[TableChunk], lo: int, hi: int | None) -> Iterator[TableChunk]:
+    """The rows lo to hi of a file, of pieces that follow each other there; nothing is read beyond them."""
+    for piece in pieces:
+        stop = piece.start + len(piece.table)
+        if hi is not None and piece.start >= hi:
+            return
+        if stop <= lo:
+            continue
+        if piece.start >= lo and (hi is None or stop <= hi):
+            yield piece
+            continue
+        if piece.entries is not None:
+            raise ValueError("entries are cut by file")
+        first = max(lo - piece.start, 0)
+        count = min(stop if hi is None else hi, stop) - piece.start - first
+        yield TableChunk(piece.source, piece.start + first, piece.table.slice(first, count))
 
 
 def batch_rows(width: int) -> int:
