@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from toplist._files import need
+from toplist._files import as_path, need
 from toplist._text import argument, listed, quote
 from toplist._typing import Bools, Ints
 from toplist.errors import FileError
