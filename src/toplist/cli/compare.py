@@ -76,7 +76,6 @@ class CompareOptions(ScoringOptions, BoardOptions):
     k: tuple[int, ...] = option((5,), "The k of top-k errors, 5 by default; may be repeated.")
     baseline: str | None = option(None, "Reference model for skill and for --sequential.", "-b")
     missing: str = missing_option()
-    min_cases: int | None = option(None, "Rank only models with at least this many compared cases.")
     fail_if: tuple[str, ...] = option(
         (), 'Exit with code 3 if this holds, such as "new worse than old by 0.01"; may be repeated.'
     )
@@ -124,7 +123,6 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
             rules=options.rule,
             k=options.k,
             missing=options.missing,
-            min_cases=options.min_cases,
             inference=inference,
             progress=update,
             **reading,

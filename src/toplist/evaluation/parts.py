@@ -99,8 +99,9 @@ def partial_result(
     --------
     >>> import pandas as pd
     >>> import toplist as tl
-    >>> truth = pd.DataFrame({"id": range(4), "outcome": ["a", "b", "a", "a"]})
-    >>> lists = pd.DataFrame({"id": range(4), "a": [0.7, 0.2, 0.9, 0.4], "b": [0.3, 0.8, 0.1, 0.6]})
+    >>> ids = pd.Index(range(4), name="id")
+    >>> truth = pd.DataFrame({"outcome": ["a", "b", "a", "a"]}, ids)
+    >>> lists = pd.DataFrame({"a": [0.7, 0.2, 0.9, 0.4], "b": [0.3, 0.8, 0.1, 0.6]}, ids)
     >>> parts = [tl.partial_result({"m": lists[lo:hi]}, truth[lo:hi]) for lo, hi in ((0, 3), (3, 4))]
     >>> tl.merge_results(parts).to_json() == tl.compare({"m": lists}, truth).to_json()
     True
