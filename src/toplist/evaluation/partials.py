@@ -579,9 +579,9 @@ def _require_apart(found: Mapping[str, PartialResult]) -> None:
                 )
             if cover.start is not None and cover.cases:
                 ranges.append((cover.start, cover.start + cover.cases, name))
-    for (_, end, one), (start, last, other) in pairwise(sorted(ranges)):
-        if start < end and one != other:
-            first, second = sorted((one, other), key=names.index)
+    for (_, end, here), (start, last, there) in pairwise(sorted(ranges)):
+        if start < end and here != there:
+            first, second = sorted((here, there), key=names.index)
             raise TopListError(
                 f"{first} and {second} both have cases {start:,} to {min(end, last) - 1:,}, by their position: say where "
                 f"each part begins with {argument('start')}, or give cases ids."
