@@ -583,8 +583,8 @@ def _require_apart(found: Mapping[str, PartialResult]) -> None:
         if start < end and here != there:
             first, second = sorted((here, there), key=names.index)
             raise TopListError(
-                f"{first} and {second} both have cases {start:,} to {min(end, last) - 1:,}, by their position: say where "
-                f"each part begins with {argument('start')}, or give cases ids."
+                f"{first} and {second} both have cases {start:,} to {min(end, last) - 1:,}, by their position: say "
+                f"where each part begins with {argument('start')}, or give cases ids."
             )
     keys = np.concatenate([one.sample.keys for one in found.values()])
     owner = np.repeat(np.arange(len(names)), [len(one.sample) for one in found.values()])
