@@ -166,7 +166,8 @@ class ReliabilityBins:
         if places != sorted({*places}) or any(i >= BINS for i in places):
             _refuse("there are no such bins")
         confidence, hits, (squares, products) = (
-            _restored(plain[name], n) for name, n in (("confidence", len(places)), ("hits", len(places)), ("squares", 2))
+            _restored(plain[name], n)
+            for name, n in (("confidence", len(places)), ("hits", len(places)), ("squares", 2))
         )
         lengths = plain["lengths"]
         shortest, longest = (None, 0) if lengths == [None, 0] else _whole(lengths, 2)

@@ -132,11 +132,18 @@ def compare(
     question = Question.of(names_of(models), rules, k, baseline, missing, penalty, as_inference(inference))
     given_as = ReadRequest.of(models, truth, read)
     request = with_indicators(given_as, space)
+    told = progress or (lambda what, done, total: None)
+    if engine is not None:
+        from toplist.evaluation.distributed import compare_on  # noqa: PLC0415 - few comparisons need an engine
+
+        return replace(
+            compare_on(engine, given_as, space, question, told), _invocation=_typed(request, space, question)
+        )
     tables = as_tables(request, space)
     if tables is None:
         scored = _score_arrays(request, space, question)
     else:
-        scored = _score_files(tables, space, question, progress or (lambda what, done, total: None))
+        scored = _score_files(tables, space, question, told)
     inputs = tuple(os.path.abspath(one) for one in request.paths)
     asked: Any = {"missing": missing, "baseline": baseline, "penalty": penalty, "inference": question.inference}
     called = None
@@ -438,7 +445,7 @@ def _unranked(tally: Aggregates, least: int | None) -> frozenset[int]:
 def spelled_in_files(plan: Plan, name: str) -> tuple[list[str], list[str]]:
     """How the outcomes are written in the truth, and the classes by a model."""
     source = next(one for one in plan.sources if one.name == name)
-    return in_file(plan.truth, plan.space), in_file(source, plan.space)
+    return sorted(in_file(plan.truth, plan.space)), sorted(in_file(source, plan.space))
 
 
 def spelled_in_memory(held: ArrayModels, name: str) -> tuple[list[str], list[str]]:

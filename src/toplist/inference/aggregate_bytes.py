@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from toplist.core.kernel import UNIT, Integers
-from toplist.inference.aggregates import POWERS, Aggregates
+from toplist.inference.aggregates import MOST_BITS, MOST_CASES, POWERS, Aggregates
 from toplist.inference.partial_bytes import (
     damaged,
     key_order,
@@ -33,8 +33,6 @@ _SHAPES = {  # of sums that are always there; every other name is a metric, with
 _COUNTS = ("invalid_cases", "unpenalised_infinite", "cases", "both", "infinite")
 _SYMMETRIC = ("cases", "both", "w", "ww", "xy", *POWERS)
 _MOST_MODELS, _MOST_RULES, _MOST_SUMS = 10_000, 1_000, 10_000
-_MOST_CASES = 1 << 62
-_FLOAT = 1074 + 1023  # bits of a sum that is a double
 _ROUNDING = 40  # bits of a sum of products that are right, if those below the smallest double are none
 
 
@@ -59,7 +57,7 @@ def sums_from_bytes(data: Any, source: str) -> Aggregates:
     """The sums that `sums_to_bytes` made bytes of; a FileError where they are not, or cannot be, sums of cases."""
     header, blocks = unpack(data, KIND, source)
     cases, count = take(header, "cases", int, source), take(header, "clusters", int, source)
-    if not 0 <= cases <= _MOST_CASES or not 0 <= count <= cases:
+    if not 0 <= cases <= MOST_CASES or not 0 <= count <= cases:
         damaged(source, "its counts cannot be")
     if blocks.keys() != ({"sums", "keys", "clusters"} if count else {"sums"}):
         damaged(source, "its parts are not those of sums")
@@ -122,7 +120,7 @@ class _Checked:
             letters = _SHAPES.get(name, _RULES + _MODELS * 2 if name in POWERS else _MODELS)
             self.require(value.shape == tuple(sizes[one] for one in letters), "the shapes of its sums do not agree")
             bits = max((number.bit_length() for number in value.ravel()), default=0)
-            self.require(bits <= _FLOAT, f"{name} is larger than any sum of scores")
+            self.require(bits <= MOST_BITS, f"{name} is larger than any sum of scores")
             if name in _SYMMETRIC:
                 self.require((value == np.swapaxes(value, -1, -2)).all(), f"{name} is not the same both ways")
             if name not in ("unpenalised", "empty", "x", "wx", "xy"):

@@ -281,6 +281,8 @@ def _reliability(go: Any, made: Any, data: ReliabilityData) -> None:
         words = [escape(f"{full(one.name)}: confidence {share(x)}, {one.axes[1]} {share(y)}") for x, y in one.curve]
         xs, ys = zip(*one.curve, strict=True) if one.curve else ((), ())
         made.add_trace(_line(go, xs, ys, "c0", mode="lines", hovertext=words, **place))
+        if one.points:
+            _bin_points(made, one, place)
         left, wide = (i % across) / across, 1 / across
         top, tall = 1 - (i // across) / down, 1 / down
         box: dict[str, Any] = {"range": [0, 1], "tickformat": ".0%"}
@@ -295,6 +297,18 @@ def _reliability(go: Any, made: Any, data: ReliabilityData) -> None:
             xanchor="left", yanchor="top",
         )  # fmt: skip
     made.update_layout(height=120 + 340 * down, width=340 * across)
+
+
+def _bin_points(made: Any, one: ReliabilityPanel, place: dict[str, Any]) -> None:
+    """The bins of a binned curve, with their intervals."""
+    up, down = ([abs((end if end is not None else p.y) - p.y) for p, end in ends] for ends in (
+        [(p, p.high) for p in one.points], [(p, p.low) for p in one.points]
+    ))  # fmt: skip
+    made.add_scatter(
+        x=[p.x for p in one.points], y=[p.y for p in one.points], mode="markers", marker={"color": _LIGHT["c0"]},
+        error_y={"type": "data", "symmetric": False, "array": up, "arrayminus": down},
+        hovertext=[escape(f"{full(one.name)}: {p.words}") for p in one.points], hoverinfo="text", **place,
+    )  # fmt: skip
 
 
 def _parts(go: Any, made: Any, data: Parts) -> None:
