@@ -12,7 +12,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -24,12 +24,13 @@ from toplist._files import need
 from toplist._text import argument, listed
 from toplist._typing import Progress
 from toplist.engines.base import Engine
+from toplist.engines.choice import as_engine
 from toplist.errors import AlignmentError, FileError, TopListError
 from toplist.evaluation.case_details import CaseReader, from_files
 from toplist.evaluation.compare import Question, spelled_in_files
 from toplist.evaluation.jobs import Job, open_plan, without
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.evaluation.partials import PartialResult, finish, settings_of
+from toplist.evaluation.partials import finish, settings_of
 from toplist.evaluation.samples import PairLoss, columns_of
 from toplist.evaluation.stream import aligned, scores_of_files
 from toplist.evaluation.task_folder import TaskFolder
@@ -66,13 +67,13 @@ _FAILED = 100  # files that may be left out when the files are opened
 Ranges = list[tuple[int, int, list[list[Span]]]]  # of each task: the first row, that after the last, spans by table
 
 
-def compare_on(engine: Engine, request: ReadRequest, space: Any, question: Question, progress: Progress) -> Leaderboard:
+def compare_on(engine: Any, request: ReadRequest, space: Any, question: Question, progress: Progress) -> Leaderboard:
     """Rank the models of a request by what workers of an engine find.
 
     Parameters
     ----------
-    engine : Engine
-        Where tasks are run.
+    engine : Engine, str, distributed.Client or pyspark.sql.SparkSession
+        Where tasks are run; see `toplist.engines.as_engine`.
     request : ReadRequest
         Models and truth, all of them files.
     space : ClassSpace or anything that it is made of, optional
@@ -92,11 +93,14 @@ def compare_on(engine: Engine, request: ReadRequest, space: Any, question: Quest
     TopListError
         If something cannot be sent to workers, read, aligned or scored.
     """
+    chosen = as_engine(engine)
     job = Job.of(request, space, question)
     plan, job = _opened(request, space, job)
     settings = settings_of(plan, question)
-    with engine.running():
-        run = _Run(engine, job, plan, columns_of(plan, settings), progress, _folder(engine, job, plan), _Names.of(request))
+    with chosen.running():
+        run = _Run(
+            chosen, job, plan, columns_of(plan, settings), progress, _folder(chosen, job, plan), _Names.of(request)
+        )
         return run.leaderboard()
 
 
@@ -258,13 +262,11 @@ class _Run:
         found = self._reduced(tasks)
         if found.out_of_step:
             if self._by_ids:
-                log.info("The files do not have the same cases in the same order: rows are brought together by case id.")
+                log.info(
+                    "The files do not have the same cases in the same order: rows are brought together by case id."
+                )
             return None
-        rising = len(found.edges) <= 1 and all(edge[4] for edge in found.edges)
-        skipped = any(one.unreadable for one in found.failed)
-        if self._by_ids and not found.failed and not rising:
-            self._require_unique(ranges)
-        elif self._by_ids and skipped and not _all_rise(found.edges):
+        if self._by_ids and not _all_rise(found.edges) and all(one.unreadable for one in found.failed):
             self._require_unique(ranges)
         lost = {one.order[0] for one in found.failed}
         able = [task for task in tasks if task.number not in lost]
@@ -330,7 +332,9 @@ class _Run:
 
     def _losses_in_step(self, tasks: Sequence[Task], pairs: Sequence[tuple[str, str]], heaviest: float) -> TaskResult:
         asked = [
-            replace(task, purpose="losses", pairs=[list(pair) for pair in pairs], heaviest=heaviest, keep=None).to_bytes()
+            replace(
+                task, purpose="losses", pairs=[list(pair) for pair in pairs], heaviest=heaviest, keep=None
+            ).to_bytes()
             for task in tasks
         ]
         done = self._done("comparing the largest losses")
@@ -370,9 +374,9 @@ class _Run:
 
     def _units(self, first: Task, size: int) -> list[Task]:
         """A task for the rows of each table that are read at a time."""
-        tasks = []
+        tasks: list[Task] = []
         for at, table in enumerate(_tables(self.plan)):
-            spans = spans_of_units(table.reader, size) if file_rows(table.reader) else [None]
+            spans: Sequence[Span | None] = spans_of_units(table.reader, size) if file_rows(table.reader) else [None]
             for span in spans:
                 own: list[Any] = [None] * len(_tables(self.plan))
                 own[at] = None if span is None else [[span.file, span.lo, span.hi]]
@@ -398,9 +402,7 @@ class _Run:
         self.folder.tell(len(known), first.buckets, "buckets of case ids")
         return replace(first, keep=self.folder.file(name), finished=list(known)), list(known.values())
 
-    def _losses_shuffled(
-        self, first: Task, size: int, pairs: Sequence[tuple[str, str]], heaviest: float
-    ) -> TaskResult:
+    def _losses_shuffled(self, first: Task, size: int, pairs: Sequence[tuple[str, str]], heaviest: float) -> TaskResult:
         asked = replace(first, purpose="losses", pairs=[list(pair) for pair in pairs], heaviest=heaviest)
         tasks = [task.to_bytes() for task in self._units(asked, size)]
         done = self._done("comparing the largest losses")
@@ -427,7 +429,9 @@ class _Run:
         if found.partial is None:
             raise FileError(self.plan.truth.path, "there are no cases.")
         result = found.partial
-        lone = next((n for n, count in zip(result.question.models, result.read.matched, strict=True) if not count), None)
+        lone = next(
+            (n for n, count in zip(result.question.models, result.read.matched, strict=True) if not count), None
+        )
         if lone is not None and result.read.cases and found.apart is not None:
             raise _MergedJoin(self.plan, found.apart).nothing_in_common(lone)
         for table in _tables(self.plan):
@@ -513,12 +517,14 @@ class _MergedJoin(Join):
 
     def __init__(self, plan: Plan, apart: Apart) -> None:
         self.called, self.cases = "the truth", apart.cases
-        self.unknown = {name: (count, [one for _, one in some]) for name, (count, some) in apart.unknown.items()}
-        self._some = [[one for _, one in apart.head], *([one for _, one in some] for _, some in apart.lacking.values())]
-        counts = [count for count, _ in apart.lacking.values()]
+        names = [source.name for source in plan.sources]
+        unknown, lacking = ([each.get(name, (0, ())) for name in names] for each in (apart.unknown, apart.lacking))
+        ids = [[one for _, one in some] for _, some in unknown]
+        self.unknown = {name: (count, own) for name, (count, _), own in zip(names, unknown, ids, strict=True)}
+        self._some = [[one for _, one in apart.head], *([one for _, one in some] for _, some in lacking)]
         self.lacking: Any = {
             name: range(at * _UNKNOWN, at * _UNKNOWN + count)
-            for at, (name, count) in enumerate(zip(apart.lacking, counts, strict=True), 1)
+            for at, (name, (count, _)) in enumerate(zip(names, lacking, strict=True), 1)
         }
 
     def ids(self, places: Any) -> list[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import math
@@ -60,8 +59,7 @@ class Job:
         """As plain values."""
         request, about = self.request, self.request.truth
         return {
-            "models": dict(request.models),
-            "options": {name: _options(one) for name, one in request.options.items()},
+            "models": [[name, path, _options(request.options[name])] for name, path in request.models.items()],
             "truth": {
                 "data": about.data,
                 "outcome": about.outcome,
@@ -86,8 +84,8 @@ class Job:
         truth = dict(plain["truth"])
         data, options = truth.pop("data"), truth.pop("options")
         request = ReadRequest(
-            plain["models"],
-            {name: ReadOptions(**one) for name, one in plain["options"].items()},
+            {name: path for name, path, _ in plain["models"]},
+            {name: ReadOptions(**options) for name, _, options in plain["models"]},
             Truth(data, **truth, **options),
             ReadOptions(**plain["truth_options"]),
         )
@@ -193,9 +191,9 @@ def _rule(rule: Rule) -> Any:
     name = name_of(rule)
     if name in RULES:
         return name
-    kind = type(rule).__name__
-    if getattr(known_rules, kind, None) is type(rule) and dataclasses.is_dataclass(rule):
-        values = {one.name: getattr(rule, one.name) for one in fields(rule)}
+    kind, shape = type(rule).__name__, getattr(type(rule), "__dataclass_fields__", None)
+    if getattr(known_rules, kind, None) is type(rule) and shape is not None:
+        values = {one: getattr(rule, one) for one in shape}
         if all(isinstance(value, bool | int | float | str) for value in values.values()):
             plain = {one: to_json_number(value) if type(value) is float else value for one, value in values.items()}
             if _as_rule([kind, plain]) == rule:

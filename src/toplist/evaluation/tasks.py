@@ -15,19 +15,17 @@ returned.
 from __future__ import annotations
 
 import json
-import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from toplist import errors
 from toplist._files import need, write_bytes
-from toplist.errors import AlignmentError, CaseError, FileError, ResourceError, TopListError
+from toplist.errors import AlignmentError, CaseError, FileError, TopListError
 from toplist.evaluation.compare import Question
 from toplist.evaluation.jobs import Job
 from toplist.evaluation.partials import PartialResult, losses_of, merge, score_part
@@ -111,7 +109,7 @@ class Failed:
     @property
     def error(self) -> TopListError:
         """The error again."""
-        kind = getattr(errors, self.kind, TopListError)
+        kind: Any = getattr(errors, self.kind, TopListError)
         if issubclass(kind, FileError):
             source, problem, row = self.values
             return FileError(source, problem, row=row)
@@ -221,7 +219,7 @@ class TaskResult:
         losses = {}
         for at, (a, b, most, entries, every, slopes) in enumerate(header["losses"]):
             sums = unpack_integers(blocks[f"gains {at}"], len(slopes), source).tolist()
-            gains = {slope: None for slope in every} | dict(zip(slopes, sums, strict=True))
+            gains = dict.fromkeys(every) | dict(zip(slopes, sums, strict=True))
             losses[a, b] = PairLoss(-np.inf if most is None else float.fromhex(most), gains, entries)
         return cls(
             partial,
@@ -323,9 +321,7 @@ def _in_step(part: Plan, question: Question, task: Task) -> TaskResult:
     """The scores of a range; that it is out of step, where a table has other cases there."""
     whole = any(spans is None for spans in task.spans)
     try:
-        found = score_part(
-            part, question, total=task.total, start=task.start, columns=task.columns, losses=False
-        )
+        found = score_part(part, question, total=task.total, start=task.start, columns=task.columns, losses=False)
     except AlignmentError:
         if whole:
             raise

@@ -56,8 +56,8 @@ class BlockKey:
     def of(cls, schema: Any) -> BlockKey:
         """From the metadata of a block."""
         known = schema.metadata or {}
-        numbers = (int(known[name]) for name in (b"table", b"unit", b"part"))
-        return cls(*numbers, known[b"file"].decode("utf-8", "surrogateescape"))
+        table, unit, part = (int(known[name]) for name in (b"table", b"unit", b"part"))
+        return cls(table, unit, part, known[b"file"].decode("utf-8", "surrogateescape"))
 
     @property
     def metadata(self) -> dict[bytes, bytes]:
