@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from toplist._files import shown, url_of
 from toplist._text import argument
 from toplist._typing import Progress
 from toplist.errors import TopListError
@@ -144,7 +145,7 @@ def compare(
         scored = _score_arrays(request, space, question)
     else:
         scored = _score_files(tables, space, question, told)
-    inputs = tuple(os.path.abspath(one) for one in request.paths)
+    inputs = tuple(shown(one) if url_of(one) else os.path.abspath(one) for one in request.paths)
     asked: Any = {"missing": missing, "baseline": baseline, "penalty": penalty, "inference": question.inference}
     called = None
     if all(one is other for one, other in zip(_data(request), _data(given_as), strict=True)):

@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,6 +49,7 @@ from toplist.io.align import Join
 from toplist.io.opening import open_path
 from toplist.io.options import ReadRequest
 from toplist.io.plan import Plan
+from toplist.io.remote import stamp
 from toplist.io.slices import Span, file_rows, inner, sliced, spans_between, spans_of_units
 from toplist.io.sources import OpenTable
 from toplist.io.views import View
@@ -139,16 +139,7 @@ def _folder(engine: Engine, job: Job, plan: Plan) -> TaskFolder | None:
     if engine.partials is None:
         return None
     files = dict.fromkeys(path for table in _tables(plan) for path in inner(table.reader).paths)
-    return TaskFolder.open(engine.partials, job, {str(path): _stamp(path) for path in files})
-
-
-def _stamp(path: Path) -> str:
-    """What tells whether a file has changed."""
-    try:
-        found = os.stat(path)
-    except OSError as error:
-        raise FileError(str(path), f"this cannot be read: {error.strerror}.") from None
-    return f"{found.st_size} {found.st_mtime_ns}"
+    return TaskFolder.open(engine.partials, job, {str(path): stamp(path) for path in files})
 
 
 def _tables(plan: Plan) -> tuple[OpenTable, ...]:

@@ -9,13 +9,12 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from toplist._arguments import as_probability
-from toplist._files import require_apart, require_place, write_bytes
+from toplist._files import as_path, require_apart, require_place, write_bytes
 from toplist._typing import Progress
 from toplist.core.kernel import to_float, versions
 from toplist.errors import TopListError
@@ -371,7 +370,7 @@ class Leaderboard:
             ".html": self.to_html,
             ".txt": lambda: self.to_text() + "\n",
         }
-        suffix = Path(path).suffix.lower()
+        suffix = as_path(path).suffix.lower()
         if suffix not in made:
             raise TopListError(f"a leaderboard is written as {', '.join(made)}, not {suffix or 'without a suffix'}.")
         require_apart([path], self._inputs)

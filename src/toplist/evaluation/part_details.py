@@ -21,8 +21,8 @@ __all__ = ["ReliabilityBins", "ReliabilityWatcher", "SumDetails"]
 _REMEDY = "run toplist compare on the files, or on a sample of their cases"
 _NOT_SHOWN = (
     "This page is made from sums over cases: for isotonic reliability curves and the test of calibration, scores by "
-    "class, confusions, single cases, scores against list length and measured next steps, run toplist compare --report "
-    "on the files, or on a sample of their cases."
+    "class, confusions, single cases, scores against list length and measured next steps, compare the files "
+    "themselves, or a sample of their cases."
 )
 
 

@@ -374,9 +374,13 @@ def _by_set(
     w = np.ones(adding.cases) if adding.weights is None else adding.weights
     x, weights, empty = [], [] if pairwise else [w], []
     for r in range(rules):
-        fine = [np.isfinite(one.scores[r]) & (True if own is None else own) for one, own in zip(scored, there, strict=True)]
+        fine = [
+            np.isfinite(one.scores[r]) & (True if own is None else own) for one, own in zip(scored, there, strict=True)
+        ]
         own = [np.where(ok, one.scores[r], 0.0) * w for ok, one in zip(fine, scored, strict=True)]
-        expected = [np.where(np.isfinite(one.empty[r]), one.empty[r], 0.0) * w for one in scored[: k if pairwise else 1]]
+        expected = [
+            np.where(np.isfinite(one.empty[r]), one.empty[r], 0.0) * w for one in scored[: k if pairwise else 1]
+        ]
         if not pairwise:
             x, empty = x + own, empty + expected
             continue

@@ -12,7 +12,12 @@ IntervalMethod = Literal["t", "normal", "ewc", "hac", "bootstrap", "poisson", "w
 Method = Literal["auto", "t", "normal", "ewc", "hac", "bootstrap", "poisson", "wild", "bounded"]
 METHODS: tuple[IntervalMethod, ...] = get_args(IntervalMethod)
 TIMED: tuple[IntervalMethod, ...] = ("ewc", "hac")  # which take cases as they follow each other
-DRAWN: tuple[IntervalMethod, ...] = ("bootstrap", "poisson", "wild", "bounded")  # which need a seed, and independent units
+DRAWN: tuple[IntervalMethod, ...] = (
+    "bootstrap",
+    "poisson",
+    "wild",
+    "bounded",
+)  # which need a seed, and independent units
 DRAWS = 1999  # of a bootstrap
 _ALIASES = {"cosine": "ewc"}
 _MANY = 1000  # time points; with fewer, lags do not catch all dependence

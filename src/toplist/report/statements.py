@@ -155,16 +155,19 @@ other cases.
     files: dict[str, list[SkippedPart]] = {}
     for one in parts:
         files.setdefault(one.file, []).append(one)
+    reasons = {plain(stripped(one.reason), _REASON) for one in parts}
     said: list[Words] = []
     for file, own in list(files.items())[:MOST]:
         known = [one.rows for one in own if one.rows is not None]
-        rows = number_of(sum(known), "row") if len(known) == len(own) else ""
-        why = "; ".join(filter(None, (rows, plain(stripped(own[0].reason), _REASON))))
-        said += [", " if said else "", name(file, _FILE), f" ({why})" if why else ""]
+        rows = number_of(sum(known), "row") if known and len(known) == len(own) else ""
+        why = plain(stripped(own[0].reason), _REASON) if len(reasons) > 1 else ""
+        about = "; ".join(filter(None, (rows, why)))
+        said += [", " if said else "", name(file, _FILE), f" ({about})" if about else ""]
     more = len(files) - MOST
-    more_files = f", and {number_of(more, 'more file')}" if more > 0 else ""
+    more_files = f" and {number_of(more, 'more file')}" if more > 0 else ""
+    same = next(iter(reasons)) if len(reasons) == 1 else ""
     were = f"{number_of(len(parts), 'part')} {noun(len(parts), 'was', 'were')} skipped: "
-    return [sentence(were, *said, f"{more_files}. The result is of the other cases.")]
+    return [sentence(were, *said, f"{more_files}{f': {same}' if same else ''}. The result is of the other cases.")]
 
 
 def groups_and_all(results: Comparison) -> tuple[Group, ...]:

@@ -98,18 +98,17 @@ def _of_bins(page: Page, shown: Shown) -> Section:
         f"accuracy; bars: number of cases.{_whose(page, chosen)}{own_cases(page)}"
     )
     why = {"cluster": "of one cluster", "time point": "that follow each other in time"}.get(page.results.unit, "")
-    lines = [
-        *([f"There are no intervals here: cases {why} may depend on each other, and the sums in bins do not tell by how "
-           "much."] if not first.ends else []),
-        "Models are not tested for calibration here, which needs the cases: an interval without 0 is that of one model "
-        "alone.",
-    ]  # fmt: skip
+    depends = (
+        f"There are no intervals here: cases {why} may depend on each other, and sums in bins do not tell how much."
+    )
+    tests = "Models are not tested for calibration here, which needs the cases"
+    lines = [f"{tests}: an interval without 0 is that of one model alone."] if first.ends else [depends, f"{tests}."]
     table = _binned_table(page, found, shown)
     return section(
         "calibration",
         "Calibration",
         ("text", note, "reading"),
-        ("panels", drawn),
+        ("panels", drawn, len(drawn) == 2),
         ("chart", table, f"Calibration of all {count(len(found))} models" if len(found) > _OPEN else ""),
         ("lines", lines, "small"),
     )

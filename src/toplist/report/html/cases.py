@@ -242,7 +242,8 @@ def _numbers(found: Breakdown, many: Sequence[int]) -> list[tuple[Top, list[Box]
 def _two_models(page: Page, found: Breakdown, called: Shown, shown: Shown, key: str, many: Sequence[int]) -> Chart:
     """Groups as rows, the two means, and their difference, which alone has a colour."""
     pair, level = two(page), steps(found)
-    order = [0, 1] if pair is None or found.models[0] == pair.reference else [1, 0]
+    reference = (page.results.baseline or found.models[1]) if pair is None else pair.reference
+    order = [0, 1] if found.models[0] == reference else [1, 0]
     old, new = (name_of(shown, found.models[m]) for m in order)
 
     def difference(g: int) -> Box:

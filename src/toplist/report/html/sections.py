@@ -224,7 +224,8 @@ def over_time(page: Page, shown: Shown) -> Section | None:
 
 def absent(page: Page, shown: Shown) -> Section | None:
     """What is not shown because cases are not at hand, and how to get it."""
-    return section("absent", "Not shown", ("text", page.absent)) if page.absent else None
+    command = "toplist compare FILES --truth TRUTH --report board.html"
+    return section("absent", "Not shown", ("text", page.absent), ("command", command)) if page.absent else None
 
 
 # Data quality
@@ -407,9 +408,10 @@ _DEFINITIONS = {
     "model is called over- or underconfident only if the test of calibration is significant after Holm's adjustment "
     "over models. Detectable: the difference whose interval would exclude zero with 80% power. "
     "Miscalibration: the part of the score that perfect recalibration could remove.",
-    "Binned calibration": "Top-1 predictions in bins of equal width by confidence, from exact sums. Overconfidence is mean "
-    "confidence minus accuracy, in percentage points, with Student's interval over cases. Expected calibration error "
-    "(ECE): the mean over cases of the distance of mean confidence and accuracy in the bin; it depends on the bins.",
+    "Binned calibration": "Top-1 predictions in bins of equal width by confidence, from exact sums. Overconfidence is "
+    "mean confidence minus accuracy, in percentage points, with Student's interval over cases. Expected calibration "
+    "error (ECE): the mean over cases of the distance of mean confidence and accuracy in the bin; it depends on the "
+    "bins.",
 }
 
 

@@ -17,7 +17,7 @@ from toplist.errors import TopListError
 from toplist.report.plot.canvas import DASHES, LABELLED, STEPS, THEMES, called, full, scored, step, told_apart
 from toplist.report.plot.leaderboard import GroupsData, IntervalsData, Pairs
 from toplist.report.plot.lists import Curves, Rejection, Shapes, Sizes, Validation
-from toplist.report.plot.reliability import Parts, ReliabilityData, part_role
+from toplist.report.plot.reliability import Parts, ReliabilityData, ReliabilityPanel, part_role
 from toplist.report.plot.sequential import CEILING, FLOOR, Path, Paths
 from toplist.report.text import share
 
@@ -301,9 +301,8 @@ def _reliability(go: Any, made: Any, data: ReliabilityData) -> None:
 
 def _bin_points(made: Any, one: ReliabilityPanel, place: dict[str, Any]) -> None:
     """The bins of a binned curve, with their intervals."""
-    up, down = ([abs((end if end is not None else p.y) - p.y) for p, end in ends] for ends in (
-        [(p, p.high) for p in one.points], [(p, p.low) for p in one.points]
-    ))  # fmt: skip
+    up = [0.0 if p.high is None else p.high - p.y for p in one.points]
+    down = [0.0 if p.low is None else p.y - p.low for p in one.points]
     made.add_scatter(
         x=[p.x for p in one.points], y=[p.y for p in one.points], mode="markers", marker={"color": _LIGHT["c0"]},
         error_y={"type": "data", "symmetric": False, "array": up, "arrayminus": down},

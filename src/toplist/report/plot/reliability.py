@@ -1,8 +1,8 @@
 """Reliability diagrams, and what mean scores are made of.
 
 A reliability diagram has confidences across and the observed accuracy up: isotonic regression, with a band around the
-diagonal where the curve of calibrated predictions would be. Where only sums are at hand it has a point for each bin, with
-the interval of its accuracy.
+diagonal where the curve of calibrated predictions would be. Where only sums are at hand it has a point for each bin,
+with the interval of its accuracy.
 """
 
 from __future__ import annotations
@@ -426,7 +426,7 @@ def _curve(panel: Panel, one: ReliabilityPanel, band: str) -> None:
     for point in one.points:
         own = Hover(point.words, one.name)
         if point.low is not None and point.high is not None:
-            panel.add(Stroke((point.x, point.x), (point.low, point.high), "c0", 1.4, hover=own))
+            panel.add(Stroke((point.x, point.x), (point.low, point.high), "c0", 1.4, opacity=0.5, hover=own))
         panel.add(Dot(point.x, point.y, "c0", size=4.5, hover=own))
     xs, ys = zip(*one.curve, strict=True) if one.curve else ((), ())
     panel.add(Stroke(xs, ys, "c0", 2.0, hover=hover))
