@@ -1,4 +1,4 @@
-"""Random comparisons of files: layouts, formats, datasets of several files, orders, missing cases, ids of both kinds."""
+"""Random comparisons of files: layouts, formats, datasets of several files, orders, missing cases, kinds of ids."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def design(folder: Path, seed: int) -> Design:
         own_ids = [str(one) for one in ids] if rng.random() < 0.2 else ids
         rows = _rows(layout, mine, own_ids, y, rng)
         models[f"m{at}"] = _write(folder, f"m{at}", rows, kind, parts if same_files else int(rng.integers(1, 4)), rng)
-    columns = {name: column for name, column in (("weight", "weight"), ("group", "site"), ("cluster", "patient"))}
+    columns = {"weight": "weight", "group": "site", "cluster": "patient"}
     chosen = {name: column for name, column in columns.items() if rng.random() < 0.5}
     left = {"cluster": ""} if "cluster" not in chosen else {}
     options = {"missing": missing, "space": ClassSpace(labels=CLASSES), "baseline": "m0", "k": 2}
@@ -89,9 +89,11 @@ def _rows(layout: str, cases: Any, ids: Sequence[Any], y: Any, rng: np.random.Ge
             rows.append({"case": ids[at], "class": names[0]})
         elif layout == "ranked":
             pairs = [*zip(names, values.tolist(), strict=True), *[(None, None)] * (3 - size)]
-            rows.append({"case": ids[at]} | {k: v for i, (c, p) in enumerate(pairs, 1) for k, v in ((f"class_{i}", c), (f"p_{i}", p))})
+            named = [(f"class_{i}", f"p_{i}", *pair) for i, pair in enumerate(pairs, 1)]
+            rows.append({"case": ids[at]} | {key: x for a, b, c, p in named for key, x in ((a, c), (b, p))})
         else:
-            rows += [{"case": ids[at], "class": c, "confidence": p} for c, p in zip(names, values.tolist(), strict=True)]
+            pairs = zip(names, values.tolist(), strict=True)
+            rows += [{"case": ids[at], "class": name, "confidence": value} for name, value in pairs]
     return rows
 
 

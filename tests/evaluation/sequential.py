@@ -24,7 +24,7 @@ class Sequential(Engine):
         yield self
 
     def reduce(self, work: Work, merge: Merge, tasks: Sequence[bytes], done: Done) -> bytes:
-        random = Random(self.seed)
+        random = Random(self.seed)  # noqa: S311  an order
         order = random.sample(list(tasks), len(tasks))
         results = []
         for at, task in enumerate(order):
@@ -35,7 +35,7 @@ class Sequential(Engine):
     def shuffle(
         self, split: Split, finish: Finish, merge: Merge, tasks: Sequence[bytes], buckets: int, done: Done
     ) -> bytes:
-        random = Random(self.seed)
+        random = Random(self.seed)  # noqa: S311  an order
         held: dict[int, list[bytes]] = defaultdict(list)
         for at, task in enumerate(random.sample(list(tasks), len(tasks))):
             for bucket, block in split(task):

@@ -11,6 +11,7 @@ import logging
 import math
 import os
 import re
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -34,6 +35,7 @@ from toplist.evaluation.samples import PairLoss, columns_of
 from toplist.evaluation.stream import aligned, scores_of_files
 from toplist.evaluation.task_folder import TaskFolder
 from toplist.evaluation.tasks import (
+    MERGED,
     Apart,
     Failed,
     Task,
@@ -45,6 +47,7 @@ from toplist.evaluation.tasks import (
     split_task,
 )
 from toplist.inference.results import SkippedPart, SourceSummary
+from toplist.inference.settings import InferenceSettings
 from toplist.io.align import Join
 from toplist.io.opening import open_path
 from toplist.io.options import ReadRequest
@@ -61,7 +64,7 @@ _LEAST, _LARGEST = 1 << 16, 1 << 21  # cases of a task
 _MOST_TASKS = 20_000
 _MOST_BUCKETS = 4096
 _ROW_BYTES = 100  # of a text file, about
-_LOOKED = 1000  # ids at both ends that tell whether tables are in step
+_LOOKED = 1000  # ids that tell whether tables are in step
 _UNKNOWN = 1 << 40  # more rows than a file has whose rows are not counted
 _FAILED = 100  # files that may be left out when the files are opened
 Ranges = list[tuple[int, int, list[list[Span]]]]  # of each task: the first row, that after the last, spans by table
@@ -99,7 +102,7 @@ def compare_on(engine: Any, request: ReadRequest, space: Any, question: Question
     settings = settings_of(plan, question)
     with chosen.running():
         run = _Run(
-            chosen, job, plan, columns_of(plan, settings), progress, _folder(chosen, job, plan), _Names.of(request)
+            chosen, job, plan, _columns(plan, settings), progress, _folder(chosen, job, plan), _Names.of(request)
         )
         return run.leaderboard()
 
@@ -126,13 +129,7 @@ def _is_damaged(file: str, request: ReadRequest) -> bool:
     """Whether a file is one of several of an input, and cannot be opened alone either."""
     if file in {_place(path) for path in request.paths}:
         return False
-    try:
-        _ = open_path(file).schema
-    except FileError as error:
-        return "no such file" not in error.problem
-    except TopListError:
-        return False
-    return False
+    return isinstance(_opening_error(file), FileError)
 
 
 def _folder(engine: Engine, job: Job, plan: Plan) -> TaskFolder | None:
@@ -140,6 +137,14 @@ def _folder(engine: Engine, job: Job, plan: Plan) -> TaskFolder | None:
         return None
     files = dict.fromkeys(path for table in _tables(plan) for path in inner(table.reader).paths)
     return TaskFolder.open(engine.partials, job, {str(path): stamp(path) for path in files})
+
+
+def _columns(plan: Plan, settings: InferenceSettings) -> tuple[str, ...]:
+    """The columns of the truth that are kept of sampled cases."""
+    try:
+        return columns_of(plan, settings)
+    except FileError:
+        return ()  # the task that reads it says what is wrong
 
 
 def _tables(plan: Plan) -> tuple[OpenTable, ...]:
@@ -214,40 +219,40 @@ class _Run:
         if not known and not (alike and self._by_ids):
             return None
         counts = [[rows or 0 for rows in each] for each in files]
-        if known and len({sum(each) for each in counts}) > 1:
+        if not alike and len({sum(each) for each in counts}) > 1:
             return None
-        if self._by_ids and not self._looks_in_step(counts if known else None):
+        size = self._size(sum(counts[0]))
+        ranges = _by_files(files, size) if alike else _by_rows(counts, size)
+        if not ranges or (self._by_ids and not self._looks_in_step(ranges)):
             return None
-        return _by_files(files, self._size(sum(counts[0]))) if alike else _by_rows(counts, self._size(sum(counts[0])))
+        return ranges
 
     def _size(self, cases: int) -> int:
         """How many cases a task has, about; that does not depend on the number of workers, so that a run can go on."""
         usual = max(min(max(cases // _TASKS, _LEAST), _LARGEST), cases // _MOST_TASKS)
         return usual if self.engine.task_cases is None else self.engine.task_cases
 
-    def _looks_in_step(self, counts: Sequence[Sequence[int]] | None) -> bool:
-        """Whether the first ids of all tables are the same, and the last ones where it is known which these are."""
-        tables = _tables(self.plan)
-        ends = [[_first_ids(table) for table in tables]]
-        if counts is not None:
-            total = sum(counts[0])
-            last = [spans_between(each, max(total - _LOOKED, 0), total) for each in counts]
-            ends.append([_first_ids(sliced(table, spans)) for table, spans in zip(tables, last, strict=True)])
+    def _looks_in_step(self, ranges: Ranges) -> bool:
+        """Whether all tables have the same ids where the first range and the last one begin."""
         try:
-            return all(one == others[0] for others in ends for one in others[1:])
+            for _, _, spans in (ranges[0], ranges[-1]):
+                ids = [_first_ids(sliced(table, own)) for table, own in zip(_tables(self.plan), spans, strict=True)]
+                if any(one != ids[0] for one in ids[1:]):
+                    return False
         except FileError:
-            return True  # the task that reads it says so
+            pass  # the task that reads it says so
+        return True
 
     def _in_step(self, ranges: Ranges) -> TaskResult | None:
         """The cases of all ranges; None where tables turn out to have other cases, or another order."""
-        total = _power_of_two(max(hi for _, hi, _ in ranges))
-        known = all(span.hi is not None for _, _, spans in ranges for each in spans for span in each)
+        known = sum(rows or 0 for rows in file_rows(self.plan.truth.reader))
+        total = _power_of_two(known) if known else None
         tasks = []
         for number, (lo, hi, spans) in enumerate(ranges):
             plain = [[[span.file, span.lo, span.hi] for span in each] for each in spans]
             tasks.append(
                 Task(
-                    self.job.plain, self.job.digest, number, plain, lo, hi, total if known else None, list(self.columns)
+                    self.job.plain, self.job.digest, number, plain, lo, hi, total, list(self.columns)
                 )
             )
         found = self._reduced(tasks)
@@ -257,7 +262,8 @@ class _Run:
                     "The files do not have the same cases in the same order: rows are brought together by case id."
                 )
             return None
-        if self._by_ids and not _all_rise(found.edges) and all(one.unreadable for one in found.failed):
+        alone = [one for one in found.failed if one.order[0] != MERGED]
+        if self._by_ids and not _all_rise(found.edges) and all(one.unreadable for one in alone):
             self._require_unique(ranges)
         lost = {one.order[0] for one in found.failed}
         able = [task for task in tasks if task.number not in lost]
@@ -405,7 +411,8 @@ class _Run:
     def _alone(self) -> TaskResult:
         """All cases in one task, where there are no case ids and files differ in how they are cut."""
         if self.job.without:
-            raise self._unreadable([Failed.of(_opening_error(file), ()) for file in self.job.without])
+            errors = [_opening_error(file) or FileError(file, "this could not be read.") for file in self.job.without]
+            raise self._unreadable([self.names.failed(Failed.of(error, (0,))) for error in errors])
         log.info("The files have no case ids, and their rows are not counted: one task reads all of them.")
         task = Task(self.job.plain, self.job.digest, 0, [None] * len(_tables(self.plan)), columns=list(self.columns))
         found = self._reduced([task])
@@ -416,6 +423,11 @@ class _Run:
 
     def _finished(self, found: TaskResult) -> Leaderboard:
         found = replace(found, failed=[self.names.failed(one) for one in found.failed])
+        for table in _tables(self.plan):
+            if isinstance(table.reader, View) and table.name in found.kept:
+                table.reader.kept, table.reader.total = found.kept[table.name]
+                if table.reader.total and not table.reader.kept:
+                    deque(table.reader.pieces([str(table.layout.case)]), maxlen=0)  # raises what conditions lack
         skipped = self._skipped(found)
         if found.partial is None:
             raise FileError(self.plan.truth.path, "there are no cases.")
@@ -425,9 +437,6 @@ class _Run:
         )
         if lone is not None and result.read.cases and found.apart is not None:
             raise _MergedJoin(self.plan, found.apart).nothing_in_common(lone)
-        for table in _tables(self.plan):
-            if isinstance(table.reader, View) and table.name in found.kept:
-                table.reader.kept, table.reader.total = found.kept[table.name]
         read = replace(
             result.read,
             origins=tuple(map(_as_read, self.plan.sources, result.read.origins)),
@@ -437,13 +446,16 @@ class _Run:
         settings, scoring = result.question.settings, self.job.question.scoring
         plan = replace(self.plan, time=settings.time, ordered=settings.ordered)
         cases = CaseReader(partial(from_files, plan, scoring), partial(scores_of_files, plan, scoring))
-        return finish(
-            result,
-            cases=None if skipped else cases,
-            losses=self._lost,
-            spelled=partial(spelled_in_files, plan),
-            inputs=[_place(path) for path in self.job.request.paths],
-        )
+        try:
+            return finish(
+                result,
+                cases=None if skipped else cases,
+                losses=self._lost,
+                spelled=None if skipped else partial(spelled_in_files, plan),
+                inputs=[_place(path) for path in self.job.request.paths],
+            )
+        except FileError as error:
+            raise self.names.failed(Failed.of(error, ())).error from None
 
     def _lost(self, pairs: Sequence[tuple[str, str]], heaviest: float) -> Mapping[tuple[str, str], PairLoss]:
         """The largest losses, by another pass over the cases."""
@@ -463,8 +475,9 @@ class _Run:
         if lost and self.engine.on_error != "skip":
             raise self._unreadable(lost, found.more_failed)
         if lost and shuffled and self.plan.missing != "common":
+            files = listed([*dict.fromkeys(one.file for one in lost)], 3, str)
             raise AlignmentError(
-                f"{self._unreadable(lost)} Which cases they hold is not known, since rows are matched by case id: "
+                f"{files} cannot be read, and which cases are lost is not known, since rows are matched by case id: "
                 f"{argument('on_error', 'skip')} goes with {argument('missing', 'common')}, which leaves these cases "
                 "out for all models."
             )
@@ -524,13 +537,14 @@ class _MergedJoin(Join):
         return self._some[wanted[0] // _UNKNOWN][: len(wanted)] if wanted else []
 
 
-def _opening_error(file: str) -> FileError:
-    """Why a file cannot be opened."""
+def _opening_error(file: str) -> FileError | None:
+    """Why a file cannot be opened, or its first rows be read."""
     try:
-        _ = open_path(file).schema
+        reader = open_path(file)
+        next(iter(reader.pieces(reader.schema.names)), None)
     except FileError as error:
         return error
-    return FileError(file, "this could not be read.")
+    return None
 
 
 def _is_filtered(table: OpenTable) -> bool:

@@ -7,7 +7,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -191,9 +191,10 @@ def _rule(rule: Rule) -> Any:
     name = name_of(rule)
     if name in RULES:
         return name
-    kind, shape = type(rule).__name__, getattr(type(rule), "__dataclass_fields__", None)
-    if getattr(known_rules, kind, None) is type(rule) and shape is not None:
-        values = {one: getattr(rule, one) for one in shape}
+    kind, known = type(rule).__name__, is_dataclass(type(rule))
+    if getattr(known_rules, kind, None) is type(rule) and known:
+        made: Any = rule
+        values = {one.name: getattr(rule, one.name) for one in fields(made)}
         if all(isinstance(value, bool | int | float | str) for value in values.values()):
             plain = {one: to_json_number(value) if type(value) is float else value for one, value in values.items()}
             if _as_rule([kind, plain]) == rule:

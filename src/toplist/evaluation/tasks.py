@@ -29,7 +29,8 @@ from toplist.errors import AlignmentError, CaseError, FileError, TopListError
 from toplist.evaluation.compare import Question
 from toplist.evaluation.jobs import Job
 from toplist.evaluation.partials import PartialResult, losses_of, merge, score_part
-from toplist.evaluation.samples import PairLoss
+from toplist.evaluation.samples import ROOM, PairLoss
+from toplist.inference.diagnostics import SAMPLED
 from toplist.inference.partial_bytes import pack, pack_integers, unpack, unpack_integers
 from toplist.io.align import UniqueIds
 from toplist.io.columns import as_arrow, as_numpy
@@ -42,6 +43,7 @@ from toplist.io.views import View
 KIND = "task result"
 _CONTEXT, _FAILURE, _ROWS, _COUNTS = b"J", b"F", b"R", b"C"  # what a block of a shuffle begins with
 _MOST = 1000  # failures that are kept one by one
+MERGED = 1 << 60  # where parts fail that are fine alone: after all tasks
 FEW = 20  # ids of a model that the truth lacks, to be shown or compared with
 HEAD = 1000  # ids of the truth that these are compared with
 Pairs = Sequence[tuple[str, str]]
@@ -245,8 +247,8 @@ def merged(results: Sequence[TaskResult]) -> TaskResult:
     partial, edges = None, _joined([edge for one in results for edge in one.edges])
     try:
         partial = merge(partials) if partials else None
-    except TopListError as error:  # too many groups, which no part alone has
-        failed.append(Failed.of(error, (1 << 60,)))
+    except TopListError as error:  # too many groups, or a case that is in two parts
+        failed.append(Failed.of(error, (MERGED,)))
     kept: dict[str, tuple[int, int]] = {}
     losses: dict[tuple[str, str], PairLoss] = {}
     apart: Apart | None = None
@@ -321,7 +323,7 @@ def _in_step(part: Plan, question: Question, task: Task) -> TaskResult:
     """The scores of a range; that it is out of step, where a table has other cases there."""
     whole = any(spans is None for spans in task.spans)
     try:
-        found = score_part(part, question, total=task.total, start=task.start, columns=task.columns, losses=False)
+        found = _scored(part, question, task)
     except AlignmentError:
         if whole:
             raise
@@ -331,6 +333,19 @@ def _in_step(part: Plan, question: Question, task: Task) -> TaskResult:
     if whole or part.truth.layout.case is None:
         return TaskResult(found, kept=_kept(part))
     return TaskResult(found, [(task.start, task.stop, *_edges(part.truth))])
+
+
+def _scored(part: Plan, question: Question, task: Task) -> PartialResult:
+    """The state of the cases of a task, with a sample that is large enough for all."""
+    return score_part(
+        part,
+        question,
+        total=task.total,
+        start=task.start,
+        sample=int(ROOM * SAMPLED),
+        columns=task.columns,
+        losses=False,
+    )
 
 
 def _edges(truth: OpenTable) -> tuple[Any, Any, bool]:
@@ -419,7 +434,7 @@ def finish_bucket(bucket: int, blocks: Iterable[bytes]) -> bytes:
         if task.keep is not None and not made.failed:
             write_bytes(f"{task.keep}-{bucket}.tlp", made.to_bytes())
     except (ArithmeticError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError) as error:
-        made = TaskResult(failed=[Failed.of(error, (task.buckets, bucket))])
+        made = merged([TaskResult(failed=[Failed.of(error, (task.buckets, bucket))]), _only_once(told, bucket, task)])
     return made.to_bytes()
 
 
@@ -442,7 +457,7 @@ def _finished(task: Task, bucket: int, rows: Sequence[Block]) -> TaskResult:
     if task.purpose == "losses":
         return TaskResult(losses=_losses(part, question, task))
     try:
-        found = score_part(part, question, total=task.total, columns=task.columns, losses=False)
+        found = _scored(part, question, task)
     except AlignmentError as error:
         failed = Failed.of(error, (task.buckets, bucket))
         return TaskResult(failed=[failed], apart=_apart(part, rows))
