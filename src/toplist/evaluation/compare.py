@@ -140,11 +140,8 @@ def compare(
         return replace(
             compare_on(engine, given_as, space, question, told), _invocation=_typed(request, space, question)
         )
-    tables = as_tables(request, space)
-    if tables is None:
-        scored = _score_arrays(request, space, question)
-    else:
-        scored = _score_files(tables, space, question, told)
+    tables, size = as_tables(request, space), (space, question)
+    scored = _score_arrays(request, *size) if tables is None else _score_files(tables, *size, told)
     inputs = tuple(shown(one) if url_of(one) else os.path.abspath(one) for one in request.paths)
     asked: Any = {"missing": missing, "baseline": baseline, "penalty": penalty, "inference": question.inference}
     called = None
