@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -352,3 +356,57 @@ def test_in_a_shuffle_lost_cases_are_left_out_for_all_models_or_refused(parts: P
     (parts / "a" / "part-1.parquet").unlink()
     without = tl.compare(models, "y", space=6, missing="common")
     assert [row.scores for row in found] == [row.scores for row in without]
+
+
+# Runs that are stopped
+
+
+STOPPED = """
+import errno, os, sys, time
+import toplist as tl
+from toplist import _files
+from toplist.engines import Local
+
+how = sys.argv[1]
+finished = lambda: sum(name.endswith(".tlp") for name in os.listdir("kept"))
+
+def progress(what, done, total):
+    if how == "interrupted" and done >= 3:
+        print("ready", flush=True)
+        time.sleep(60)
+
+def replaced(source, target, replace=os.replace):
+    if target.endswith(".tlp") and finished() >= 3:
+        raise OSError(errno.ENOSPC, "full")
+    replace(source, target)
+
+if how == "full":
+    _files.os.replace = replaced
+engine = Local(workers=2 if how == "interrupted" else 1, task_cases=3, partials="kept")
+try:
+    tl.compare({"a": "a", "b": "b"}, "y", space=6, engine=engine, progress=progress)
+except tl.TopListError as error:
+    print(error)
+    sys.exit(3)
+"""
+
+
+@pytest.mark.parametrize("how", ["interrupted", "full"])
+def test_what_was_finished_before_a_run_was_stopped_is_used_by_the_next(parts: Path, how: str) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", STOPPED, how], cwd=parts, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    if how == "interrupted":
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == (3 if how == "full" else -signal.SIGINT), err
+    assert how == "interrupted" or "No space left on device" in out
+    names = os.listdir(parts / "kept")
+    finished = [name for name in names if name.endswith(".tlp")]
+    assert len(finished) >= 3
+    assert sorted(names) == sorted([MANIFEST, *finished])
+    found, ran = board("kept", 3)
+    assert ran == 21 - len(finished)
+    assert found.to_dict() == tl.compare({"a": "a", "b": "b"}, "y", space=6).to_dict()
