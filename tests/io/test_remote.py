@@ -393,8 +393,9 @@ def test_partial_results_are_written_and_merged(bucket: str, there: str, served:
         truth = f"{bucket}/truth-{name}.csv"
         head, *rows = (here / "truth.csv").read_text().splitlines()
         write_bytes(truth, "\n".join([head, *(rows[:25] if name == "0" else rows[25:]), ""]).encode())
-        told("partial", f"model={file}", "-t", truth, "-c", "4", "-o", f"{bucket}/parts/{name}.tlp")
-    whole = told("compare", f"model={here / 'one.parquet'}", "-t", here / "truth.csv", "-c", "4", "--json", "-q")
+        told("partial", f"a={file}", f"b={file}", "-t", truth, "-c", "4", "-o", f"{bucket}/parts/{name}.tlp")
+    both = (f"{name}={here / 'one.parquet'}" for name in "ab")
+    whole = told("compare", *both, "-t", here / "truth.csv", "-c", "4", "--json", "-q")
     for place in (f"{bucket}/parts", f"{bucket}/parts/*.tlp"):
         assert json.loads(told("merge", place, "--json", "-q"))["overall"] == json.loads(whole)["overall"]
     for name in ("0", "1"):
