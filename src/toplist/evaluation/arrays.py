@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_array, as_sample_weight
+from toplist._text import quote
 from toplist.core.kernel import hash_integers
-from toplist.errors import AlignmentError, ShapeError, SpaceError, TopListError
+from toplist.errors import AlignmentError, ConfidenceError, MassError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.model_details import ArrayNames, accumulate, finish, outcome_of, prediction_of
 from toplist.evaluation.stream import ReadSummary, ScoringSpec, cluster_hashes
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, tally
@@ -51,10 +52,15 @@ class ArrayModels:
 
     def sheets(self) -> list[CaseScores]:
         """The scored cases of each model."""
+        return [self._scored(name, one) for name, one in self.lists.items()]
+
+    def _scored(self, name: str, lists: TopLists) -> CaseScores:
         how = self.scoring
-        return [
-            CaseScores.from_lists(one, self.y, how.rules, ks=how.ks, penalty=how.penalty) for one in self.lists.values()
-        ]
+        try:
+            return CaseScores.from_lists(lists, self.y, how.rules, ks=how.ks, penalty=how.penalty)
+        except (MassError, ConfidenceError) as error:  # a list that a rule refuses
+            problem = f"{quote(name)}: {error.problem}"
+            raise type(error)(problem, error.remedy, case=error.case, more=error.more) from None
 
     def tallies(self, sheets: Sequence[CaseScores], *, drawn: bool = False) -> dict[Hashable, Aggregates]:
         """Exact sums, by group; by cluster where time does not matter. Units may be `drawn` from them."""

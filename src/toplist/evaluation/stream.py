@@ -22,7 +22,7 @@ from toplist._files import allocate, disk_full_explained, need, temporary_folder
 from toplist._text import argument
 from toplist._typing import Codes, Floats, Progress
 from toplist.core.kernel import hash_integers, hash_text, parallel_map
-from toplist.errors import AlignmentError, FileError, OutcomeError
+from toplist.errors import AlignmentError, CaseError, FileError, OutcomeError
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, merge, tally
 from toplist.inference.missing import Difficulty
 from toplist.inference.results import SourceSummary
@@ -192,6 +192,8 @@ class BatchScorer:
             made = CaseScores.from_lists(lists, y, spec.rules, ks=spec.ks, penalty=spec.penalty, idle=self.idle)
         except OutcomeError as error:
             raise in_file(error, truth) from None
+        except CaseError as error:  # a list that a rule refuses
+            raise in_file(error, batch) from None
         if self.watch is not None:
             self.watch(ScoredBatch(lists, y, made, batch, self.source.names, codes, truth, self.truth.names, outcomes))
         highest = highest_score(lists, rule=spec.rules[0], penalty=spec.penalty)
