@@ -21,7 +21,10 @@ LAYERS = (
         ("testing", "assertions for test suites", "", "plain"),
     ),
     (("evaluation", "the verbs: compare, diagnose, monitor; files in, files out", "", "board"),),
-    (("integrations", "padded scores in scikit-learn, MLflow, DuckDB and polars", "", "plain"),),
+    (
+        ("integrations", "padded scores in other libraries", "", "plain"),
+        ("engines", "local processes, Dask, Spark, Ray", "", "plain"),
+    ),
     (("report", "results as text, markup, JSON, figures, one HTML page", "plot, html", "pages"),),
     (
         ("multilabel", "lists of label sets, decisions", "chains, estimators", "lists"),

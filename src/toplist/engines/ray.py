@@ -95,7 +95,7 @@ class _RefPool:
 
     def __init__(self, ray: Any) -> None:
         self._ray = ray
-        self._run = ray.remote(_signalled).options(num_cpus=1, max_retries=ATTEMPTS - 1)
+        self._run = ray.remote(num_cpus=1, max_retries=ATTEMPTS - 1)(_signalled)
 
     def submit(self, stage: str, function: Callable[..., Any], *arguments: Any) -> _RefJob:
         return self._submitted(stage, 1, _single, function, *(_reference(one) for one in arguments))

@@ -89,6 +89,11 @@ class ScoreStore:
         if len(invalid):
             self._unpenalised.append((places[invalid], scored.unpenalised[:, invalid]))
 
+    def prepare(self, like: ScoreStore) -> None:
+        """Make room for the records of another store, where nothing was written."""
+        if self.records is None:
+            self._allocate(like.read(0, 1))
+
     def read(self, lo: int, hi: int) -> CaseScores:
         """Cases lo to hi. What was not written is zero."""
         if self.records is None:
@@ -265,6 +270,8 @@ class ReadSummary:
     truth_repairs: Mapping[str, int] = field(default_factory=dict)  # what was repaired in it, in how many cases
     highest: Mapping[str, float] = field(default_factory=dict)  # by model, a bound on scores under the first rule
     difficulty: Difficulty | None = None  # of what is missing; None where nothing is
+    repaired: tuple[Mapping[str, int], ...] = ()  # the repairs of the truth, in the cases of each model
+    matched: tuple[int, ...] = ()  # cases of the truth that each model has
 
 
 class Collector(ABC):
@@ -314,15 +321,39 @@ def scorers_of(
 
 
 def run(
-    plan: Plan, scoring: ScoringSpec, collector: Callable[[], S], progress: Progress = lambda what, done, total: None
+    plan: Plan,
+    scoring: ScoringSpec,
+    collector: Callable[[], S],
+    progress: Progress = lambda what, done, total: None,
+    *,
+    part: bool = False,
 ) -> tuple[S, ReadSummary]:
-    """Read, align and score; a new collector is made for a second attempt, where the first finds no common order."""
+    """Read, align and score; a new collector is made for a second attempt, where the first finds no common order.
+
+    Of a `part` of the cases a model may lack all, and none may be left to compare.
+    """
     cases, to = aligned(plan), collector()
     try:
-        return to, _in_step(plan, cases, scoring, to, progress)
+        found = _in_step(plan, cases, scoring, to, progress, part=part)
     except OutOfStepError:
         to = collector()
-    return to, _joined(plan, cases, scoring, to, progress)
+        found = _joined(plan, cases, scoring, to, progress, part=part)
+    if not part:
+        require_cases(plan.truth.path, found.cases, found.compared)
+    return to, found
+
+
+def require_cases(truth: str, cases: int, compared: int) -> None:
+    """Refuse a comparison of nothing."""
+    if not cases:
+        raise FileError(truth, "there are no cases.")
+    if not compared:
+        raise AlignmentError("there is no case that all models and the truth have.")
+
+
+def most_repaired(repaired: Sequence[Mapping[str, int]]) -> Mapping[str, int]:
+    """The repairs of the truth, from the model that has most of its cases."""
+    return max(repaired, key=lambda counts: sum(counts.values()))
 
 
 def aligned(plan: Plan) -> AlignedCases:
@@ -331,33 +362,52 @@ def aligned(plan: Plan) -> AlignedCases:
 
 
 def _in_step(
-    plan: Plan, aligned: AlignedCases, scoring: ScoringSpec, collector: Collector, progress: Progress
+    plan: Plan, aligned: AlignedCases, scoring: ScoringSpec, collector: Collector, progress: Progress, *, part: bool
 ) -> ReadSummary:
     scorers, done = scorers_of(plan, scoring, collector.watchers), 0
+    difficulty = Difficulty(len(scorers)) if part and plan.missing != "error" else None  # others may lack cases
+    lock = Lock()
 
     def work(cases: list[Batch]) -> tuple[int, Any]:
         truth, *batches = cases
         scored = [scorer.score(batch, truth) for scorer, batch in zip(scorers, batches, strict=True)]
+        if difficulty is not None:
+            scores = np.array([one.scores[0] for one in scored])
+            with lock:
+                difficulty.add(scores, np.ones(scores.shape, bool))
         return len(truth), collector.make(truth, scored, ())
 
     for count, made in parallel_map(work, aligned.in_step()):
         collector.add(made)
         done += count
         progress("scoring", done, plan.truth.reader.rows)
-    if not done:
-        raise FileError(plan.truth.path, "there are no cases.")
     for scorer in scorers:
         scorer.coder.finish()
     origins = tuple(scorer.summary(scorer.cases) for scorer in scorers)
+    return _summary(plan, scorers, origins, done, done, [done] * len(scorers), difficulty)
+
+
+def _summary(
+    plan: Plan,
+    scorers: Sequence[BatchScorer],
+    origins: tuple[SourceSummary, ...],
+    cases: int,
+    compared: int,
+    matched: Sequence[int],
+    difficulty: Difficulty | None = None,
+) -> ReadSummary:
+    repaired = tuple(dict(scorer.truth_repaired) for scorer in scorers)
     highest = {scorer.source.name: scorer.highest for scorer in scorers}
-    return ReadSummary(origins, done, done, plan.truth.reading, dict(scorers[0].truth_repaired), highest)
+    mended = most_repaired(repaired)
+    told = plan.truth.reading
+    return ReadSummary(origins, cases, compared, told, mended, highest, difficulty, repaired, tuple(matched))
 
 
 def _joined(
-    plan: Plan, aligned: AlignedCases, scoring: ScoringSpec, collector: Collector, progress: Progress
+    plan: Plan, aligned: AlignedCases, scoring: ScoringSpec, collector: Collector, progress: Progress, *, part: bool
 ) -> ReadSummary:
     scorers = scorers_of(plan, scoring, collector.watchers)
-    with aligned.joined() as join, temporary_folder() as folder:
+    with aligned.joined(part=part) as join, temporary_folder() as folder:
         stores = []
         for at, scorer in enumerate(scorers):
             store = ScoreStore(folder / f"scores-{at}", join.cases, len(scorers))
@@ -374,7 +424,8 @@ def _joined(
             stores.append(store)
         lacking = [np.flatnonzero(~store.present) for store in stores]
         cases = [scorer.cases for scorer in scorers]
-        aligned.require_same_cases(join, {j.source.name: away for j, away in zip(scorers, lacking, strict=True)})
+        if not part or plan.missing == "error":
+            aligned.require_same_cases(join, {j.source.name: away for j, away in zip(scorers, lacking, strict=True)})
         for scorer, store, away in zip(scorers, stores, lacking, strict=True):
             if plan.missing == "uniform":
                 _fill(scorer, store, away, join.first)
@@ -386,7 +437,7 @@ def _joined(
                     f"the baseline {scoring.baseline} lacks {len(lacking[stand_in]):,} cases, so that its predictions "
                     f"cannot stand in for missing ones: choose {argument('missing', 'worst')}, or another baseline."
                 )
-        compared, difficulty = _in_order(plan, collector, stores, stand_in, progress)
+        compared, difficulty = _in_order(plan, collector, stores, stand_in, progress, part=part)
     nobody = join.cases - compared
     imputed = plan.missing in ("uniform", "worst", "baseline")
     filled = [len(away) - nobody if imputed else 0 for away in lacking]
@@ -395,22 +446,27 @@ def _joined(
         scorer.summary(count, filled=fills, left_out=unknown + (count - compared if plan.missing == "common" else 0))
         for scorer, fills, unknown, count in zip(scorers, filled, beyond, cases, strict=True)
     )
-    mended = max((dict(scorer.truth_repaired) for scorer in scorers), key=lambda counts: sum(counts.values()))
-    highest = {scorer.source.name: scorer.highest for scorer in scorers}
-    return ReadSummary(origins, join.cases, compared, plan.truth.reading, mended, highest, difficulty)
+    matched = [join.cases - len(away) for away in lacking]
+    return _summary(plan, scorers, origins, join.cases, compared, matched, difficulty)
 
 
 def _in_order(
-    plan: Plan, collector: Collector, stores: list[ScoreStore], stand_in: int | None, progress: Progress
+    plan: Plan, collector: Collector, stores: list[ScoreStore], stand_in: int | None, progress: Progress, *, part: bool
 ) -> tuple[int, Difficulty | None]:
     """The scored cases, in the order of the truth; how many there were, and how hard the missing ones are."""
     lo = compared = 0
-    difficulty = Difficulty(len(stores)) if not all(store.present.all() for store in stores) else None
+    lacking = not all(store.present.all() for store in stores)
+    difficulty = Difficulty(len(stores)) if lacking or (part and plan.missing != "error") else None
+    written = next((store for store in stores if store.records is not None), None)
+    if written is None:
+        return 0, difficulty
+    for store in stores:
+        store.prepare(written)
     for truth in plan.truth.batches(together=True):
         hi = lo + len(truth)
         present = [store.present[lo:hi] for store in stores]
         scored = [store.read(lo, hi) for store in stores]
-        part = truth
+        rest = truth
         if difficulty is not None:
             difficulty.add(np.array([one.scores[0] for one in scored]), np.array(present))
         if plan.missing in ("worst", "baseline"):
@@ -418,14 +474,12 @@ def _in_order(
         if plan.missing in ("common", "worst"):
             together = np.logical_and if plan.missing == "common" else np.logical_or
             keep = np.flatnonzero(together.reduce(present))
-            part, scored = truth.take(keep), [one.take(keep) for one in scored]
+            rest, scored = truth.take(keep), [one.take(keep) for one in scored]
         present = present if plan.missing == "pairwise" else []
-        if len(part):
-            collector.add(collector.make(part, scored, present))
-        lo, compared = hi, compared + len(part)
+        if len(rest):
+            collector.add(collector.make(rest, scored, present))
+        lo, compared = hi, compared + len(rest)
         progress("adding up", lo, stores[0].cases)
-    if not compared:
-        raise AlignmentError("there is no case that all models and the truth have.")
     return compared, difficulty
 
 

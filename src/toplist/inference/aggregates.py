@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Codes, Floats
-from toplist.core.kernel import UNIT, Integers, exact_sums
+from toplist.core.kernel import UNIT, Integers, exact_sums, mix
 from toplist.errors import TopListError
 from toplist.scoring.case_scores import CaseScores, Grouping
 
@@ -428,24 +428,17 @@ def _keys(scores: Floats, *columns: Floats) -> Keys:
     new &= ~np.isnan(found)
     mixed = np.zeros(len(scores), np.uint64)
     for column, there in (*zip(found.T, new.T, strict=True), *((column + 0.0, True) for column in columns)):
-        mixed = np.where(there, _mix(mixed ^ np.ascontiguousarray(column).view(np.uint64)), mixed)
+        mixed = np.where(there, mix(mixed ^ np.ascontiguousarray(column).view(np.uint64)), mixed)
     return mixed
 
 
 def _own(scores: Floats, keys: Keys) -> Keys:
     """What tells cases with the same key apart: which model has which score, models in the order of all they have."""
-    own = _mix(keys[:, None] ^ np.where(np.isnan(scores), np.nan, scores + 0.0).view(np.uint64))
+    own = mix(keys[:, None] ^ np.where(np.isnan(scores), np.nan, scores + 0.0).view(np.uint64))
     mixed = np.zeros(len(scores), np.uint64)
     for a in np.argsort(own.sum(axis=0), kind="stable"):
-        mixed = _mix(mixed ^ own[:, a])
+        mixed = mix(mixed ^ own[:, a])
     return mixed
-
-
-def _mix(x: Keys) -> Keys:
-    """Every bit of the result depends on all bits (the finalizer of SplitMix64)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 def _order(keys: Keys, own: Keys, units: Codes | None, *, timed: bool) -> tuple[NDArray[np.intp], Codes | None]:

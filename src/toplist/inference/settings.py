@@ -39,6 +39,8 @@ class Inference:
         How many time points lie between a prediction and its outcome; of "ewc" and "hac" only.
     seed : int, default 0
         Of what is drawn.
+    min_cases : int, optional
+        Models with fewer cases are shown below the others, without a rank.
 
     Raises
     ------
@@ -48,7 +50,7 @@ class Inference:
     Examples
     --------
     >>> Inference(level=0.9)
-    Inference(method='auto', level=0.9, horizon=1, seed=0)
+    Inference(method='auto', level=0.9, horizon=1, seed=0, min_cases=None)
     """
 
     method: Method = field(
@@ -61,6 +63,9 @@ class Inference:
     level: float = field(default=0.95, metadata={"help": "Confidence level."})
     horizon: int = field(default=1, metadata={"help": "Time points between a prediction and its outcome."})
     seed: int = field(default=0, metadata={"help": "Random seed."})
+    min_cases: int | None = field(
+        default=None, metadata={"help": "Rank only models with at least this many compared cases."}
+    )
 
     def __post_init__(self) -> None:
         method = _ALIASES.get(self.method, self.method) if isinstance(self.method, str) else self.method
@@ -69,14 +74,16 @@ class Inference:
             near = did_you_mean(method, known) if isinstance(method, str) else ""
             raise TopListError(f"method is {', '.join(known[:-1])} or {known[-1]}, not {self.method!r}.{near}")
         object.__setattr__(self, "method", method)
-        given = (self.level, self.horizon, self.seed)
-        if given == (0.95, 1, 0) and not any(isinstance(one, bool) for one in given):
+        given = (self.level, self.horizon, self.seed, self.min_cases)
+        if given == (0.95, 1, 0, None) and not any(isinstance(one, bool) for one in given):
             return  # the defaults are right, and the help of the command does not wait for numpy
         from toplist._arguments import as_probability, as_whole  # noqa: PLC0415
 
         object.__setattr__(self, "level", as_probability(self.level, "level"))
         object.__setattr__(self, "horizon", as_whole(self.horizon, "horizon", 1))
         object.__setattr__(self, "seed", as_whole(self.seed, "seed", 0))
+        if self.min_cases is not None:
+            object.__setattr__(self, "min_cases", as_whole(self.min_cases, "min_cases", 1))
 
     def settings(self, cluster: str | None, time: str | None, *, weighted: bool = False) -> InferenceSettings:
         """The method that follows from what is known of the cases.

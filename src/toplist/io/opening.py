@@ -6,8 +6,10 @@ import glob
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import filter as filter_names
+from fnmatch import fnmatch
 from itertools import zip_longest
 from pathlib import Path, PurePath
 from typing import Any
@@ -16,12 +18,13 @@ from toplist._text import argument, closest_file, did_you_mean, listed, quote
 from toplist.errors import FileError, TopListError
 from toplist.io import producers
 from toplist.io.options import ReadOptions
-from toplist.io.producers.base import OUTCOME, FirstLook, Match, Request, files_of, recognised
+from toplist.io.producers.base import OUTCOME, Entry, Match, Producer, Request, at_path
 from toplist.io.readers import FORMATS, Format, MemoryReader, Reader, open_frame
-from toplist.io.readers.base import COMPRESSIONS
+from toplist.io.readers.base import COMPRESSIONS, FirstLook
 
 _PLAIN = ("layout", "class_column", "confidence", "records")  # options that say how a plain table is read
 _OF_TABLES = ("case", "ignore", "by_position", "set_separator", "normalize", "duplicates", "blanks", "where")
+_BEGINNING = 1 << 16  # bytes in which the beginning of a file is looked for
 _OTHERS = (".eval",)  # suffixes of files that producers alone read
 _ABOUT = {
     "answers": "tokens of language models",
@@ -122,6 +125,79 @@ def _recognised(path: str, *, strict: bool) -> tuple[Produced, Match, FirstLook]
             raise
         return None
     return None if found is None else (Produced(found[0], found[1].reason), found[1], look)
+
+
+def recognised(
+    look: FirstLook, producers: Mapping[str, Entry], load: Callable[[str], Producer]
+) -> tuple[str, Match] | None:
+    """The producer whose files these certainly are, with the reason; an error where there are two; or None.
+
+    A module is imported only where a file has all that its entry says. In a folder, or among the files that match a
+    pattern, every file is looked at.
+    """
+    found = {}
+    for name, entry in producers.items():
+        match = None if entry.asked else _fits(look, entry)
+        match = None if match is None else load(name).match(look, match)
+        if match is not None:
+            found[name] = match
+    if len(found) > 1:
+        ways = " or ".join(argument("producer", name) for name in found)
+        saw = "; ".join(f"{producers[name].title}: {match.reason}" for name, match in found.items())
+        raise FileError(look.path, f"this may come from {listed(list(found), show=str)} ({saw}). Say which: {ways}.")
+    if not found:
+        return None
+    (one,) = found.items()
+    if look.too_many:
+        raise FileError(
+            look.path,
+            f"these are more than {look.most:,} files, some of them of {producers[one[0]].title}: name those to read, "
+            "as a folder or by a pattern.",
+        )
+    return one
+
+
+def files_of(entry: Entry, look: FirstLook) -> tuple[Path, ...]:
+    """The files that a producer reads which is asked for: those with its names or, where there are none, all."""
+    return tuple(p for p in look.files if _is_named(p, entry)) or look.files
+
+
+def _fits(look: FirstLook, entry: Entry) -> Match | None:
+    """The files that have all that an entry says."""
+    if not (entry.keys or entry.columns) and "*" in entry.names:
+        return None
+    able = (path for path in look.files if _is_named(path, entry) and _may_fit(look, path, entry))
+    reasons = {path: reason for path in able for reason in [_reason(look, path, entry)] if reason}
+    return Match(tuple(reasons), next(iter(reasons.values()))) if reasons else None
+
+
+def _is_named(path: Path, entry: Entry) -> bool:
+    return any(fnmatch(path.name.lower(), pattern) for pattern in entry.names)
+
+
+def _may_fit(look: FirstLook, path: Path, entry: Entry) -> bool:
+    """Whether a file has the words that an entry needs: most have not, and need not be taken apart."""
+    sight = look.sight(path)
+    words = [max(pattern.split("*"), key=len) for pattern in entry.columns]
+    words += [f'"{part}"' for key in entry.keys for part in key.split(".") if not part.isdigit()]
+    if entry.head and not re.search(entry.head.encode(), sight[:_BEGINNING]):
+        return False
+    line = sight.partition(b"\n")[0].rstrip()
+    whole = not entry.keys or line[-1:] in (b"}", b"]")  # a header, or a record in a line of its own
+    return all(word.encode() in (line if whole else sight) for word in words)
+
+
+def _reason(look: FirstLook, path: Path, entry: Entry) -> str:
+    """What tells that a file has all that an entry says; nothing where it has not."""
+    if entry.keys:
+        record: Any = look.first(path)
+        seen = record is not None and all(at_path(record, key) is not None for key in entry.keys)
+        return f"its records have {listed(list(entry.keys))}" if seen else ""
+    if not entry.columns:
+        return f"it is called {path.name}"
+    names = look.columns(path)
+    seen = all(pattern in names or filter_names(names, pattern) for pattern in entry.columns)
+    return f"it has the columns {listed(list(entry.columns))}" if seen else ""
 
 
 def _not_read(look: FirstLook, match: Match, made: Reader) -> list[str]:

@@ -28,7 +28,6 @@ from toplist.io.producers.base import (
     GROUP,
     N_CLASSES,
     OUTCOME,
-    FirstLook,
     Match,
     ProducedReader,
     Producer,
@@ -53,6 +52,7 @@ from toplist.io.producers.hub_tasks import (
     readable,
 )
 from toplist.io.readers import MemoryReader
+from toplist.io.readers.base import FirstLook
 from toplist.io.views import Condition, View
 
 _BINARY = (".parquet", ".pq")

@@ -27,9 +27,11 @@ from toplist.io.readers.base import (
     Format,
     Reader,
     TableChunk,
+    Unit,
     batch_rows,
     compression_of,
     connect,
+    cut_pieces,
     head_of,
     last_line,
     lines_of,
@@ -98,23 +100,33 @@ class DelimitedReader(Reader):
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
-        for path in self.paths:
-            header = self._header(path)
-            if path not in self._whole:
-                require_lines(path, _HEAD)
-                self._whole.add(path)
-            start = 0
-            try:
-                for piece in self._of(path, header, columns, start):
-                    yield piece
-                    start += len(piece.table)
-            except _ShortRowsError:
-                self._short.add(path)
-                for piece in self._of(path, header, columns, start):
-                    yield piece
-                    start += len(piece.table)
-            if header.more and not start:
-                raise FileError(str(path), "the header ends in another way than other lines: save the file anew.")
+        return (piece for path in self.paths for piece in self._rows_of(path, columns))
+
+    def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
+        """See `Reader`."""
+        return cut_pieces(self._rows_of(self.paths[file], schema.names), lo, hi)
+
+    def units(self) -> Sequence[Unit]:
+        """See `Reader`: files."""
+        return [Unit(file, 0, None) for file in range(len(self.paths))]
+
+    def _rows_of(self, path: Path, columns: Sequence[str]) -> Iterator[TableChunk]:
+        header = self._header(path)
+        if path not in self._whole:
+            require_lines(path, _HEAD)
+            self._whole.add(path)
+        start = 0
+        try:
+            for piece in self._of(path, header, columns, start):
+                yield piece
+                start += len(piece.table)
+        except _ShortRowsError:
+            self._short.add(path)
+            for piece in self._of(path, header, columns, start):
+                yield piece
+                start += len(piece.table)
+        if header.more and not start:
+            raise FileError(str(path), "the header ends in another way than other lines: save the file anew.")
 
     def _of(self, path: Path, header: _Header, columns: Sequence[str], start: int) -> Iterator[TableChunk]:
         """The rows of one file, from one of them on."""
@@ -430,18 +442,30 @@ class FastTextReader(Reader):
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
-        pa = need("pyarrow")
-        for path in self.paths:
-            lines, start = lines_of(path), 0
-            while held := list(islice(lines, _ROWS)):
-                pairs = [_pairs(line, str(path), row) for row, line in enumerate(held, start + 1)]
-                at = as_arrow(offsets_of(np.array([len(labels) for labels, _ in pairs])))
-                classes = pa.array([label for labels, _ in pairs for label in labels], pa.string())
-                values = pa.array([value for _, numbers in pairs for value in numbers], pa.float64())
-                lists = [pa.LargeListArray.from_arrays(at, flat) for flat in (classes, values)]
-                table = pa.record_batch(lists, names=["classes", "confidences"])
-                yield TableChunk(str(path), start, table.select(list(columns)))
-                start += len(held)
+        return (piece for path in self.paths for piece in _lines_as_lists(path, columns))
+
+    def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
+        """See `Reader`."""
+        return cut_pieces(_lines_as_lists(self.paths[file], schema.names), lo, hi)
+
+    def units(self) -> Sequence[Unit]:
+        """See `Reader`: files."""
+        return [Unit(file, 0, None) for file in range(len(self.paths))]
+
+
+def _lines_as_lists(path: Path, columns: Sequence[str]) -> Iterator[TableChunk]:
+    """The lines of a file, some at a time."""
+    pa = need("pyarrow")
+    lines, start = lines_of(path), 0
+    while held := list(islice(lines, _ROWS)):
+        pairs = [_pairs(line, str(path), row) for row, line in enumerate(held, start + 1)]
+        at = as_arrow(offsets_of(np.array([len(labels) for labels, _ in pairs])))
+        classes = pa.array([label for labels, _ in pairs for label in labels], pa.string())
+        values = pa.array([value for _, numbers in pairs for value in numbers], pa.float64())
+        lists = [pa.LargeListArray.from_arrays(at, flat) for flat in (classes, values)]
+        table = pa.record_batch(lists, names=["classes", "confidences"])
+        yield TableChunk(str(path), start, table.select(list(columns)))
+        start += len(held)
 
 
 def _pairs(line: bytes, source: str, row: int) -> tuple[list[str], list[float]]:
