@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from toplist._files import shown_words
 from toplist._text import visible
 from toplist.cli.options import PANELS, RULES, Inputs, Printing, Reads, command, missing_option, option, require_named
 from toplist.cli.output import (
@@ -136,7 +137,7 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
         per_case = board.comparison.classes == PER_CASE
         invocation = inputs.invocation(options.missing, inference, per_case=per_case)
         if options.report is not None:
-            typed = shlex.join(["toplist", *sys.argv[1:]])
+            typed = shlex.join(["toplist", *shown_words(sys.argv[1:])])
             asked: Any = {"command": typed, "gates": checked, "invocation": invocation}
             board.report(options.report, title=options.title, progress=update, **asked)
     print_board(board, json=options.json, detail=options.detail, invocation=invocation)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from toplist._files import shown_words
 from toplist._text import visible
 from toplist.cli.options import (
     RULES,
@@ -134,7 +135,7 @@ def gate(files: GateInputs, options: GateOptions, inference: Annotated[Inference
             inference=inference,
             read=inputs.read,
             progress=update,
-            command=shlex.join(["toplist", *sys.argv[1:]]),
+            command=shlex.join(["toplist", *shown_words(sys.argv[1:])]),
         )
     as_code = options.inconclusive or "fail"
     for path in options.output:

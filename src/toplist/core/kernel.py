@@ -312,7 +312,7 @@ def hash_text(data: NDArray[np.uint8], offsets: NDArray[np.int64], seed: int = 0
 
     >>> texts = np.frombuffer(b"77x", np.uint8)
     >>> first, second, third = hash_text(texts, np.array([0, 1, 2, 3])).tolist()
-    >>> first == second, first == third, first == hash_integers(np.array([7]))[0]
+    >>> first == second, first == third, [first] == hash_integers(np.array([7])).tolist()
     (True, False, True)
     """
     seed %= 1 << 64
@@ -508,6 +508,37 @@ def exact_sums(
             out[here] += sums
 
     over_blocks(columns.shape[1], columns.shape[1] * out.shape[1], work)
+    return out
+
+
+FIXED_BITS: Final = 60  # of a fraction in `fixed_sums`
+FIXED_MOST: Final = 2.0**30  # the largest number in `fixed_sums`
+_FIXED_ROWS: Final = 1 << 16  # whose sums no integer of 64 bits overflows
+_STEPS: Final = 14  # bits of a fraction in the first of the two integers that make up such a sum
+
+
+def fixed_sums(columns: Floats, codes: NDArray[np.int32], groups: int) -> Integers:
+    """The sum of each column by group in units of 2**-60, where each number is cut off: shape (groups, columns).
+
+    No number may be larger than 2**30. These sums do not depend on the order of rows either, and are shorter and
+    faster than `exact_sums` where groups are many.
+
+    >>> fixed_sums(np.array([[0.5, 2.0**-70, -1.0]]), np.array([1, 1, 0], np.int32), 2).ravel() / 2**60
+    array([-1.0, 0.5], dtype=object)
+    """
+    out = np.zeros((groups, len(columns)), object)
+    for lo in range(0, columns.shape[1], _FIXED_ROWS):
+        x, at = columns[:, lo : lo + _FIXED_ROWS], np.ascontiguousarray(codes[lo : lo + _FIXED_ROWS])
+        made = np.zeros((groups, len(columns), 2), np.int64)
+        if _compiled is not None:
+            _compiled.fixed_sums(np.ascontiguousarray(x), at, made)
+        else:
+            steps = np.trunc(x * 2.0**_STEPS)
+            rest = np.trunc((x - steps / 2.0**_STEPS) * 2.0**FIXED_BITS)
+            np.add.at(made, at, np.stack([steps, rest], axis=2).astype(np.int64).swapaxes(0, 1))
+        used = made.any(axis=(1, 2))
+        first, second = (made[used, :, side].astype(object) for side in (0, 1))
+        out[used] += (first << (FIXED_BITS - _STEPS)) + second
     return out
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from toplist._files import shown, url_of
 from toplist._text import argument
 from toplist._typing import Progress
 from toplist.errors import TopListError
@@ -132,12 +133,19 @@ def compare(
     question = Question.of(names_of(models), rules, k, baseline, missing, penalty, as_inference(inference))
     given_as = ReadRequest.of(models, truth, read)
     request = with_indicators(given_as, space)
+    told = progress or (lambda what, done, total: None)
+    if engine is not None:
+        from toplist.evaluation.distributed import compare_on  # noqa: PLC0415 - few comparisons need an engine
+
+        return replace(
+            compare_on(engine, given_as, space, question, told), _invocation=_typed(request, space, question)
+        )
     tables = as_tables(request, space)
     if tables is None:
         scored = _score_arrays(request, space, question)
     else:
-        scored = _score_files(tables, space, question, progress or (lambda what, done, total: None))
-    inputs = tuple(os.path.abspath(one) for one in request.paths)
+        scored = _score_files(tables, space, question, told)
+    inputs = tuple(shown(one) if url_of(one) else os.path.abspath(one) for one in request.paths)
     asked: Any = {"missing": missing, "baseline": baseline, "penalty": penalty, "inference": question.inference}
     called = None
     if all(one is other for one, other in zip(_data(request), _data(given_as), strict=True)):
@@ -438,7 +446,7 @@ def _unranked(tally: Aggregates, least: int | None) -> frozenset[int]:
 def spelled_in_files(plan: Plan, name: str) -> tuple[list[str], list[str]]:
     """How the outcomes are written in the truth, and the classes by a model."""
     source = next(one for one in plan.sources if one.name == name)
-    return in_file(plan.truth, plan.space), in_file(source, plan.space)
+    return sorted(in_file(plan.truth, plan.space)), sorted(in_file(source, plan.space))
 
 
 def spelled_in_memory(held: ArrayModels, name: str) -> tuple[list[str], list[str]]:

@@ -54,8 +54,11 @@ _CANDIDATES = 32  # columns whose values are looked at for that
 _LONG = 200  # bytes of a text that is no value of a column by which cases depend on each other
 _DAY = len("2024-02-29")
 _SEED = 20240229  # of the hashes by which cases are sampled
-_ROOM = 1.25  # times as many cases are kept as are wanted, for hashes are not spread evenly
-_SLOPES: Final = range(-3, 11)  # binary logarithms of t of Chernoff's bound, in units of one over the range of the score
+ROOM: Final = 1.25
+"""Times as many cases are kept as are wanted, for hashes are not spread evenly."""
+_SLOPES: Final = range(
+    -3, 11
+)  # binary logarithms of t of Chernoff's bound, in units of one over the range of the score
 _ENTRIES = 2_000_000  # listed classes of both models up to which the bound is made
 
 
@@ -378,8 +381,8 @@ class SampleCollector(Collector):
         kept = sum(map(len, self.parts))
         if self.limit is not None and kept > 2 * self.limit:
             self._cut(self.limit)
-        elif self.falls and kept > _ROOM * SAMPLED:
-            self.threshold = min(self.threshold, _ROOM * SAMPLED / self.seen)
+        elif self.falls and kept > ROOM * SAMPLED:
+            self.threshold = min(self.threshold, ROOM * SAMPLED / self.seen)
             self.parts = [one.below(self.threshold) for one in self.parts]
 
     def _cut(self, limit: int) -> None:
