@@ -109,3 +109,22 @@ def wait_for_file(task: bytes) -> bytes:
     while not (Path(folder) / "go").exists():
         time.sleep(0.01)
     return encode(Counter(words.split()))
+
+
+def marks_or_dies(task: bytes) -> bytes:
+    """Die at once, or be done after a while."""
+    if task == b"kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(1)
+    (Path(task.decode()) / "done").touch()
+    return count_words(b"")
+
+
+def print_and_count(task: bytes) -> bytes:
+    print("a library says something")
+    return count_words(task)
+
+
+def split_and_fail(task: bytes) -> Iterator[tuple[int, bytes]]:
+    yield from split_words(task)
+    raise TopListError("there is no more.")
