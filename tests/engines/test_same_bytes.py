@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -83,10 +82,8 @@ def models_of(question: str) -> str:
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
 @pytest.mark.parametrize("question", IN_STEP)
 def test_tables_in_one_order_give_the_same_bytes(engine: Engine, question: str, files: Path) -> None:
-    with engine.running() as started:
-        mine = replace(engine, task_cases=25)
-        mine._started.append(started)
-        assert compared(files, question, "second", mine) == plain(files, question, "second")
+    tasks = engine.with_options(task_cases=25)
+    assert compared(files, question, "second", tasks) == plain(files, question, "second")
 
 
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
@@ -100,4 +97,6 @@ def test_tables_in_any_order_give_the_same_bytes(engine: Engine, question: str, 
 @pytest.mark.parametrize("other", ["second", "mixed", "short"])
 def test_the_size_of_tasks_does_not_show(two_processes: Engine, task_cases: int, other: str, files: Path) -> None:
     question = "filled" if other == "short" else "all at once"
-    assert compared(files, question, other, resized(two_processes, task_cases)) == plain(files, question, other)
+    assert compared(files, question, other, two_processes.with_options(task_cases=task_cases)) == plain(
+        files, question, other
+    )

@@ -109,7 +109,11 @@ class GateOptions(Printing):
         "Exit codes: 0 pass, 3 fail, 4 inconclusive, 2 invalid usage, 1 invalid data.",
     ),
 )
-def gate(files: GateInputs, options: GateOptions, inference: Annotated[Inference, {"level": _LEVEL}]) -> None:
+def gate(
+    files: GateInputs,
+    options: GateOptions,
+    inference: Annotated[Inference, "method", "level", "horizon", "seed", {"level": _LEVEL}],
+) -> None:
     """Pass only if a new model is shown to be no worse than a baseline: for continuous integration."""
     keep_freed_memory()
     _require_formats(options.output)

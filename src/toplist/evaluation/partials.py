@@ -307,10 +307,10 @@ def score_part(
     drawn: Any = {"limit": sample} if total is None else {"threshold": min(1.0, SAMPLED / max(total, 1))}
 
     def collector() -> TeeCollector[PartSums, SampleCollector]:
-        return TeeCollector(PartSums(plan), SampleCollector(plan, start=start, **drawn))
+        return TeeCollector(PartSums(plan, settings.method == "poisson"), SampleCollector(plan, **drawn))
 
     with empty_set_explained(plan.set_separator):
-        both, read = run(plan, question.scoring, collector, progress, part=True)
+        both, read = run(plan, question.scoring, collector, progress, part=True, start=start)
         kept = both.other
         names = columns_of(plan, settings, repeated=False) if columns is None else columns
         found = PartialResult(

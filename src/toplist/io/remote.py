@@ -20,7 +20,7 @@ def require(path: RemotePath) -> None:
     if not is_pattern(path):
         raise missing(path)
     if not any(one.is_file() for one in matching(path)):
-        raise FileError(str(path), "no file matches this pattern.")
+        raise missing(path, "no file matches this pattern.")
 
 
 def is_pattern(path: RemotePath) -> bool:
@@ -31,8 +31,10 @@ def is_pattern(path: RemotePath) -> bool:
 def matching(path: RemotePath) -> list[RemotePath]:
     """The files and folders that match a pattern, by their names."""
     scheme, _, rest = path.url.partition("://")
-    bucket, *parts = rest.rstrip("/").split("/")
-    return sorted(_expanded(RemotePath(f"{scheme}://{bucket}"), parts)) if is_pattern(path) and parts else []
+    first, *parts = rest.rstrip("/").split("/")
+    if not is_pattern(path) or not parts or (path.bucket is not None and not path.bucket.exists()):
+        return []
+    return sorted(_expanded(RemotePath(f"{scheme}://{first}"), parts))
 
 
 def _expanded(folder: RemotePath, parts: Sequence[str]) -> Iterator[RemotePath]:
