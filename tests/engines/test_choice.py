@@ -94,7 +94,7 @@ def test_a_scheduler_that_does_not_answer_is_one_sentence() -> None:
 
 def test_a_scheduler_without_a_port_is_no_address() -> None:
     need("distributed")
-    with pytest.raises(TopListError, match="'tcp://10.0.0.1' is no address for Dask: give the address"):
+    with pytest.raises(TopListError, match=r"'tcp://10.0.0.1' is no address for Dask: give the address"):
         Dask(scheduler="tcp://10.0.0.1").reduce(toys.count_words, toys.add_counts, [b"a"], lambda done, total: None)
 
 

@@ -166,3 +166,11 @@ def test_a_task_that_always_loses_its_worker_is_one_sentence(engine: Engine) -> 
     with pytest.raises(ResourceError, match=r"lost the worker that ran a task each time it was run.*task_cases"):
         engine.reduce(toys.always_killed, toys.add_counts, [b"a", b"kill", b"b"], ignored)
     assert engine.reduce(toys.always_killed, toys.add_counts, [b"a", b"b"], ignored) == toys.encode(Counter("ab"))
+
+
+@pytest.mark.parametrize("engine", ["two processes", "dask", "ray"], indirect=True)
+def test_runs_that_fail_again_and_again_do_not_harm_this_process(engine: Engine) -> None:
+    """To cancel tasks that are about to end aborts the process of Ray's driver, now and then."""
+    for _ in range(40):
+        with pytest.raises(TopListError, match="KeyError"):
+            engine.reduce(toys.fail, toys.add_counts, [b"a", b"bug", b"b", b"c"], ignored)

@@ -51,7 +51,7 @@ def as_engine(value: Any, **options: Any) -> Engine:
     if not isinstance(value, str) or value not in NAMES:
         names = ", ".join(f'"{name}"' for name in NAMES)
         raise TopListError(
-            f"{value!r} is no engine: give one of {names}, an object of toplist.engines, a Dask client or a SparkSession."
+            f"{value!r} is no engine: give one of {names}, one of toplist.engines, a Dask client or a SparkSession."
         )
     return _engine(value, given)
 
