@@ -34,6 +34,7 @@ from toplist.inference.partial_bytes import (
     unpack_keys,
 )
 from toplist.inference.results import SkippedPart, SourceSummary
+from toplist.io.encoding import NamesSeen
 from toplist.lists.space import show_size
 
 RESULT, FAILURE = "partial result", "failure"
@@ -181,6 +182,7 @@ def result_to_bytes(found: PartialResult) -> bytes:
         "difficulty": None if read.difficulty is None else read.difficulty.to_plain(),
         "repaired": to_plain(read.repaired),
         "matched": list(read.matched),
+        "names": to_plain(read.names),
         "heaviest": found.heaviest,
         "groups": len(keys),
         "sample": {"cases": len(sample), "threshold": sample.threshold, "columns": list(sample.columns)},
@@ -248,6 +250,7 @@ def result_from_bytes(data: bytes, source: str = "memory") -> PartialResult:
         None if difficulty is None else Difficulty.from_plain(difficulty, source),
         repaired,
         value("matched", tuple[int, ...]),
+        value("names", tuple[NamesSeen, ...]),
     )
     found = PartialResult(
         question,
@@ -363,7 +366,8 @@ class _Checked:
         self.require(tuple(one.name for one in read.origins) == asked.models, "its sources are not its models")
         self.require(tuple(read.highest) == asked.models or {*read.highest} == {*asked.models}, "scores have no model")
         self.require(
-            len(read.matched) == len(read.repaired) == len(asked.models), "its counts are not those of its models"
+            len(read.matched) == len(read.repaired) == len(read.names) == len(asked.models),
+            "its counts are not those of its models",
         )
         self.require(0 <= read.compared <= read.cases, "more cases were compared than there are")
         counts = [count for one in (*read.repaired, *(o.repairs for o in read.origins)) for count in one.values()]

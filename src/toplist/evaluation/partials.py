@@ -23,7 +23,7 @@ from toplist._text import argument, quote
 from toplist._typing import Progress
 from toplist.calibration.top_bins import ReliabilityBins
 from toplist.core.kernel import version
-from toplist.errors import AlignmentError, TopListError
+from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.compare import Bounds, Question, Scored, rank, spelled_in_files
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.part_details import ReliabilityWatcher, SumDetails
@@ -465,6 +465,7 @@ def _both_read(one: ReadSummary, other: ReadSummary) -> ReadSummary:
         reduce(add, hard) if hard else None,
         repaired,
         tuple(x + y for x, y in zip(one.matched, other.matched, strict=True)),
+        tuple(x + y for x, y in zip(one.names, other.names, strict=True)),
     )
 
 
@@ -652,6 +653,10 @@ def finish(
     """
     asked, read = result.question, result.read
     require_cases("the truth", read.cases, read.compared)
+    for name, seen in zip(asked.models, read.names, strict=True):
+        problem = seen.problem(asked.size)
+        if problem is not None:
+            raise type(problem)(f"{name}: {problem}") if isinstance(problem, SpaceError) else problem
     apart = next((name for name, count in zip(asked.models, read.matched, strict=True) if not count), None)
     if apart is not None:
         raise AlignmentError(f"{apart} has none of the cases of the truth.")

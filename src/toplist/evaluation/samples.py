@@ -375,7 +375,7 @@ class SampleCollector(Collector):
 
     def _cut(self, limit: int) -> None:
         """Lower the threshold so that so many cases are below it."""
-        hashes = np.concatenate([uniform(one.keys[:, 0]) for one in self.parts])
+        hashes = np.concatenate([np.zeros(0), *(uniform(one.keys[:, 0]) for one in self.parts)])
         if len(hashes) > limit:
             self.threshold = float(np.partition(hashes, limit)[limit])
         self.parts = [one.below(self.threshold) for one in self.parts]

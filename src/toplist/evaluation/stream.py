@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 from toplist._files import allocate, disk_full_explained, need, temporary_folder
 from toplist._text import argument
 from toplist._typing import Codes, Floats, Progress
-from toplist.core.kernel import hash_integers, hash_text, parallel_map
+from toplist.core.kernel import hash_text, parallel_map
 from toplist.errors import AlignmentError, CaseError, FileError, OutcomeError
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, merge, tally
 from toplist.inference.missing import Difficulty
 from toplist.inference.results import SourceSummary
 from toplist.io.align import AlignedCases, Matched, OutOfStepError
 from toplist.io.batches import Batch
-from toplist.io.columns import as_arrow, as_numpy, plain
-from toplist.io.encoding import ClassEncoder, has_integers
+from toplist.io.columns import as_arrow, id_hashes, plain
+from toplist.io.encoding import ClassEncoder, NamesSeen, has_integers
 from toplist.io.lists import (
     NEAR_ONE,
     class_counts,
@@ -274,6 +274,7 @@ class ReadSummary:
     difficulty: Difficulty | None = None  # of what is missing; None where nothing is
     repaired: tuple[Mapping[str, int], ...] = ()  # the repairs of the truth, in the cases of each model
     matched: tuple[int, ...] = ()  # cases of the truth that each model has
+    names: tuple[NamesSeen, ...] = ()  # of the classes of each model
 
 
 class Collector(ABC):
@@ -392,10 +393,10 @@ def _in_step(
         collector.add(made)
         done += count
         progress("scoring", done, plan.truth.reader.rows)
-    for scorer in scorers:
+    for scorer in scorers if not part else ():  # other parts may have other names
         scorer.coder.finish()
     origins = tuple(scorer.summary(scorer.cases) for scorer in scorers)
-    return _summary(plan, scorers, origins, done, done, [done] * len(scorers), difficulty)
+    return _summary(plan, scorers, origins, done, done, [done] * len(scorers), difficulty, part=part)
 
 
 POSITION: Final = ""
@@ -415,13 +416,7 @@ def _with_positions(cases: Iterator[list[Batch]], start: int) -> Iterator[list[B
 
 def case_hashes(truth: Batch, seed: int) -> NDArray[np.uint64]:
     """The hash of the text of the id of each case, or of its position: 7 and "7" have the same."""
-    pa, ids = need("pyarrow"), truth.extra[POSITION] if truth.ids is None else plain(truth.ids)
-    if pa.types.is_integer(ids.type):
-        return hash_integers(as_numpy(ids), seed)
-    text = need("pyarrow.compute").cast(ids, pa.large_string())
-    _, offsets, data = text.buffers()
-    at = np.frombuffer(offsets, np.int64)[text.offset : text.offset + len(text) + 1]
-    return hash_text(np.frombuffer(b"" if data is None else data, np.uint8), at, seed)
+    return id_hashes(truth.extra[POSITION] if truth.ids is None else truth.ids, seed)
 
 
 def cluster_hashes(clusters: Grouping) -> NDArray[np.uint64]:
@@ -440,12 +435,15 @@ def _summary(
     compared: int,
     matched: Sequence[int],
     difficulty: Difficulty | None = None,
+    *,
+    part: bool,
 ) -> ReadSummary:
     repaired = tuple(dict(scorer.truth_repaired) for scorer in scorers)
     highest = {scorer.source.name: scorer.highest for scorer in scorers}
     mended = most_repaired(repaired)
     told = plan.truth.reading
-    return ReadSummary(origins, cases, compared, told, mended, highest, difficulty, repaired, tuple(matched))
+    names = tuple(scorer.coder.seen for scorer in scorers) if part else ()
+    return ReadSummary(origins, cases, compared, told, mended, highest, difficulty, repaired, tuple(matched), names)
 
 
 def _joined(
@@ -465,7 +463,8 @@ def _joined(
                 store.put(found.places, one)
                 done += len(found.places)
                 progress(f"scoring {scorer.source.name}", done, scorer.source.reader.rows)
-            scorer.coder.finish()
+            if not part:
+                scorer.coder.finish()
             stores.append(store)
         lacking = [np.flatnonzero(~store.present) for store in stores]
         cases = [scorer.cases for scorer in scorers]
@@ -492,7 +491,7 @@ def _joined(
         for scorer, fills, unknown, count in zip(scorers, filled, beyond, cases, strict=True)
     )
     matched = [join.cases - len(away) for away in lacking]
-    return _summary(plan, scorers, origins, join.cases, compared, matched, difficulty)
+    return _summary(plan, scorers, origins, join.cases, compared, matched, difficulty, part=part)
 
 
 def _in_order(
