@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_array, as_sample_weight
+from toplist.core.kernel import hash_keys
 from toplist.errors import AlignmentError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.model_details import ArrayNames, accumulate, finish, outcome_of, prediction_of
 from toplist.evaluation.stream import ReadSummary, ScoringSpec
@@ -41,6 +42,7 @@ class ArrayModels:
     times: NDArray[np.int64] | None  # the place of each case in time
     ordered: bool
     metadata: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # what is known of the cases, as it was given
+    set_seed: int | None = None  # of sets of units, where such sets are drawn
 
     def scores(self) -> dict[str, CaseScores]:
         """The scored cases of each model, with what is known of them."""
@@ -58,7 +60,16 @@ class ArrayModels:
     def tallies(self, sheets: Sequence[CaseScores]) -> dict[Hashable, Aggregates]:
         """Exact sums, by group; by cluster where time does not matter."""
         clusters = None if self.ordered else self.clusters
-        return tally(sheets, weights=self.weights, groups=self.groups, clusters=clusters)
+        keys = None if self.set_seed is None else self._unit_keys(self.set_seed)
+        return tally(sheets, weights=self.weights, groups=self.groups, clusters=clusters, keys=keys)
+
+    def _unit_keys(self, seed: int) -> NDArray[np.uint64]:
+        """The hash of each case, or of its cluster."""
+        n = len(next(iter(self.lists.values())))
+        if self.clusters is None:
+            return hash_keys(np.arange(1, n + 1) if self.ids is None else self.ids, seed)
+        codes = self.clusters.codes
+        return hash_keys(self.clusters.keys, seed)[np.zeros(n, np.intp) if codes is None else codes]
 
     def panel(self, sheets: Sequence[CaseScores]) -> ScoreMatrix:
         """The scores side by side."""
@@ -174,6 +185,7 @@ def together(
             if given(values) is not None
         }
         | ({} if about.weight is None else {"weight": as_sample_weight(about.weight, n)}),
+        None if settings is None else settings.set_seed,
     )
 
 

@@ -301,7 +301,7 @@ def _score_files(request: ReadRequest, space: Any, question: Question, progress:
     plan = replace(plan, time=settings.time, ordered=settings.ordered)
     by_case = not settings.by_sums or question.missing == "pairwise" or plan.space is None
     with empty_set_explained(plan.set_separator):
-        tallies, panel, kept, found = _of_files(plan, scoring, by_case, progress)
+        tallies, panel, kept, found = _of_files(plan, scoring, settings, by_case, progress)
     size = None if plan.space is None else plan.space.size
     return Scored(
         tallies,
@@ -413,17 +413,17 @@ def _intervals(scored: Scored) -> IntervalsOf:
 
 
 def _of_files(
-    plan: Plan, scoring: ScoringSpec, by_case: bool, progress: Progress
+    plan: Plan, scoring: ScoringSpec, settings: InferenceSettings, by_case: bool, progress: Progress
 ) -> tuple[Mapping[Hashable, Aggregates], ScoreMatrix | None, SampleCollector, ReadSummary]:
     """Sums, scores side by side where they are needed, some cases to look at, and what was read."""
+
+    def collector() -> TeeCollector[SumCollector, SampleCollector]:
+        return TeeCollector(SumCollector(plan, settings.set_seed), SampleCollector(plan))
+
     if not by_case:
-        both, read = run(plan, scoring, lambda: TeeCollector(SumCollector(plan), SampleCollector(plan)), progress)
+        both, read = run(plan, scoring, collector, progress)
         return both.one.tallies, None, both.other, read
-
-    def collector() -> TeeCollector[TeeCollector[SumCollector, SampleCollector], MatrixCollector]:
-        return TeeCollector(TeeCollector(SumCollector(plan), SampleCollector(plan)), MatrixCollector(plan))
-
-    found, read = run(plan, scoring, collector, progress)
+    found, read = run(plan, scoring, lambda: TeeCollector(collector(), MatrixCollector(plan)), progress)
     return found.one.one.tallies, found.other.panel(), found.one.other, read
 
 

@@ -256,14 +256,20 @@ def score_part(
     drawn: Any = {"limit": sample} if total is None else {"threshold": min(1.0, SAMPLED / max(total, 1))}
 
     def collector() -> TeeCollector[SumCollector, SampleCollector]:
-        return TeeCollector(SumCollector(plan), SampleCollector(plan, start=start, **drawn))
+        return TeeCollector(SumCollector(plan, settings.set_seed), SampleCollector(plan, start=start, **drawn))
 
     with empty_set_explained(plan.set_separator):
         both, read = run(plan, question.scoring, collector, progress, part=True)
         kept = both.other
         names = columns_of(plan, settings, repeated=False) if columns is None else columns
         found = PartialResult(
-            asked, tuple(covers), both.one.tallies, read, kept.heaviest, kept.cases(names), spelled=_spelled(plan, both.one.tallies)
+            asked,
+            tuple(covers),
+            both.one.tallies,
+            read,
+            kept.heaviest,
+            kept.cases(names),
+            spelled=_spelled(plan, both.one.tallies),
         )
         return replace(found, losses=_losses(plan, question, found)) if losses else found
 
@@ -287,9 +293,7 @@ def _losses(plan: Plan, question: Question, found: PartialResult) -> dict[tuple[
     return losses_of(plan, question, [*permutations(names, 2)], found.heaviest, _MORE if plan.weight else 0)
 
 
-def _spelled(
-    plan: Plan, tallies: Mapping[Hashable, Aggregates]
-) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+def _spelled(plan: Plan, tallies: Mapping[Hashable, Aggregates]) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
     """How outcomes and classes are written, of the models on whose lists no outcome ever stands."""
     out = {}
     for a, source in enumerate(plan.sources):
@@ -337,7 +341,11 @@ def merge(parts: Iterable[PartialResult | Failure]) -> PartialResult:
         _samples(found, read.cases),
         losses,
         _both_spelled(found),
-        tuple(sorted({*skipped, *(each for one in found for each in one.skipped)}, key=lambda one: (one.source, one.reason))),
+        tuple(
+            sorted(
+                {*skipped, *(each for one in found for each in one.skipped)}, key=lambda one: (one.source, one.reason)
+            )
+        ),
         max(one.written for one in found),
     )
 
@@ -361,14 +369,25 @@ def _samples(found: Sequence[PartialResult], cases: int) -> SampledCases:
         min(least, 1.0),
         np.concatenate([one.keys for one in samples]),
         np.concatenate([one.scores for one in samples]),
-        None if samples[0].weights is None else np.concatenate([one.weights for one in samples if one.weights is not None]),
-        {name: pa.chunked_array([one.columns[name] for one in samples if len(one)], pa.string()).combine_chunks() for name in common},
+        None
+        if samples[0].weights is None
+        else np.concatenate([one.weights for one in samples if one.weights is not None]),
+        {
+            name: pa.chunked_array([one.columns[name] for one in samples if len(one)], pa.string()).combine_chunks()
+            for name in common
+        },
     ).in_order()
 
 
 def _both_read(one: ReadSummary, other: ReadSummary) -> ReadSummary:
     """What was read of both."""
-    difficulty = one.difficulty if other.difficulty is None else other.difficulty if one.difficulty is None else one.difficulty + other.difficulty
+    difficulty = (
+        one.difficulty
+        if other.difficulty is None
+        else other.difficulty
+        if one.difficulty is None
+        else one.difficulty + other.difficulty
+    )
     repaired = tuple(_counts(x, y) for x, y in zip(one.repaired, other.repaired, strict=True))
     return ReadSummary(
         tuple(_both_sources(x, y) for x, y in zip(one.origins, other.origins, strict=True)),
@@ -418,7 +437,9 @@ def _both_spelled(
     out = {}
     for name in parts[0] if parts else ():
         if all(name in one for one in parts):
-            outcomes, classes = (sorted({text for one in parts for text in one[name][side]})[:_NAMES] for side in (0, 1))
+            outcomes, classes = (
+                sorted({text for one in parts for text in one[name][side]})[:_NAMES] for side in (0, 1)
+            )
             out[name] = tuple(outcomes), tuple(classes)
     return out
 

@@ -21,7 +21,7 @@ from toplist._typing import Codes, Floats
 from toplist.calibration import CalibrationBias, calibration_bias, calibration_test
 from toplist.calibration.binned import Binned
 from toplist.calibration.miscalibration import SIGNIFICANT, CalibrationVerdict
-from toplist.core.kernel import exact_sums, hash_integers, hash_text, to_float, uniform
+from toplist.core.kernel import exact_sums, hash_integers, to_float, uniform
 from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels
 from toplist.evaluation.stream import Collector, ScoringSpec, coder_of
@@ -30,7 +30,7 @@ from toplist.inference.diagnostics import MOST_VALUES, SAMPLED, UNSEEN, ScoreSam
 from toplist.inference.settings import InferenceSettings
 from toplist.io.align import AlignedCases, OutOfStepError
 from toplist.io.batches import Batch
-from toplist.io.columns import as_numpy, plain
+from toplist.io.columns import as_numpy, id_hashes, plain
 from toplist.io.encoding import CommonEncoder
 from toplist.io.lists import clusters_in_order, lists_of, untimely, weights_of
 from toplist.io.plan import Plan
@@ -55,7 +55,9 @@ _LONG = 200  # bytes of a text that is no value of a column by which cases depen
 _DAY = len("2024-02-29")
 _SEED = 20240229  # of the hashes by which cases are sampled
 _ROOM = 1.25  # times as many cases are kept as are wanted, for hashes are not spread evenly
-_SLOPES: Final = range(-3, 11)  # binary logarithms of t of Chernoff's bound, in units of one over the range of the score
+_SLOPES: Final = range(
+    -3, 11
+)  # binary logarithms of t of Chernoff's bound, in units of one over the range of the score
 _ENTRIES = 2_000_000  # listed classes of both models up to which the bound is made
 
 
@@ -455,17 +457,6 @@ class SampledCases:
         columns = {name: one for name, one in coded.items() if one is not None}
         first = dict(list(columns.items())[:_COLUMNS])
         return ScoreSample(found.scores, found.weights, found.threshold, first)
-
-
-def id_hashes(ids: Any, seed: int) -> NDArray[np.uint64]:
-    """The hash of the text of each id: a number and its decimal digits have the same."""
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    if pa.types.is_integer(ids.type) and ids.type != pa.uint64():
-        return hash_integers(as_numpy(ids).astype(np.int64), seed)
-    text = pc.cast(plain(ids), pa.large_string())
-    _, offsets, data = text.buffers()
-    at = np.frombuffer(offsets, np.int64)[text.offset : text.offset + len(text) + 1]
-    return hash_text(np.frombuffer(data if data is not None else b"", np.uint8), at, seed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

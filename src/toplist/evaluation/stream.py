@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from toplist._files import allocate, disk_full_explained, need, temporary_folder
 from toplist._text import argument
 from toplist._typing import Codes, Floats, Progress
-from toplist.core.kernel import parallel_map
+from toplist.core.kernel import hash_integers, parallel_map
 from toplist.errors import AlignmentError, FileError, OutcomeError
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, merge, tally
 from toplist.inference.missing import Difficulty
 from toplist.inference.results import SourceSummary
 from toplist.io.align import AlignedCases, Matched, OutOfStepError
 from toplist.io.batches import Batch
-from toplist.io.columns import plain
+from toplist.io.columns import id_hashes, plain
 from toplist.io.encoding import ClassEncoder, has_integers
 from toplist.io.lists import (
     NEAR_ONE,
@@ -532,6 +532,7 @@ class SumCollector(Collector):
     """Adds up exactly."""
 
     plan: Plan
+    set_seed: int | None = None  # of sets of units, where such sets are drawn
     tallies: dict[Hashable, Aggregates] = field(default_factory=dict)
 
     def make(
@@ -546,7 +547,15 @@ class SumCollector(Collector):
             weights=None if plan.weight is None else weights_of(truth, plan.weight),
             groups=None if plan.group is None else self._groups(truth.extra[plan.group]),
             clusters=None if clusters is None else groups_of(filled(truth, clusters, "cluster")),
+            keys=None if self.set_seed is None else self._unit_keys(truth, self.set_seed),
+            pairwise=plan.missing == "pairwise",
         )
+
+    def _unit_keys(self, truth: Batch, seed: int) -> NDArray[np.uint64]:
+        """The hash of the id of each case, or of its row where there are none, or of its cluster."""
+        if self.plan.cluster is not None:
+            return id_hashes(filled(truth, self.plan.cluster, "cluster"), seed)
+        return hash_integers(truth.rows, seed) if truth.ids is None else id_hashes(truth.ids, seed)
 
     def _groups(self, column: Any) -> Grouping:
         found = groups_of(column)

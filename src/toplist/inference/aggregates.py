@@ -372,11 +372,17 @@ def _by_set(
     """Sums over sets of units, by group."""
     k, rules, g = len(scored), len(scored[0].scores), len(adding.groups.keys)
     w = np.ones(adding.cases) if adding.weights is None else adding.weights
-    x, weights, empty = [], [] if pairwise else [w], []
+    x: list[Floats] = []
+    weights: list[Floats] = [] if pairwise else [w]
+    empty: list[Floats] = []
     for r in range(rules):
-        fine = [np.isfinite(one.scores[r]) & (True if own is None else own) for one, own in zip(scored, there, strict=True)]
+        fine = [
+            np.isfinite(one.scores[r]) & (True if own is None else own) for one, own in zip(scored, there, strict=True)
+        ]
         own = [np.where(ok, one.scores[r], 0.0) * w for ok, one in zip(fine, scored, strict=True)]
-        expected = [np.where(np.isfinite(one.empty[r]), one.empty[r], 0.0) * w for one in scored[: k if pairwise else 1]]
+        expected = [
+            np.where(np.isfinite(one.empty[r]), one.empty[r], 0.0) * w for one in scored[: k if pairwise else 1]
+        ]
         if not pairwise:
             x, empty = x + own, empty + expected
             continue

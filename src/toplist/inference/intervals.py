@@ -573,7 +573,15 @@ class Intervals:
             count = units.sums.shape[1]
             draws = poisson(count, self.draws, self.seed) if self._by_sets else counts(count, self.draws, rng)
             self._draws[rule] = units, draws, replace(units, sums=draws.dot(units.sums.T).T)
-        return BootstrapT.of(estimand, *self._draws[rule])
+        found = BootstrapT.of(estimand, *self._draws[rule])
+        return replace(found, error=self._exact_error(rule, estimand) or found.error)
+
+    def _exact_error(self, rule: int, estimand: Estimand) -> float | None:
+        """The standard error from sums over all units, of which sets of them show it less well; None without them."""
+        by_unit = self.matrix is None or self.matrix.units is None or bool(self.tally.clusters)
+        if not self._by_sets or not by_unit or not isinstance(estimand, Mean | Difference | BaselineSkill):
+            return None
+        return replace(self, method="normal", matrix=None)._from_sums(rule, estimand, math.nan).error
 
     def _too_small(self, rule: int) -> str:
         """Weights, or scores, of which sums over sets, whose digits have an end, may have lost part; else nothing."""

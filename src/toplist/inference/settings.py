@@ -12,7 +12,12 @@ IntervalMethod = Literal["t", "normal", "ewc", "hac", "bootstrap", "poisson", "w
 Method = Literal["auto", "t", "normal", "ewc", "hac", "bootstrap", "poisson", "wild", "bounded"]
 METHODS: tuple[IntervalMethod, ...] = get_args(IntervalMethod)
 TIMED: tuple[IntervalMethod, ...] = ("ewc", "hac")  # which take cases as they follow each other
-DRAWN: tuple[IntervalMethod, ...] = ("bootstrap", "poisson", "wild", "bounded")  # which need a seed, and independent units
+DRAWN: tuple[IntervalMethod, ...] = (
+    "bootstrap",
+    "poisson",
+    "wild",
+    "bounded",
+)  # which need a seed, and independent units
 DRAWS = 1999  # of a bootstrap
 _ALIASES = {"cosine": "ewc"}
 _MANY = 1000  # time points; with fewer, lags do not catch all dependence
@@ -32,8 +37,8 @@ class Inference:
         are both.
         Of independent cases or clusters, "bootstrap" is a bootstrap-t, for skewed scores, "poisson" one that draws
         sets of units a Poisson number of times, for parts that are merged and for more cases than fit on a disk, and
-        "wild" a wild bootstrap, for few clusters of unequal size. "bounded" holds for every distribution of independent cases under a rule
-        with bounds, at the price of wider intervals.
+        "wild" a wild bootstrap, for few clusters of unequal size. "bounded" holds for every distribution of
+        independent cases under a rule with bounds, at the price of wider intervals.
     level : float, default 0.95
         The confidence level.
     horizon : int, default 1
@@ -57,8 +62,8 @@ class Inference:
     method: Method = field(
         default="auto",
         metadata={
-            "help": "Intervals: t, normal, ewc or hac (time series), bootstrap, poisson (a bootstrap from sums that can be "
-            "merged), wild (few clusters), bounded (any distribution); auto is t, or ewc for cases in time."
+            "help": "Intervals: t, normal, ewc or hac (time series), bootstrap, poisson (a bootstrap from sums that "
+            "merge), wild (few clusters), bounded (any distribution); auto is t, or ewc for cases in time."
         },
     )
     level: float = field(default=0.95, metadata={"help": "Confidence level."})
@@ -160,6 +165,11 @@ class InferenceSettings:
     def by_sums(self) -> bool:
         """Whether sums over cases, clusters or sets of them say all about means and differences."""
         return self.method in ("t", "normal", "poisson")
+
+    @property
+    def set_seed(self) -> int | None:
+        """The seed of the sets of units whose sums are kept, where such sets are drawn."""
+        return self.seed if self.method == "poisson" else None
 
     @property
     def unit(self) -> str:

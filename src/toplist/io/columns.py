@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from toplist._files import need
 from toplist._text import argument, quote
+from toplist.core.kernel import hash_integers, hash_text
 from toplist.errors import FileError
 
 if TYPE_CHECKING:
@@ -281,6 +282,17 @@ def as_numpy(column: Column) -> NDArray[Any]:
     if buffer is None or not len(column):
         return np.zeros(0, kind)
     return np.frombuffer(buffer, kind)[column.offset : column.offset + len(column)]
+
+
+def id_hashes(ids: Any, seed: int) -> NDArray[np.uint64]:
+    """The hash of the text of each id: a number and its decimal digits have the same."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    if pa.types.is_integer(ids.type) and ids.type != pa.uint64():
+        return hash_integers(as_numpy(ids).astype(np.int64), seed)
+    text = pc.cast(plain(ids), pa.large_string())
+    _, offsets, data = text.buffers()
+    at = np.frombuffer(offsets, np.int64)[text.offset : text.offset + len(text) + 1]
+    return hash_text(np.frombuffer(data if data is not None else b"", np.uint8), at, seed)
 
 
 def as_arrow(values: NDArray[Any]) -> Column:
