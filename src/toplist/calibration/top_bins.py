@@ -1,4 +1,4 @@
-"""Mergeable calibration of top-1 predictions: exact sums in twenty bins, and the binned curve that follows from them."""
+"""Mergeable calibration of top-1 predictions: exact sums in twenty bins, and the binned curve that follows."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ class BinnedCalibration:
     bins : tuple of Bin
         The bins that have cases.
     ends : tuple of (float, float)
-        Of each of these, the Clopper-Pearson interval of its accuracy alone; empty where cases may depend on each other.
+        Of each of these, the Clopper-Pearson interval of its accuracy alone; empty where cases may depend on each
+        other.
     level : float
         The level of the intervals.
     width : int
@@ -116,10 +117,10 @@ class ReliabilityBins:
 
         Notes
         -----
-        The Clopper-Pearson interval of a bin holds its accuracy with at least the level if cases are independent; hits
-        that are shares, of ties or of soft outcomes, vary less than hits that are yes or no. A calibrated model with n_b
-        cases of mean confidence c_b in each bin has an expected calibration error of about the sum over bins of
-        (n_b / n) sqrt(2 / pi * c_b (1 - c_b) / n_b).
+        The Clopper-Pearson interval of a bin contains its accuracy with at least the probability of the level if cases
+        are independent; hits that are shares, of ties or of soft outcomes, vary less than hits that are yes or no. A
+        calibrated model with n_b cases of mean confidence c_b in each bin has an expected calibration error of about
+        the sum over bins of (n_b / n) sqrt(2 / pi * c_b (1 - c_b) / n_b).
         """
         if not self.bins:
             return None
@@ -166,7 +167,8 @@ class ReliabilityBins:
         if places != sorted({*places}) or any(i >= BINS for i in places):
             _refuse("there are no such bins")
         confidence, hits, (squares, products) = (
-            _restored(plain[name], n) for name, n in (("confidence", len(places)), ("hits", len(places)), ("squares", 2))
+            _restored(plain[name], n)
+            for name, n in (("confidence", len(places)), ("hits", len(places)), ("squares", 2))
         )
         lengths = plain["lengths"]
         shortest, longest = (None, 0) if lengths == [None, 0] else _whole(lengths, 2)
@@ -232,7 +234,7 @@ def _total(values: Floats) -> int:
 
 def _shortened(values: Sequence[int]) -> list[int]:
     """How many binary zeros all of these end with, then the values without them."""
-    shift = min(((one & -one).bit_length() - 1 for one in values if one), default=0)
+    shift = min([_MOST_SHIFTED, *((one & -one).bit_length() - 1 for one in values if one)])
     return [shift, *(one >> shift for one in values)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +14,8 @@ from toplist.cli.output import UsageError, of_flags
 
 DIALECTS = ("duckdb", "spark", "bigquery", "snowflake")
 PRECISIONS = ("double", "single")
-_COLUMNS = "Columns"
-
-
-def _column(default: str | None, about: str) -> Any:
-    return option(default, about, metavar="COLUMN", rich_help_panel=_COLUMNS)
+_NUMBER = re.compile(r"\d[\d_,]*|2(\^|\*\*)\d+|inf(inity|inite)?", re.IGNORECASE)
+_COLUMN = {"metavar": "COLUMN", "rich_help_panel": "Columns"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,12 +31,12 @@ class QueryOptions:
     precision: str = option(
         "double", "What confidences were rounded to: double or single.", choices=PRECISIONS, metavar="PRECISION"
     )
-    case: str | None = _column(None, "Id of a case, to join predictions with --truth.")
-    class_column: str = _column("classes", "Classes of a list.")
-    confidence: str = _column("confidences", "Confidences of a list.")
-    outcome: str = _column("outcome", "Class that came true.")
-    weight: str | None = _column(None, "Weight of a case.")
-    group: str | None = _column(None, "Group of a case: a row of the result for each.")
+    case: str | None = option(None, "Id of a case, to join predictions with --truth.", **_COLUMN)
+    class_column: str = option("classes", "Classes of a list.", **_COLUMN)
+    confidence: str = option("confidences", "Confidences of a list.", **_COLUMN)
+    outcome: str = option("outcome", "Class that came true.", **_COLUMN)
+    weight: str | None = option(None, "Weight of a case.", **_COLUMN)
+    group: str | None = option(None, "Group of a case: a row of the result for each.", **_COLUMN)
 
 
 @command(
@@ -49,15 +47,11 @@ class QueryOptions:
     ),
 )
 def sql(options: QueryOptions) -> None:
-    """Print an SQL query with mean Brier and log scores of list columns, for a warehouse.
-
-    Its sums are floating-point sums, and it gives no scores where a list is invalid; toplist partial and toplist merge
-    add exactly.
-    """
+    """Print an SQL query for mean Brier and log scores of list columns inside a warehouse."""
     from toplist.integrations.sql import query
 
     columns = ("case", "class_column", "confidence", "outcome", "weight", "group")
-    with of_flags(("dialect", "precision", "truth", "n_classes", *columns)):
+    with of_flags(("truth", "n_classes", *columns)):
         text = query(
             _models(options.tables),
             dialect=options.dialect,
@@ -82,5 +76,4 @@ def _models(words: Sequence[str]) -> dict[str, str]:
 
 def _size(text: str) -> Any:
     """A number of classes, or the column that has it."""
-    word = text.strip()
-    return space_of(word, None)[0] if word[:1].isdigit() or word.lower() == "inf" else text
+    return space_of(text, None)[0] if _NUMBER.fullmatch(text.strip()) else text

@@ -11,10 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_array, as_sample_weight
+<<<<<<< HEAD
 from toplist.core.kernel import hash_keys
+=======
+from toplist.core.kernel import hash_integers
+>>>>>>> origin/main
 from toplist.errors import AlignmentError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.model_details import ArrayNames, accumulate, finish, outcome_of, prediction_of
-from toplist.evaluation.stream import ReadSummary, ScoringSpec
+from toplist.evaluation.stream import ReadSummary, ScoringSpec, cluster_hashes
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, tally
 from toplist.inference.results import CaseView, ModelDetails, SourceSummary
 from toplist.inference.settings import InferenceSettings
@@ -57,9 +61,10 @@ class ArrayModels:
             CaseScores.from_lists(one, self.y, how.rules, ks=how.ks, penalty=how.penalty) for one in self.lists.values()
         ]
 
-    def tallies(self, sheets: Sequence[CaseScores]) -> dict[Hashable, Aggregates]:
-        """Exact sums, by group; by cluster where time does not matter."""
+    def tallies(self, sheets: Sequence[CaseScores], *, drawn: bool = False) -> dict[Hashable, Aggregates]:
+        """Exact sums, by group; by cluster where time does not matter. Units may be `drawn` from them."""
         clusters = None if self.ordered else self.clusters
+<<<<<<< HEAD
         keys = None if self.set_seed is None else self._unit_keys(self.set_seed)
         return tally(sheets, weights=self.weights, groups=self.groups, clusters=clusters, keys=keys)
 
@@ -70,6 +75,12 @@ class ArrayModels:
             return hash_keys(np.arange(1, n + 1) if self.ids is None else self.ids, seed)
         codes = self.clusters.codes
         return hash_keys(self.clusters.keys, seed)[np.zeros(n, np.intp) if codes is None else codes]
+=======
+        keys = None
+        if drawn:
+            keys = hash_integers(np.arange(len(sheets[0]))) if clusters is None else cluster_hashes(clusters)
+        return tally(sheets, weights=self.weights, groups=self.groups, clusters=clusters, keys=keys)
+>>>>>>> origin/main
 
     def panel(self, sheets: Sequence[CaseScores]) -> ScoreMatrix:
         """The scores side by side."""

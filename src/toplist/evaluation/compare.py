@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from toplist._files import shown, url_of
 from toplist._text import argument
 from toplist._typing import Progress
 from toplist.errors import TopListError
@@ -132,12 +133,16 @@ def compare(
     question = Question.of(names_of(models), rules, k, baseline, missing, penalty, as_inference(inference))
     given_as = ReadRequest.of(models, truth, read)
     request = with_indicators(given_as, space)
-    tables = as_tables(request, space)
-    if tables is None:
-        scored = _score_arrays(request, space, question)
-    else:
-        scored = _score_files(tables, space, question, progress or (lambda what, done, total: None))
-    inputs = tuple(os.path.abspath(one) for one in request.paths)
+    told = progress or (lambda what, done, total: None)
+    if engine is not None:
+        from toplist.evaluation.distributed import compare_on  # noqa: PLC0415 - few comparisons need an engine
+
+        return replace(
+            compare_on(engine, given_as, space, question, told), _invocation=_typed(request, space, question)
+        )
+    tables, size = as_tables(request, space), (space, question)
+    scored = _score_arrays(request, *size) if tables is None else _score_files(tables, *size, told)
+    inputs = tuple(shown(one) if url_of(one) else os.path.abspath(one) for one in request.paths)
     asked: Any = {"missing": missing, "baseline": baseline, "penalty": penalty, "inference": question.inference}
     called = None
     if all(one is other for one, other in zip(_data(request), _data(given_as), strict=True)):
@@ -330,7 +335,7 @@ def _score_arrays(request: ReadRequest, space: Any, question: Question) -> Score
     sheets = held.sheets()
     by_case = not settings.by_sums or question.missing == "pairwise" or held.per_case
     return Scored(
-        held.tallies(sheets),
+        held.tallies(sheets, drawn=settings.method == "poisson"),
         held.panel(sheets) if by_case else None,
         held.read(),
         settings,
@@ -417,6 +422,7 @@ def _of_files(
 ) -> tuple[Mapping[Hashable, Aggregates], ScoreMatrix | None, SampleCollector, ReadSummary]:
     """Sums, scores side by side where they are needed, some cases to look at, and what was read."""
 
+<<<<<<< HEAD
     def collector() -> TeeCollector[SumCollector, SampleCollector]:
         return TeeCollector(SumCollector(plan, settings.set_seed), SampleCollector(plan))
 
@@ -424,6 +430,19 @@ def _of_files(
         both, read = run(plan, scoring, collector, progress)
         return both.one.tallies, None, both.other, read
     found, read = run(plan, scoring, lambda: TeeCollector(collector(), MatrixCollector(plan)), progress)
+=======
+    def sums() -> TeeCollector[SumCollector, SampleCollector]:
+        return TeeCollector(SumCollector(plan, settings.method == "poisson"), SampleCollector(plan))
+
+    if not by_case:
+        both, read = run(plan, scoring, sums, progress)
+        return both.one.tallies, None, both.other, read
+
+    def collector() -> TeeCollector[TeeCollector[SumCollector, SampleCollector], MatrixCollector]:
+        return TeeCollector(sums(), MatrixCollector(plan))
+
+    found, read = run(plan, scoring, collector, progress)
+>>>>>>> origin/main
     return found.one.one.tallies, found.other.panel(), found.one.other, read
 
 
@@ -438,7 +457,7 @@ def _unranked(tally: Aggregates, least: int | None) -> frozenset[int]:
 def spelled_in_files(plan: Plan, name: str) -> tuple[list[str], list[str]]:
     """How the outcomes are written in the truth, and the classes by a model."""
     source = next(one for one in plan.sources if one.name == name)
-    return in_file(plan.truth, plan.space), in_file(source, plan.space)
+    return sorted(in_file(plan.truth, plan.space)), sorted(in_file(source, plan.space))
 
 
 def spelled_in_memory(held: ArrayModels, name: str) -> tuple[list[str], list[str]]:

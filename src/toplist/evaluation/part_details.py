@@ -1,30 +1,28 @@
-"""What a leaderboard shows without its cases: everything from sums, and calibration from mergeable bins."""
+"""What a leaderboard shows without its cases: all that comes from sums, and calibration from mergeable bins."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from toplist.calibration.top_bins import BinnedCalibration, ReliabilityBins
 from toplist.errors import TopListError
-from toplist.evaluation.breakdown import groups_of_sums
 from toplist.evaluation.stream import ScoredBatch
-from toplist.inference.results import Comparison, FileRecord
-from toplist.report.html import Page, PartRecord, Provenance
+from toplist.inference.results import Comparison, FileRecord, PartRecord
 
 if TYPE_CHECKING:
+    from toplist.report.html import Page, Provenance
     from toplist.report.plot import Plot
 
-_PANELS = 4  # tied models whose curves are drawn, beside the two that are ranked last
-_ABSENT = (
-    "this result is made of sums and has no cases: run toplist compare on the files, or on a sample of their cases"
-)
+__all__ = ["ReliabilityBins", "ReliabilityWatcher", "SumDetails"]
+
+_REMEDY = "run toplist compare on the files, or on a sample of their cases"
 _NOT_SHOWN = (
-    "This page is made of sums over cases, not of the cases: it has no isotonic reliability curves, test of "
-    "calibration, scores by class, confusions, single cases, score against list length or measured next steps. "
-    "For these run toplist compare --report on the files, or on a sample of their cases."
+    "This page is made from sums over cases: for isotonic reliability curves and the test of calibration, scores by "
+    "class, confusions, single cases, scores against list length and measured next steps, compare the files "
+    "themselves, or a sample of their cases."
 )
 
 
@@ -44,7 +42,7 @@ class ReliabilityWatcher:
 
 @dataclass(frozen=True, slots=True)
 class SumDetails:
-    """Stands in for the cases of a comparison whose sums alone are at hand: made by engines, or merged from partials.
+    """Stands in for the cases of a leaderboard that was made from sums: by an engine, or merged from partial results.
 
     What needs cases is refused, with what to run instead.
     """
@@ -55,40 +53,50 @@ class SumDetails:
 
     @property
     def known(self) -> None:
-        """No details are ever read."""
+        """Details of cases, which there never are."""
         return
 
     def scores(self) -> NoReturn:
-        """There are none case by case."""
-        raise TopListError(f"{_ABSENT} to have scores case by case.")
+        """Refuse: there are no scores case by case."""
+        self.refuse("scores case by case")
 
     def details(self, *_: Any) -> NoReturn:
-        """There are none."""
-        raise TopListError(f"{_ABSENT} for what depends on single cases.")
+        """Refuse: there are no details of cases."""
+        self.refuse("the details of cases")
+
+    def refuse(self, what: str) -> NoReturn:
+        """Raise an error that says what is missing, and what to run."""
+        raise TopListError(f"this leaderboard is made from sums and has no cases: for {what}, {_REMEDY}.")
 
     def calibration(self, results: Comparison) -> dict[str, BinnedCalibration]:
         """The binned calibration of every model that names a class, in the order of the table.
 
-        Where cases may depend on each other there are no intervals: see `ReliabilityBins.calibration`.
+        Where units are not cases, which then depend on each other, there are no intervals.
         """
-        independent = results.unit == "case"
-        made = {
-            row.name: self.bins[row.name].calibration(results.level, independent=independent)
-            for row in results.overall.rows
-            if row.name in self.bins
-        }
-        return {name: one for name, one in made.items() if one is not None}
+        independent, found = results.unit == "case", {}
+        for row in results.overall.rows:
+            own = self.bins.get(row.name, ReliabilityBins()).calibration(results.level, independent=independent)
+            if own is not None:
+                found[row.name] = own
+        return found
 
     def plot(self, kind: str, results: Comparison) -> Plot[Any]:
-        """The figure of a board without cases: reliability alone."""
+        """The reliability diagram, in bins; other figures of details need the cases."""
         from toplist.report import plot  # noqa: PLC0415 - figures are loaded when one is asked for
 
         if kind != "reliability":
-            raise TopListError(f"{_ABSENT} to plot {kind}.")
-        found = self.calibration(results)
-        drawn = drawn_models(results)
-        return plot.binned_reliability({who: found[who] for who in found if who in drawn}, len(found) - len(drawn))
+            self.refuse(f"the plot {kind!r}")
+        return plot.binned_reliability(self.calibration(results))
 
     def page(self, results: Comparison, provenance: Provenance) -> Page:
-        """All that a report shows without cases."""
-        return Page(results, provenance=provenance)
+        """All that a report shows without cases; next steps would need them."""
+        from toplist.report.html import Page  # noqa: PLC0415 - templates are not for everyone
+
+        groups = groups_of_sums(results)
+        return Page(
+            results,
+            provenance=replace(provenance, files=self.files, parts=self.parts),
+            breakdowns=() if groups is None else (groups,),
+            binned=self.calibration(results),
+            absent=_NOT_SHOWN,
+        )

@@ -8,24 +8,27 @@ their ids, or what was asked.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import reduce
-from itertools import permutations
+from itertools import pairwise, permutations
+from operator import add
 from typing import Any, Final
 
 import numpy as np
 
-from toplist._arguments import as_whole
-from toplist._text import argument, listed
+from toplist._files import need
+from toplist._text import argument, quote
 from toplist._typing import Progress
+from toplist.calibration.top_bins import ReliabilityBins
 from toplist.core.kernel import version
 from toplist.errors import AlignmentError, TopListError
 from toplist.evaluation.compare import Bounds, Question, Scored, rank, spelled_in_files
 from toplist.evaluation.leaderboard import Leaderboard
+from toplist.evaluation.part_details import ReliabilityWatcher, SumDetails
 from toplist.evaluation.samples import (
+    ROOM,
     FileLosses,
     PairLoss,
     SampleCollector,
@@ -45,8 +48,7 @@ from toplist.evaluation.stream import (
 from toplist.inference.aggregates import Aggregates
 from toplist.inference.aggregates import merge as merge_tallies
 from toplist.inference.diagnostics import SAMPLED
-from toplist.inference.missing import Difficulty
-from toplist.inference.results import SourceSummary
+from toplist.inference.results import PartRecord, SkippedPart, SourceSummary
 from toplist.inference.settings import Inference, InferenceSettings
 from toplist.io.encoding import empty_set_explained
 from toplist.io.lists import require_few_groups
@@ -58,6 +60,8 @@ MOST_MODELS: Final = 10
 """Models up to which the largest losses of all pairs are found beforehand."""
 _MORE = 8  # smaller slopes of Chernoff's bound: other parts may have cases up to 2**8 times as heavy
 _NAMES = 1000  # names of classes that are kept where no outcome is ever listed
+Spelling = tuple[tuple[str, ...], tuple[str, ...]]
+"""Names of outcomes, and names of the classes of a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +75,21 @@ class Cover:
 
 
 @dataclass(frozen=True, slots=True)
-class SkippedPart:
-    """A part of the input that was left out: what it is, and why."""
-
-    source: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Failure:
     """What a part is where it could not be scored."""
 
     skipped: tuple[SkippedPart, ...]
 
     @classmethod
-    def of(cls, source: str, error: BaseException) -> Failure:
+    def of(cls, source: str, error: BaseException, rows: int | None = None) -> Failure:
         """The failure of one part."""
-        return cls((SkippedPart(source, str(error) or type(error).__name__),))
+        return cls((SkippedPart(source, rows, str(error) or type(error).__name__),))
+
+    def to_bytes(self) -> bytes:
+        """The same as bytes; see `part_bytes.part_from_bytes`."""
+        from toplist.evaluation.part_bytes import failure_to_bytes  # noqa: PLC0415 - which needs this module
+
+        return failure_to_bytes(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,7 @@ class PartQuestion:
     size: int | float  # the same as a number
     labels: str  # a digest of their names, or nothing
     repairs: Mapping[str, Any]  # what is repaired in the lists of each model, and in the truth
+    ids: bool  # whether cases have ids, or go by their position
     weight: str | None
     group: str | None
     settings: InferenceSettings
@@ -117,7 +120,7 @@ class PartQuestion:
         """What is asked of the cases of a plan."""
         space, scoring = plan.space, question.scoring
         if space is None:
-            raise TopListError("a number of classes per case has no partial results: run compare without an engine.")
+            raise ValueError("the number of classes differs from case to case: see `require_sums`")
         labels = "" if space.labels is None else _digest("\n".join(f"{label!r}" for label in space.labels))
         repairs = {name: asdict(one) for name, one in plan.repairs.items()} | {"": asdict(plan.truth_repairs)}
         return cls(
@@ -131,6 +134,7 @@ class PartQuestion:
             space.size,
             labels,
             repairs,
+            plan.truth.layout.case is not None,
             plan.weight,
             plan.group,
             settings,
@@ -165,7 +169,8 @@ class PartialResult:
     heaviest: float  # weight of a case
     sample: SampledCases
     losses: Mapping[tuple[str, str], PairLoss] | None = None  # None: they were not looked for
-    spelled: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=dict)
+    spelled: Mapping[str, Spelling] = field(default_factory=dict)  # of models on whose lists no outcome ever stands
+    bins: Mapping[str, ReliabilityBins] = field(default_factory=dict)  # by model: confidences of the first class
     skipped: tuple[SkippedPart, ...] = ()
     written: str = field(default_factory=version)  # the version of the library
 
@@ -175,6 +180,52 @@ class PartialResult:
     def leaderboard(self) -> Leaderboard:
         """What the cases show."""
         return finish(self)
+
+    def to_bytes(self) -> bytes:
+        """The same as bytes, for a file or another process: a few kilobytes, the more the more groups and clusters."""
+        from toplist.evaluation.part_bytes import result_to_bytes  # noqa: PLC0415 - which needs this module
+
+        return result_to_bytes(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, source: str = "memory") -> PartialResult:
+        """What `to_bytes` made.
+
+        Parameters
+        ----------
+        data : bytes
+            The bytes.
+        source : str, default "memory"
+            What they are called in errors.
+
+        Returns
+        -------
+        PartialResult
+            The same state.
+
+        Raises
+        ------
+        FileError
+            If the bytes are damaged, of another format, or cannot be the state of any cases.
+        """
+        from toplist.evaluation.part_bytes import result_from_bytes  # noqa: PLC0415
+
+        return result_from_bytes(data, source)
+
+
+@dataclass(slots=True)
+class PartSums(SumCollector):
+    """Adds up exactly, and puts the confidences of the first classes into bins."""
+
+    watching: dict[str, ReliabilityWatcher] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.watching = {one.name: ReliabilityWatcher() for one in self.plan.sources}
+
+    @property
+    def watchers(self) -> Mapping[str, ReliabilityWatcher]:
+        """See `Collector`."""
+        return self.watching
 
 
 def require_sums(settings: InferenceSettings, missing: str, *, per_case: bool) -> None:
@@ -255,11 +306,16 @@ def score_part(
     asked = PartQuestion.of(question, plan, settings)
     drawn: Any = {"limit": sample} if total is None else {"threshold": min(1.0, SAMPLED / max(total, 1))}
 
+<<<<<<< HEAD
     def collector() -> TeeCollector[SumCollector, SampleCollector]:
         return TeeCollector(SumCollector(plan, settings.set_seed), SampleCollector(plan, start=start, **drawn))
+=======
+    def collector() -> TeeCollector[PartSums, SampleCollector]:
+        return TeeCollector(PartSums(plan, settings.method == "poisson"), SampleCollector(plan, **drawn))
+>>>>>>> origin/main
 
     with empty_set_explained(plan.set_separator):
-        both, read = run(plan, question.scoring, collector, progress, part=True)
+        both, read = run(plan, question.scoring, collector, progress, part=True, start=start)
         kept = both.other
         names = columns_of(plan, settings, repeated=False) if columns is None else columns
         found = PartialResult(
@@ -270,6 +326,10 @@ def score_part(
             kept.heaviest,
             kept.cases(names),
             spelled=_spelled(plan, both.one.tallies),
+<<<<<<< HEAD
+=======
+            bins={name: one.found for name, one in both.one.watching.items() if one.found.cases},
+>>>>>>> origin/main
         )
         return replace(found, losses=_losses(plan, question, found)) if losses else found
 
@@ -293,7 +353,11 @@ def _losses(plan: Plan, question: Question, found: PartialResult) -> dict[tuple[
     return losses_of(plan, question, [*permutations(names, 2)], found.heaviest, _MORE if plan.weight else 0)
 
 
+<<<<<<< HEAD
 def _spelled(plan: Plan, tallies: Mapping[Hashable, Aggregates]) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+=======
+def _spelled(plan: Plan, tallies: Mapping[Hashable, Aggregates]) -> dict[str, Spelling]:
+>>>>>>> origin/main
     """How outcomes and classes are written, of the models on whose lists no outcome ever stands."""
     out = {}
     for a, source in enumerate(plan.sources):
@@ -307,36 +371,49 @@ def _spelled(plan: Plan, tallies: Mapping[Hashable, Aggregates]) -> dict[str, tu
 # Merging
 
 
-def merge(parts: Iterable[PartialResult | Failure]) -> PartialResult:
-    """The state of the cases of all parts together; the order of the parts does not show."""
+def merge(parts: Iterable[PartialResult | Failure], names: Sequence[str] = ()) -> PartialResult:
+    """The state of the cases of all parts together; the order of the parts does not show.
+
+    Parameters
+    ----------
+    parts : iterable of PartialResult or Failure
+        Parts of the same question, without cases in common. What failed is listed in the result.
+    names : sequence of str, optional
+        What the parts are called in errors.
+
+    Returns
+    -------
+    PartialResult
+        The state of all cases.
+
+    Raises
+    ------
+    TopListError
+        If there are none, or two of them do not belong together; the message names them and says what differs.
+    """
     given = list(parts)
-    found = [one for one in given if isinstance(one, PartialResult)]
+    called = list(names) or [f"part {at}" for at in range(1, len(given) + 1)]
+    found = {name: one for name, one in zip(called, given, strict=True) if isinstance(one, PartialResult)}
     skipped = [one for part in given if isinstance(part, Failure) for one in part.skipped]
     if not found:
         raise TopListError(
-            "there are no partial results to merge." if not skipped else f"no part could be scored: {skipped[0].reason}"
+            f"no part could be scored: {skipped[0].reason}" if skipped else "there are no partial results to merge."
         )
-    first = found[0]
-    for other in found[1:]:
-        require_same_question(first, other)
+    results = list(found.values())
+    first, *others = found
+    for other in others:
+        _require_same_question(first, found[first].question, other, found[other].question)
     _require_apart(found)
-    tallies = reduce(merge_tallies, (one.tallies for one in found))
-    require_few_groups(tallies, first.question.group)
-    read = reduce(_both_read, (one.read for one in found))
-    losses: dict[tuple[str, str], PairLoss] | None = {}
-    for one in found:
-        if one.losses is None or losses is None:
-            losses = None
-            continue
-        losses = {
-            pair: losses.get(pair, PairLoss()) + one.losses.get(pair, PairLoss())
-            for pair in (*losses, *(pair for pair in one.losses if pair not in losses))
-        }
+    read = reduce(_both_read, (one.read for one in results))
+    tallies = merge_tallies(*(one.tallies for one in results))
+    require_few_groups(tallies, results[0].question.group)
+    every = {*skipped, *(one for part in results for one in part.skipped)}
     return PartialResult(
-        first.question,
-        tuple(sorted({cover for one in found for cover in one.covers}, key=_place)),
+        results[0].question,
+        tuple(sorted((cover for one in results for cover in one.covers), key=_place)),
         tallies,
         read,
+<<<<<<< HEAD
         max(one.heaviest for one in found),
         _samples(found, read.cases),
         losses,
@@ -347,25 +424,51 @@ def merge(parts: Iterable[PartialResult | Failure]) -> PartialResult:
             )
         ),
         max(one.written for one in found),
+=======
+        max(one.heaviest for one in results),
+        _samples([one.sample for one in results], read.cases),
+        _both_losses([one.losses for one in results]),
+        _both_spelled([one.spelled for one in results if one.tallies]),
+        _both_bins([one.bins for one in results]),
+        tuple(sorted(every, key=lambda one: (one.file, one.rows or 0, one.reason))),
+        max(one.written for one in results),
+>>>>>>> origin/main
     )
+
+
+def _both_bins(parts: Sequence[Mapping[str, ReliabilityBins]]) -> dict[str, ReliabilityBins]:
+    names = dict.fromkeys(name for one in parts for name in one)
+    return {name: reduce(add, (one[name] for one in parts if name in one)) for name in names}
+
+
+def _both_losses(
+    parts: Sequence[Mapping[tuple[str, str], PairLoss] | None],
+) -> dict[tuple[str, str], PairLoss] | None:
+    """The largest losses of all parts; None where some part did not look for them."""
+    known = [one for one in parts if one is not None]
+    if len(known) < len(parts):
+        return None
+    pairs = dict.fromkeys(pair for one in known for pair in one)
+    return {pair: reduce(add, (one[pair] for one in known if pair in one)) for pair in pairs}
 
 
 def _place(cover: Cover) -> tuple[str, int, str]:
     return cover.source, -1 if cover.start is None else cover.start, cover.digest
 
 
-def _samples(found: Sequence[PartialResult], cases: int) -> SampledCases:
+def _samples(samples: Sequence[SampledCases], cases: int) -> SampledCases:
     """The sampled cases of all parts, at the least threshold."""
-    from toplist._files import need  # noqa: PLC0415
-
     pa = need("pyarrow")
-    room = 1.25 * SAMPLED / max(cases, 1)
-    least = min([room, *(one.sample.threshold for one in found)])
-    samples = [one.sample.below(least) for one in found]
-    names = [tuple(one.columns) for one in samples if len(one)]
-    alike = all(one == names[0] for one in names)
-    common: Sequence[str] = () if not names else names[0] if alike else sorted(set.intersection(*map(set, names)))
+    least = min(1.0, ROOM * SAMPLED / max(cases, 1), *(one.threshold for one in samples))
+    kept = [one.below(least) for one in samples]
+    names = [tuple(one.columns) for one in kept if len(one)]
+    common: Sequence[str] = next(iter(names), ())
+    if any(one != common for one in names):
+        common = sorted(set.intersection(*map(set, names)))
+    weights = [one.weights for one in kept if one.weights is not None]
+    columns = {name: pa.chunked_array([one.columns[name] for one in kept if len(one)], pa.string()) for name in common}
     return SampledCases(
+<<<<<<< HEAD
         min(least, 1.0),
         np.concatenate([one.keys for one in samples]),
         np.concatenate([one.scores for one in samples]),
@@ -376,11 +479,19 @@ def _samples(found: Sequence[PartialResult], cases: int) -> SampledCases:
             name: pa.chunked_array([one.columns[name] for one in samples if len(one)], pa.string()).combine_chunks()
             for name in common
         },
+=======
+        least,
+        np.concatenate([one.keys for one in kept]),
+        np.concatenate([one.scores for one in kept]),
+        np.concatenate(weights) if weights else None,
+        {name: values.combine_chunks() for name, values in columns.items()},
+>>>>>>> origin/main
     ).in_order()
 
 
 def _both_read(one: ReadSummary, other: ReadSummary) -> ReadSummary:
     """What was read of both."""
+<<<<<<< HEAD
     difficulty = (
         one.difficulty
         if other.difficulty is None
@@ -388,7 +499,10 @@ def _both_read(one: ReadSummary, other: ReadSummary) -> ReadSummary:
         if one.difficulty is None
         else one.difficulty + other.difficulty
     )
+=======
+>>>>>>> origin/main
     repaired = tuple(_counts(x, y) for x, y in zip(one.repaired, other.repaired, strict=True))
+    hard = [each.difficulty for each in (one, other) if each.difficulty is not None]
     return ReadSummary(
         tuple(_both_sources(x, y) for x, y in zip(one.origins, other.origins, strict=True)),
         one.cases + other.cases,
@@ -396,7 +510,7 @@ def _both_read(one: ReadSummary, other: ReadSummary) -> ReadSummary:
         _either(one.truth, other.truth),
         most_repaired(repaired),
         {name: max(one.highest[name], other.highest[name]) for name in one.highest},
-        difficulty,
+        reduce(add, hard) if hard else None,
         repaired,
         tuple(x + y for x, y in zip(one.matched, other.matched, strict=True)),
     )
@@ -429,27 +543,107 @@ def _either(one: str, other: str) -> str:
 _SEVERAL = " | "
 
 
-def _both_spelled(
-    found: Sequence[PartialResult],
-) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+def _both_spelled(parts: Sequence[Mapping[str, Spelling]]) -> dict[str, Spelling]:
     """Names of outcomes and classes of the models that list no outcome in any part."""
-    parts = [one.spelled for one in found if one.tallies]
-    out = {}
+    out: dict[str, Spelling] = {}
     for name in parts[0] if parts else ():
         if all(name in one for one in parts):
+<<<<<<< HEAD
             outcomes, classes = (
                 sorted({text for one in parts for text in one[name][side]})[:_NAMES] for side in (0, 1)
             )
             out[name] = tuple(outcomes), tuple(classes)
+=======
+            outcomes, classes = (sorted({text for one in parts for text in one[name][side]}) for side in (0, 1))
+            out[name] = tuple(outcomes[:_NAMES]), tuple(classes[:_NAMES])
+>>>>>>> origin/main
     return out
 
 
-def require_same_question(one: PartialResult, other: PartialResult) -> None:
+_CALLED = {
+    "models": "the models are",
+    "rules": "the rules are",
+    "k": "the k of top-k errors are",
+    "penalty": "the penalty is",
+    "baseline": "the baseline is",
+    "missing": "missing is",
+    "classes": "the number of classes is",
+    "size": "the number of classes is",
+    "weight": "the column with weights is",
+    "group": "the column with groups is",
+    "min_cases": "min_cases is",
+    "method": "the method of intervals is",
+    "cluster": "the column with clusters is",
+    "level": "the level is",
+    "seed": "the seed is",
+}  # what is asked of parts, as it is said
+
+
+def _require_same_question(one: str, first: PartQuestion, other: str, second: PartQuestion) -> None:
     """Refuse parts that do not belong together, with what differs."""
+    if first == second:
+        return
+    both = f"{one} and {other} do not belong together"
+    pairs = {each.name: (getattr(first, each.name), getattr(second, each.name)) for each in fields(first)}
+    how = pairs.pop("settings")
+    pairs |= {each.name: (getattr(how[0], each.name), getattr(how[1], each.name)) for each in fields(how[0])}
+    name = next(name for name, (x, y) in pairs.items() if x != y)
+    x, y = pairs[name]
+    if name == "ids":
+        with_ids, without = (one, other) if x else (other, one)
+        raise TopListError(f"{both}: {with_ids} has case ids, and {without} goes by the position of cases.")
+    if name == "labels":
+        raise TopListError(
+            f"{both}: the classes have other names, or another order: declare them for all parts with "
+            f"{argument('space')}."
+        )
+    if name == "repairs":
+        model = next(model for model in x if x[model] != y[model])
+        whose = f"the lists of {model}" if model else "the truth"
+        raise TopListError(f"{both}: {whose} were read with different options.")
+    said = _CALLED.get(name, f"{name} is")
+    raise TopListError(f"{both}: {said} {_shown(x)} in the first, and {_shown(y)} in the second.")
 
 
-def _require_apart(found: Sequence[PartialResult]) -> None:
-    """Refuse parts that have cases in common."""
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return "none" if value is None else quote(value) if isinstance(value, str) else f"{value}"[:_SHOWN]
+
+
+_SHOWN = 40  # characters of a number
+
+
+def _require_apart(found: Mapping[str, PartialResult]) -> None:
+    """Refuse parts that have cases in common, as far as what they cover and the sampled cases tell."""
+    names = list(found)
+    owners: dict[str, str] = {}
+    ranges: list[tuple[int, int, str]] = []
+    for name, one in found.items():
+        for cover in one.covers:
+            if cover.digest and owners.setdefault(cover.digest, name) != name:
+                raise TopListError(
+                    f"{owners[cover.digest]} and {name} hold the same part, {cover.source}: merge every part once."
+                )
+            if cover.start is not None and cover.cases:
+                ranges.append((cover.start, cover.start + cover.cases, name))
+    for (_, end, one), (start, last, other) in pairwise(sorted(ranges)):
+        if start < end and one != other:
+            raise TopListError(
+                f"{one} and {other} both have cases {start:,} to {min(end, last) - 1:,}, by their position: say where "
+                f"each part begins with {argument('start')}, or give cases ids."
+            )
+    keys = np.concatenate([one.sample.keys for one in found.values()])
+    owner = np.repeat(np.arange(len(names)), [len(one.sample) for one in found.values()])
+    order = np.lexsort((owner, *keys.T[::-1]))
+    twice = np.flatnonzero((keys[order][1:] == keys[order][:-1]).all(axis=1))
+    if len(twice):
+        pair = owner[order[twice[0]]], owner[order[twice[0] + 1]]
+        shared = sum((owner[order[at]], owner[order[at + 1]]) == pair for at in twice)
+        raise TopListError(
+            f"{names[pair[0]]} and {names[pair[1]]} have cases in common ({shared:,} of those that were examined): "
+            "every case belongs to one part."
+        )
 
 
 # The leaderboard
@@ -519,13 +713,16 @@ def finish(
         asked.size,
         asked.weight,
         asked.group,
-        cases,
+        SumDetails(result.bins, tuple(PartRecord(one.source, one.cases) for one in result.covers))
+        if cases is None
+        else cases,
         spelled or (lambda name: result.spelled.get(name, ((), ()))),
         result.sample.drawn(read.cases),
         PartLosses(read.highest, result.heaviest, asked.bounds[0][0], asked.scale, result.losses, losses),
         lambda penalised: asked.penalised if penalised else asked.bounds,
     )
-    return rank(asked.question, scored, tuple(inputs))
+    board = rank(asked.question, scored, tuple(inputs))
+    return board._with(skipped=result.skipped) if result.skipped else board
 
 
 def _digest(text: str) -> str:

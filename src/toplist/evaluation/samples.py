@@ -24,7 +24,7 @@ from toplist.calibration.miscalibration import SIGNIFICANT, CalibrationVerdict
 from toplist.core.kernel import exact_sums, hash_integers, to_float, uniform
 from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels
-from toplist.evaluation.stream import Collector, ScoringSpec, coder_of
+from toplist.evaluation.stream import Collector, ScoringSpec, case_hashes, coder_of
 from toplist.inference.dependence import TruthColumn
 from toplist.inference.diagnostics import MOST_VALUES, SAMPLED, UNSEEN, ScoreSample
 from toplist.inference.settings import InferenceSettings
@@ -54,7 +54,12 @@ _CANDIDATES = 32  # columns whose values are looked at for that
 _LONG = 200  # bytes of a text that is no value of a column by which cases depend on each other
 _DAY = len("2024-02-29")
 _SEED = 20240229  # of the hashes by which cases are sampled
+<<<<<<< HEAD
 _ROOM = 1.25  # times as many cases are kept as are wanted, for hashes are not spread evenly
+=======
+ROOM: Final = 1.25
+"""Times as many cases are kept as are wanted, for hashes are not spread evenly."""
+>>>>>>> origin/main
 _SLOPES: Final = range(
     -3, 11
 )  # binary logarithms of t of Chernoff's bound, in units of one over the range of the score
@@ -335,16 +340,14 @@ class SampleCollector(Collector):
     ----------
     plan : Plan
         What is compared.
-    start : int, default 0
-        The position of the first case, where there are no ids.
     threshold : float, optional
         Where the hashes of the sampled cases end; by default it falls as cases come in.
     limit : int, optional
         How many cases are kept at most.
     """
 
-    def __init__(self, plan: Plan, *, start: int = 0, threshold: float | None = None, limit: int | None = None) -> None:
-        self.plan, self.heaviest, self.start, self.limit = plan, 0.0, start, limit
+    def __init__(self, plan: Plan, *, threshold: float | None = None, limit: int | None = None) -> None:
+        self.plan, self.heaviest, self.limit = plan, 0.0, limit
         self.falls = threshold is None and limit is None
         self.threshold = 1.0 if threshold is None else threshold
         self.seen = 0
@@ -358,30 +361,20 @@ class SampleCollector(Collector):
         scores = np.stack([one.scores[0] for one in scored], axis=1)
         for a, there in enumerate(present):
             scores[~there, a] = np.nan
-        part = _Part(truth.source, truth.rows, np.zeros((len(truth), 0), np.uint64), scores, weights)
-        if truth.ids is not None:
-            ids, threshold = truth.ids, self.threshold
-            first = id_hashes(ids, _SEED)
-            at = np.arange(len(first)) if threshold >= 1 else np.flatnonzero(uniform(first) < threshold)
-            second = id_hashes(ids if len(at) == len(first) else ids.take(need("pyarrow").array(at)), _SEED + 1)
-            part = part.at(at, np.stack([first[at], second], axis=1))
-        return part, len(truth), heaviest
+        keys = np.stack([case_hashes(truth, _SEED), case_hashes(truth, _SEED + 1)], axis=1)
+        return _Part(truth.source, truth.rows, keys, scores, weights).below(self.threshold), len(truth), heaviest
 
     def add(self, made: Any) -> None:
         """See `Collector`."""
         part, count, heaviest = made
-        if not part.keys.shape[1]:
-            places = self.start + self.seen + np.arange(count)
-            keys = np.stack([hash_integers(places, _SEED), hash_integers(places, _SEED + 1)], axis=1)
-            part = part.at(np.arange(count), keys)
         self.heaviest = max(self.heaviest, heaviest)
         self.seen += count
         self.parts.append(part)
         kept = sum(map(len, self.parts))
         if self.limit is not None and kept > 2 * self.limit:
             self._cut(self.limit)
-        elif self.falls and kept > _ROOM * SAMPLED:
-            self.threshold = min(self.threshold, _ROOM * SAMPLED / self.seen)
+        elif self.falls and kept > ROOM * SAMPLED:
+            self.threshold = min(self.threshold, ROOM * SAMPLED / self.seen)
             self.parts = [one.below(self.threshold) for one in self.parts]
 
     def _cut(self, limit: int) -> None:
@@ -472,17 +465,13 @@ class _Part:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def at(self, some: NDArray[np.intp], keys: NDArray[np.uint64]) -> _Part:
-        """Some of the cases, with their hashes."""
-        if len(some) == len(self):
-            return replace(self, keys=keys)
-        weights = None if self.weights is None else self.weights[some]
-        return _Part(self.source, self.rows[some], keys, self.scores[some], weights)
-
     def below(self, threshold: float) -> _Part:
         """Those of them that are kept at this threshold."""
+        if threshold >= 1:
+            return self
         some = np.flatnonzero(uniform(self.keys[:, 0]) < threshold)
-        return self.at(some, self.keys[some])
+        weights = None if self.weights is None else self.weights[some]
+        return _Part(self.source, self.rows[some], self.keys[some], self.scores[some], weights)
 
 
 def columns_of(plan: Plan, settings: InferenceSettings, *, repeated: bool = True) -> tuple[str, ...]:

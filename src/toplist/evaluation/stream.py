@@ -9,11 +9,11 @@ import math
 import tempfile
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +21,22 @@ from numpy.typing import NDArray
 from toplist._files import allocate, disk_full_explained, need, temporary_folder
 from toplist._text import argument
 from toplist._typing import Codes, Floats, Progress
+<<<<<<< HEAD
 from toplist.core.kernel import hash_integers, parallel_map
+=======
+from toplist.core.kernel import hash_integers, hash_text, parallel_map
+>>>>>>> origin/main
 from toplist.errors import AlignmentError, FileError, OutcomeError
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, merge, tally
 from toplist.inference.missing import Difficulty
 from toplist.inference.results import SourceSummary
 from toplist.io.align import AlignedCases, Matched, OutOfStepError
 from toplist.io.batches import Batch
+<<<<<<< HEAD
 from toplist.io.columns import id_hashes, plain
+=======
+from toplist.io.columns import as_arrow, as_numpy, plain
+>>>>>>> origin/main
 from toplist.io.encoding import ClassEncoder, has_integers
 from toplist.io.lists import (
     NEAR_ONE,
@@ -327,14 +335,16 @@ def run(
     progress: Progress = lambda what, done, total: None,
     *,
     part: bool = False,
+    start: int = 0,
 ) -> tuple[S, ReadSummary]:
     """Read, align and score; a new collector is made for a second attempt, where the first finds no common order.
 
-    Of a `part` of the cases a model may lack all, and none may be left to compare.
+    Of a `part` of the cases a model may lack all, and none may be left to compare; where cases have no ids, `start` is
+    the position of the first one.
     """
     cases, to = aligned(plan), collector()
     try:
-        found = _in_step(plan, cases, scoring, to, progress, part=part)
+        found = _in_step(plan, cases, scoring, to, progress, part=part, start=start)
     except OutOfStepError:
         to = collector()
         found = _joined(plan, cases, scoring, to, progress, part=part)
@@ -362,7 +372,14 @@ def aligned(plan: Plan) -> AlignedCases:
 
 
 def _in_step(
-    plan: Plan, aligned: AlignedCases, scoring: ScoringSpec, collector: Collector, progress: Progress, *, part: bool
+    plan: Plan,
+    aligned: AlignedCases,
+    scoring: ScoringSpec,
+    collector: Collector,
+    progress: Progress,
+    *,
+    part: bool,
+    start: int,
 ) -> ReadSummary:
     scorers, done = scorers_of(plan, scoring, collector.watchers), 0
     difficulty = Difficulty(len(scorers)) if part and plan.missing != "error" else None  # others may lack cases
@@ -377,7 +394,7 @@ def _in_step(
                 difficulty.add(scores, np.ones(scores.shape, bool))
         return len(truth), collector.make(truth, scored, ())
 
-    for count, made in parallel_map(work, aligned.in_step()):
+    for count, made in parallel_map(work, _with_positions(aligned.in_step(), start)):
         collector.add(made)
         done += count
         progress("scoring", done, plan.truth.reader.rows)
@@ -385,6 +402,40 @@ def _in_step(
         scorer.coder.finish()
     origins = tuple(scorer.summary(scorer.cases) for scorer in scorers)
     return _summary(plan, scorers, origins, done, done, [done] * len(scorers), difficulty)
+
+
+POSITION: Final = ""
+"""What the column with the positions of cases is called, in a truth without ids."""
+
+
+def _with_positions(cases: Iterator[list[Batch]], start: int) -> Iterator[list[Batch]]:
+    """The same with the positions of the cases, where there are no ids."""
+    for truth, *others in cases:
+        if truth.ids is None:
+            places = as_arrow(np.arange(start, start + len(truth)))
+            yield [replace(truth, extra={**truth.extra, POSITION: places}), *others]
+        else:
+            yield [truth, *others]
+        start += len(truth)
+
+
+def case_hashes(truth: Batch, seed: int) -> NDArray[np.uint64]:
+    """The hash of the text of the id of each case, or of its position: 7 and "7" have the same."""
+    pa, ids = need("pyarrow"), truth.extra[POSITION] if truth.ids is None else plain(truth.ids)
+    if pa.types.is_integer(ids.type):
+        return hash_integers(as_numpy(ids), seed)
+    text = need("pyarrow.compute").cast(ids, pa.large_string())
+    _, offsets, data = text.buffers()
+    at = np.frombuffer(offsets, np.int64)[text.offset : text.offset + len(text) + 1]
+    return hash_text(np.frombuffer(b"" if data is None else data, np.uint8), at, seed)
+
+
+def cluster_hashes(clusters: Grouping) -> NDArray[np.uint64]:
+    """The hash of the name of the cluster of each case."""
+    names = [str(key).encode("utf-8", "surrogatepass") for key in clusters.keys]
+    ends = np.cumsum([0, *map(len, names)])
+    made = hash_text(np.frombuffer(b"".join(names), np.uint8), ends.astype(np.int64))
+    return made if clusters.codes is None else made[clusters.codes]
 
 
 def _summary(
@@ -532,7 +583,11 @@ class SumCollector(Collector):
     """Adds up exactly."""
 
     plan: Plan
+<<<<<<< HEAD
     set_seed: int | None = None  # of sets of units, where such sets are drawn
+=======
+    drawn: bool = False  # whether units are drawn from sums, in a Poisson bootstrap
+>>>>>>> origin/main
     tallies: dict[Hashable, Aggregates] = field(default_factory=dict)
 
     def make(
@@ -540,15 +595,25 @@ class SumCollector(Collector):
     ) -> dict[Hashable, Aggregates]:
         """See `Collector`."""
         plan = self.plan
-        clusters = None if plan.ordered or plan.missing == "pairwise" else plan.cluster
+        pairwise = plan.missing == "pairwise"
+        clusters = None if plan.ordered or plan.cluster is None else groups_of(filled(truth, plan.cluster, "cluster"))
+        keys = None
+        if self.drawn:
+            keys = case_hashes(truth, 0) if clusters is None else cluster_hashes(clusters)
         return tally(
             scored,
             present=present,
             weights=None if plan.weight is None else weights_of(truth, plan.weight),
             groups=None if plan.group is None else self._groups(truth.extra[plan.group]),
+<<<<<<< HEAD
             clusters=None if clusters is None else groups_of(filled(truth, clusters, "cluster")),
             keys=None if self.set_seed is None else self._unit_keys(truth, self.set_seed),
             pairwise=plan.missing == "pairwise",
+=======
+            clusters=None if pairwise else clusters,
+            keys=keys,
+            pairwise=pairwise,
+>>>>>>> origin/main
         )
 
     def _unit_keys(self, truth: Batch, seed: int) -> NDArray[np.uint64]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from toplist._text import did_you_mean, listed, quote
+from toplist._text import argument, did_you_mean, listed, quote
 from toplist.errors import TopListError
 
 _PLAIN = re.compile(r"[A-Za-z_][\w$]*", re.ASCII)
@@ -76,9 +76,9 @@ def query(
 
     The result has a row for each model and group: the number of cases, the mean padded Brier score, the mean
     logarithmic score of the cases where it is finite and how many are infinite, the share of outcomes that are listed,
-    how many lists are invalid, how many rows are malformed. A list is invalid if a listed confidence is below the share of the
-    rest mass that each unlisted class gets; SQL has no largest valid sublist. Where a list is invalid or a row is
-    malformed, the scores are NULL and `reason` says why. Sums are floating-point sums; those of `toplist` are exact.
+    how many lists are invalid, how many rows are malformed. A list is invalid if a listed confidence is below the share
+    of the rest mass that each unlisted class gets; SQL has no largest valid sublist. Where a list is invalid or a row
+    is malformed, the scores are NULL and `reason` says why. Sums are floating-point sums; those of `toplist` are exact.
 
     Parameters
     ----------
@@ -131,7 +131,9 @@ def query(
     models = _models(tables)
     if (truth is None) != (case is None):
         lacks, has = ("case", "truth") if case is None else ("truth", "case")
-        raise TopListError(f"{lacks} is needed where {has} is given: predictions are joined with the truth by case.")
+        raise TopListError(
+            f"{argument(has)} goes with {argument(lacks)}: predictions are joined with the truth by the id of a case."
+        )
     columns = {"class_column": class_column, "confidence": confidence, "outcome": outcome}
     columns |= {key: name for key, name in (("weight", weight), ("group", group), ("case", case)) if name is not None}
     quoted = {key: sql.name(_named(key, name)) for key, name in columns.items()}
@@ -155,10 +157,10 @@ _COMMENT = """\
 """
 
 
-def _chosen(argument: str, word: Any, known: Mapping[str, Any]) -> Any:
+def _chosen(what: str, word: Any, known: Mapping[str, Any]) -> Any:
     if not isinstance(word, str) or word not in known:
         near = did_you_mean(word, known) if isinstance(word, str) else ""
-        raise TopListError(f"{argument} is {', '.join(known)}, not {quote(word)}.{near}")
+        raise TopListError(f"{what} is {', '.join(known)}, not {quote(word)}.{near}")
     return known[word]
 
 
@@ -170,31 +172,31 @@ def _models(tables: Any) -> dict[str, Any]:
         every = tables if isinstance(tables, list) else [tables]
         models = {".".join(one) if isinstance(one, tuple) else one: one for one in every}
         if len(models) < len(every):
-            raise TopListError(f"tables: a model is there twice among {listed([str(one) for one in every])}.")
+            raise TopListError(f"tables name a model twice: {listed([str(one) for one in every])}.")
     if not models:
-        raise TopListError("tables: name at least one.")
+        raise TopListError("tables must be one or more.")
     return models
 
 
 def _named(what: str, name: Any) -> str:
     """A name that can be quoted."""
     if not isinstance(name, str) or not name.strip():
-        raise TopListError(f"{what}: a name in SQL is text that is not empty, not {quote(name)}.")
+        raise TopListError(f"{what} must be a name in SQL, not {quote(name)}.")
     if any(unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp") for sign in name):
-        raise TopListError(f"{what}: the name {quote(name)} has a control character: make a view without it.")
+        raise TopListError(f"{what} {quote(name)} has a control character in it: name a view that has none.")
     return name
 
 
-def _table(sql: Dialect, table: Any, argument: str) -> str:
+def _table(sql: Dialect, table: Any, what: str) -> str:
     """A table with the parts of its name quoted, or a file."""
     if isinstance(table, str) and PurePosixPath(table).suffix.lower() == ".parquet":
         if sql.path is None:
             raise TopListError(
-                f"{argument}: {quote(table)} is a file: name a table that has it, which this dialect can read."
+                f"{what} {quote(table)} is a file, which only queries of DuckDB and Spark read: name a table."
             )
-        return sql.path(_named(argument, table))
-    parts = table if isinstance(table, tuple) else _named(argument, table).split(".")
-    return ".".join(sql.name(_named(argument, part)) for part in parts)
+        return sql.path(_named(what, table))
+    parts = table if isinstance(table, tuple) else _named(what, table).split(".")
+    return ".".join(sql.name(_named(what, part)) for part in parts)
 
 
 def _size(sql: Dialect, n_classes: Any) -> str:
@@ -211,8 +213,8 @@ def _size(sql: Dialect, n_classes: Any) -> str:
         raise TopListError(f"n_classes is a whole number from 1 on, not {n_classes!r}.")
     if n_classes > _EXACT:
         raise TopListError(
-            f"n_classes: {quote(n_classes)} is above 2^53, beyond which floating-point numbers of SQL are not exact. "
-            "Score with toplist partial, or say inf."
+            f"n_classes {quote(n_classes)} is above 2^53, where numbers of SQL are not exact: score with "
+            "toplist partial."
         )
     return str(int(n_classes))
 

@@ -10,9 +10,18 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from toplist._files import need
+from toplist._files import as_remote, need
 from toplist.errors import FileError
-from toplist.io.readers.base import Format, Reader, TableChunk, Unit, batch_rows, cut_pieces
+from toplist.io.readers.base import (
+    Format,
+    Reader,
+    TableChunk,
+    Unit,
+    batch_rows,
+    cut_pieces,
+    random_access,
+    transferred,
+)
 from toplist.io.readers.column_types import fitted, is_nested_dictionary, one_schema
 
 
@@ -135,13 +144,10 @@ def _schema(path: Path) -> Any:
 
 @contextmanager
 def _opened(path: Path, columns: Sequence[str] = (), first: int = 0) -> Iterator[tuple[Any, Iterator[Any]]]:
-    """The schema and the batches from one of them on.
-
-    They are read and not mapped: a map ends the process when somebody else cuts the file.
-    """
+    """The schema and the batches from one of them on."""
     pa, ipc = need("pyarrow"), need("pyarrow.ipc")
     try:
-        with pa.OSFile(str(path.absolute())) as source:
+        with transferred(path), random_access(path) as source:
             if source.read(6) == b"ARROW1":
                 file = ipc.open_file(source)
                 schema = file.schema
@@ -164,7 +170,7 @@ def _batch_sizes(path: Path) -> tuple[int, ...] | None:
     """The rows of each record batch, of which no more than one column is read; None for a stream."""
     pa, ipc = need("pyarrow"), need("pyarrow.ipc")
     try:
-        with pa.OSFile(str(path.absolute())) as source:
+        with transferred(path), random_access(path) as source:
             if source.read(6) != b"ARROW1":
                 return None
             file = ipc.open_file(source)
@@ -183,6 +189,7 @@ def _fixed(kind: Any) -> bool:
 
 _SAMPLE = 256  # rows that tell how long lists are
 _BUFFER = 1 << 20  # bytes read ahead per column; whole column chunks would be hundreds of megabytes
+_REQUESTED = 1 << 22  # the same of a file that is elsewhere: every request takes its time
 
 
 @dataclass
@@ -198,7 +205,7 @@ class ParquetReader(Reader):
         self._groups: list[tuple[int, ...]] = []  # rows of the row groups of each file
         schemas = []
         for path in self.paths:
-            with _opened_parquet(path) as file:
+            with opened_parquet(path) as file:
                 self.rows += file.metadata.num_rows
                 self._groups.append(_group_rows(file))
                 schemas.append((str(path), file.schema_arrow))
@@ -219,7 +226,7 @@ class ParquetReader(Reader):
         path, columns = self.paths[file], list(schema.names)
 
         def parts() -> Iterator[TableChunk]:
-            with _opened_parquet(path) as opened:
+            with opened_parquet(path) as opened:
                 sizes = _group_rows(opened)
                 ends = list(accumulate(sizes))
                 groups = [at for at, end in enumerate(ends) if end > lo and (hi is None or end - sizes[at] < hi)]
@@ -267,13 +274,22 @@ def _parquet_entries(column: Any) -> int:
 
 
 @contextmanager
-def _opened_parquet(path: Path) -> Iterator[Any]:
-    pa = need("pyarrow")
+def opened_parquet(path: Path) -> Iterator[Any]:
+    """A Parquet file, here or elsewhere; of its columns, only those that are asked for are read."""
+    pa, parquet = need("pyarrow"), need("pyarrow.parquet")
     try:
-        with need("pyarrow.parquet").ParquetFile(path.absolute(), pre_buffer=False, buffer_size=_BUFFER) as file:
+        with (
+            transferred(path),
+            random_access(path) as source,
+            parquet.ParquetFile(source, pre_buffer=False, buffer_size=_buffer(path)) as file,
+        ):
             yield file
     except (pa.ArrowException, OSError, SystemError, UnicodeDecodeError):
         raise FileError(str(path), "this is no Parquet file, or it is damaged.") from None
+
+
+def _buffer(path: Path) -> int:
+    return _BUFFER if as_remote(path) is None else _REQUESTED
 
 
 PARQUET = Format("parquet", (".parquet", ".pq"), ParquetReader)

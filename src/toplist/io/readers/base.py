@@ -9,8 +9,8 @@ import json
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import disk_full, need, temporary_folder
+from toplist._files import as_path, as_remote, disk_full, local, need, temporary_folder
 from toplist.core.kernel import threads
 from toplist.errors import FileError, ResourceError, TopListError
 
 if TYPE_CHECKING:
+    from toplist._remote import RemotePath
     from toplist.io.layouts import Layout
 
 
@@ -69,12 +70,32 @@ def compression_of(path: Path) -> str | None:
     return COMPRESSIONS.get(path.suffix.lower())
 
 
+def random_access(path: Path) -> Any:
+    """A file that pyarrow reads anywhere, not mapped: a map ends the process when somebody else cuts the file.
+
+    One that is elsewhere is read by range requests.
+    """
+    remote = as_remote(path)
+    return need("pyarrow").OSFile(str(path.absolute())) if remote is None else remote.random_access()
+
+
+def transferred(path: Path) -> AbstractContextManager[None]:
+    """Says of a file that is elsewhere what goes wrong on the way; what is wrong with its bytes is for its reader."""
+    remote = as_remote(path)
+    return nullcontext() if remote is None else remote.transferred()
+
+
 @contextmanager
-def opened(path: Path) -> Iterator[Any]:
-    """The bytes of a file as a stream, decompressed."""
+def opened(path: Path, *, beginning: bool = False) -> Iterator[Any]:
+    """The bytes of a file as a stream, decompressed; where only the `beginning` is read, no copy is made for it."""
     pa = need("pyarrow")
     try:
-        with pa.input_stream(str(path.absolute()), compression=compression_of(path)) as stream:
+        with (
+            transferred(path),
+            pa.input_stream(
+                random_access(path) if beginning else str(local(path)), compression=compression_of(path)
+            ) as stream,
+        ):
             yield stream
     except (pa.ArrowException, OSError, EOFError) as error:
         raise unreadable(error, path) from None
@@ -457,6 +478,9 @@ class FirstLook:
 
     @cached_property
     def _found(self) -> list[Path]:
+        remote = as_remote(self.path)
+        if remote is not None:
+            return list(islice(_elsewhere(remote), self.most + 1))
         try:
             place = Path(self.path)
             if place.is_dir():
@@ -524,6 +548,17 @@ class FirstLook:
         return {}
 
 
+def _elsewhere(path: RemotePath) -> Iterator[Path]:
+    """The same of a URL."""
+    from toplist.io.remote import below, matching  # noqa: PLC0415  most files are here
+
+    if path.is_dir():
+        found: Iterable[RemotePath] = below(path)
+    else:
+        found = [path] if path.is_file() else (one for one in matching(path) if one.is_file())
+    return map(as_path, found)
+
+
 def _below(folder: Path) -> Iterator[Path]:
     """The files in a folder and in the folders below, without those that are hidden."""
     for place, folders, names in os.walk(folder):
@@ -534,7 +569,7 @@ def _below(folder: Path) -> Iterator[Path]:
 def _bytes(path: Path) -> bytes:
     """The first bytes of a file; nothing where it cannot be read."""
     try:
-        with opened(path) as stream:
+        with opened(path, beginning=True) as stream:
             data: bytes = stream.read(_HEAD)
     except (TopListError, ValueError):  # a name of a file may be no text
         return b""

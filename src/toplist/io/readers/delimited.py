@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toplist._files import need
+from toplist._files import local, need
 from toplist._text import quote
 from toplist.errors import FileError
 from toplist.io.columns import CASE, CLASS, CONFIDENCE, as_arrow, offsets_of, truths
@@ -289,7 +289,7 @@ def _query(path: Path, header: _Header, columns: Sequence[str], *, short: bool) 
 
 def _escaped(path: Path) -> str:
     """The path as DuckDB takes it: not as a pattern, and ~ is no home folder."""
-    return re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))
+    return re.sub(r"([*?\[])", r"[\1]", str(local(path)))
 
 
 def _fields(text: str) -> tuple[int, int] | None:
