@@ -11,12 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_array, as_sample_weight
-<<<<<<< HEAD
-from toplist.core.kernel import hash_keys
-=======
+from toplist._text import quote
 from toplist.core.kernel import hash_integers
->>>>>>> origin/main
-from toplist.errors import AlignmentError, ShapeError, SpaceError, TopListError
+from toplist.errors import AlignmentError, ConfidenceError, MassError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.model_details import ArrayNames, accumulate, finish, outcome_of, prediction_of
 from toplist.evaluation.stream import ReadSummary, ScoringSpec, cluster_hashes
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, tally
@@ -46,7 +43,6 @@ class ArrayModels:
     times: NDArray[np.int64] | None  # the place of each case in time
     ordered: bool
     metadata: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # what is known of the cases, as it was given
-    set_seed: int | None = None  # of sets of units, where such sets are drawn
 
     def scores(self) -> dict[str, CaseScores]:
         """The scored cases of each model, with what is known of them."""
@@ -56,31 +52,23 @@ class ArrayModels:
 
     def sheets(self) -> list[CaseScores]:
         """The scored cases of each model."""
+        return [self._scored(name, one) for name, one in self.lists.items()]
+
+    def _scored(self, name: str, lists: TopLists) -> CaseScores:
         how = self.scoring
-        return [
-            CaseScores.from_lists(one, self.y, how.rules, ks=how.ks, penalty=how.penalty) for one in self.lists.values()
-        ]
+        try:
+            return CaseScores.from_lists(lists, self.y, how.rules, ks=how.ks, penalty=how.penalty)
+        except (MassError, ConfidenceError) as error:  # a list that a rule refuses
+            problem = f"{quote(name)}: {error.problem}"
+            raise type(error)(problem, error.remedy, case=error.case, more=error.more) from None
 
     def tallies(self, sheets: Sequence[CaseScores], *, drawn: bool = False) -> dict[Hashable, Aggregates]:
         """Exact sums, by group; by cluster where time does not matter. Units may be `drawn` from them."""
         clusters = None if self.ordered else self.clusters
-<<<<<<< HEAD
-        keys = None if self.set_seed is None else self._unit_keys(self.set_seed)
-        return tally(sheets, weights=self.weights, groups=self.groups, clusters=clusters, keys=keys)
-
-    def _unit_keys(self, seed: int) -> NDArray[np.uint64]:
-        """The hash of each case, or of its cluster."""
-        n = len(next(iter(self.lists.values())))
-        if self.clusters is None:
-            return hash_keys(np.arange(1, n + 1) if self.ids is None else self.ids, seed)
-        codes = self.clusters.codes
-        return hash_keys(self.clusters.keys, seed)[np.zeros(n, np.intp) if codes is None else codes]
-=======
         keys = None
         if drawn:
             keys = hash_integers(np.arange(len(sheets[0]))) if clusters is None else cluster_hashes(clusters)
         return tally(sheets, weights=self.weights, groups=self.groups, clusters=clusters, keys=keys)
->>>>>>> origin/main
 
     def panel(self, sheets: Sequence[CaseScores]) -> ScoreMatrix:
         """The scores side by side."""
@@ -196,7 +184,6 @@ def together(
             if given(values) is not None
         }
         | ({} if about.weight is None else {"weight": as_sample_weight(about.weight, n)}),
-        None if settings is None else settings.set_seed,
     )
 
 

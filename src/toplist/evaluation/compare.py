@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -51,6 +51,9 @@ from toplist.lists import TopLists
 from toplist.scoring.case_scores import CaseScores, as_list_lengths
 from toplist.scoring.rules import Rule, as_rule, name_of
 from toplist.scoring.scores import as_penalty, default_penalty
+
+if TYPE_CHECKING:
+    from toplist.evaluation.part_details import SumDetails
 
 
 def compare(
@@ -291,7 +294,7 @@ class Scored:
     size: Any  # the same as a number; None where it differs from case to case
     weight: str | None
     group: str | None
-    cases: CaseReader
+    cases: CaseReader | SumDetails
     spelled: Spelled
     sample: ScoreSample
     losses: Losses
@@ -422,15 +425,6 @@ def _of_files(
 ) -> tuple[Mapping[Hashable, Aggregates], ScoreMatrix | None, SampleCollector, ReadSummary]:
     """Sums, scores side by side where they are needed, some cases to look at, and what was read."""
 
-<<<<<<< HEAD
-    def collector() -> TeeCollector[SumCollector, SampleCollector]:
-        return TeeCollector(SumCollector(plan, settings.set_seed), SampleCollector(plan))
-
-    if not by_case:
-        both, read = run(plan, scoring, collector, progress)
-        return both.one.tallies, None, both.other, read
-    found, read = run(plan, scoring, lambda: TeeCollector(collector(), MatrixCollector(plan)), progress)
-=======
     def sums() -> TeeCollector[SumCollector, SampleCollector]:
         return TeeCollector(SumCollector(plan, settings.method == "poisson"), SampleCollector(plan))
 
@@ -442,7 +436,6 @@ def _of_files(
         return TeeCollector(sums(), MatrixCollector(plan))
 
     found, read = run(plan, scoring, collector, progress)
->>>>>>> origin/main
     return found.one.one.tallies, found.other.panel(), found.one.other, read
 
 

@@ -23,7 +23,7 @@ from toplist._text import argument, quote
 from toplist._typing import Progress
 from toplist.calibration.top_bins import ReliabilityBins
 from toplist.core.kernel import version
-from toplist.errors import AlignmentError, TopListError
+from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.compare import Bounds, Question, Scored, rank, spelled_in_files
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.part_details import ReliabilityWatcher, SumDetails
@@ -306,13 +306,8 @@ def score_part(
     asked = PartQuestion.of(question, plan, settings)
     drawn: Any = {"limit": sample} if total is None else {"threshold": min(1.0, SAMPLED / max(total, 1))}
 
-<<<<<<< HEAD
-    def collector() -> TeeCollector[SumCollector, SampleCollector]:
-        return TeeCollector(SumCollector(plan, settings.set_seed), SampleCollector(plan, start=start, **drawn))
-=======
     def collector() -> TeeCollector[PartSums, SampleCollector]:
         return TeeCollector(PartSums(plan, settings.method == "poisson"), SampleCollector(plan, **drawn))
->>>>>>> origin/main
 
     with empty_set_explained(plan.set_separator):
         both, read = run(plan, question.scoring, collector, progress, part=True, start=start)
@@ -326,10 +321,7 @@ def score_part(
             kept.heaviest,
             kept.cases(names),
             spelled=_spelled(plan, both.one.tallies),
-<<<<<<< HEAD
-=======
             bins={name: one.found for name, one in both.one.watching.items() if one.found.cases},
->>>>>>> origin/main
         )
         return replace(found, losses=_losses(plan, question, found)) if losses else found
 
@@ -338,7 +330,7 @@ def losses_of(
     plan: Plan, question: Question, pairs: Sequence[tuple[str, str]], heaviest: float, more: int = 0
 ) -> dict[tuple[str, str], PairLoss]:
     """The largest losses of some pairs over the cases of a plan, where the heaviest of all cases has this weight."""
-    if plan.missing in ("uniform", "worst", "baseline"):
+    if not pairs or plan.missing in ("uniform", "worst", "baseline"):
         return {}
     asked = {name for pair in pairs for name in pair}
     names = tuple(one.name for one in plan.sources if plan.missing == "common" or one.name in asked)
@@ -353,11 +345,7 @@ def _losses(plan: Plan, question: Question, found: PartialResult) -> dict[tuple[
     return losses_of(plan, question, [*permutations(names, 2)], found.heaviest, _MORE if plan.weight else 0)
 
 
-<<<<<<< HEAD
-def _spelled(plan: Plan, tallies: Mapping[Hashable, Aggregates]) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
-=======
 def _spelled(plan: Plan, tallies: Mapping[Hashable, Aggregates]) -> dict[str, Spelling]:
->>>>>>> origin/main
     """How outcomes and classes are written, of the models on whose lists no outcome ever stands."""
     out = {}
     for a, source in enumerate(plan.sources):
@@ -413,18 +401,6 @@ def merge(parts: Iterable[PartialResult | Failure], names: Sequence[str] = ()) -
         tuple(sorted((cover for one in results for cover in one.covers), key=_place)),
         tallies,
         read,
-<<<<<<< HEAD
-        max(one.heaviest for one in found),
-        _samples(found, read.cases),
-        losses,
-        _both_spelled(found),
-        tuple(
-            sorted(
-                {*skipped, *(each for one in found for each in one.skipped)}, key=lambda one: (one.source, one.reason)
-            )
-        ),
-        max(one.written for one in found),
-=======
         max(one.heaviest for one in results),
         _samples([one.sample for one in results], read.cases),
         _both_losses([one.losses for one in results]),
@@ -432,7 +408,6 @@ def merge(parts: Iterable[PartialResult | Failure], names: Sequence[str] = ()) -
         _both_bins([one.bins for one in results]),
         tuple(sorted(every, key=lambda one: (one.file, one.rows or 0, one.reason))),
         max(one.written for one in results),
->>>>>>> origin/main
     )
 
 
@@ -468,39 +443,16 @@ def _samples(samples: Sequence[SampledCases], cases: int) -> SampledCases:
     weights = [one.weights for one in kept if one.weights is not None]
     columns = {name: pa.chunked_array([one.columns[name] for one in kept if len(one)], pa.string()) for name in common}
     return SampledCases(
-<<<<<<< HEAD
-        min(least, 1.0),
-        np.concatenate([one.keys for one in samples]),
-        np.concatenate([one.scores for one in samples]),
-        None
-        if samples[0].weights is None
-        else np.concatenate([one.weights for one in samples if one.weights is not None]),
-        {
-            name: pa.chunked_array([one.columns[name] for one in samples if len(one)], pa.string()).combine_chunks()
-            for name in common
-        },
-=======
         least,
         np.concatenate([one.keys for one in kept]),
         np.concatenate([one.scores for one in kept]),
         np.concatenate(weights) if weights else None,
         {name: values.combine_chunks() for name, values in columns.items()},
->>>>>>> origin/main
     ).in_order()
 
 
 def _both_read(one: ReadSummary, other: ReadSummary) -> ReadSummary:
     """What was read of both."""
-<<<<<<< HEAD
-    difficulty = (
-        one.difficulty
-        if other.difficulty is None
-        else other.difficulty
-        if one.difficulty is None
-        else one.difficulty + other.difficulty
-    )
-=======
->>>>>>> origin/main
     repaired = tuple(_counts(x, y) for x, y in zip(one.repaired, other.repaired, strict=True))
     hard = [each.difficulty for each in (one, other) if each.difficulty is not None]
     return ReadSummary(
@@ -513,6 +465,7 @@ def _both_read(one: ReadSummary, other: ReadSummary) -> ReadSummary:
         reduce(add, hard) if hard else None,
         repaired,
         tuple(x + y for x, y in zip(one.matched, other.matched, strict=True)),
+        tuple(x + y for x, y in zip(one.names, other.names, strict=True)),
     )
 
 
@@ -540,7 +493,14 @@ def _either(one: str, other: str) -> str:
     return _SEVERAL.join(sorted({*one.split(_SEVERAL), *other.split(_SEVERAL)}))
 
 
+def _told(source: str) -> str:
+    """Where predictions came from, in a word: of many files, the first and how many more."""
+    first, *others = source.split(_SEVERAL)
+    return source if len(others) < _MANY else f"{first} and {len(others):,} more"
+
+
 _SEVERAL = " | "
+_MANY = 4  # files that are not all named
 
 
 def _both_spelled(parts: Sequence[Mapping[str, Spelling]]) -> dict[str, Spelling]:
@@ -548,15 +508,8 @@ def _both_spelled(parts: Sequence[Mapping[str, Spelling]]) -> dict[str, Spelling
     out: dict[str, Spelling] = {}
     for name in parts[0] if parts else ():
         if all(name in one for one in parts):
-<<<<<<< HEAD
-            outcomes, classes = (
-                sorted({text for one in parts for text in one[name][side]})[:_NAMES] for side in (0, 1)
-            )
-            out[name] = tuple(outcomes), tuple(classes)
-=======
             outcomes, classes = (sorted({text for one in parts for text in one[name][side]}) for side in (0, 1))
             out[name] = tuple(outcomes[:_NAMES]), tuple(classes[:_NAMES])
->>>>>>> origin/main
     return out
 
 
@@ -627,10 +580,11 @@ def _require_apart(found: Mapping[str, PartialResult]) -> None:
                 )
             if cover.start is not None and cover.cases:
                 ranges.append((cover.start, cover.start + cover.cases, name))
-    for (_, end, one), (start, last, other) in pairwise(sorted(ranges)):
-        if start < end and one != other:
+    for (_, end, here), (start, last, there) in pairwise(sorted(ranges)):
+        if start < end and here != there:
+            first, second = sorted((here, there), key=names.index)
             raise TopListError(
-                f"{one} and {other} both have cases {start:,} to {min(end, last) - 1:,}, by their position: say where "
+                f"{first} and {second} both have cases {start:,} to {min(end, last) - 1:,}, by their position: say where "
                 f"each part begins with {argument('start')}, or give cases ids."
             )
     keys = np.concatenate([one.sample.keys for one in found.values()])
@@ -699,11 +653,16 @@ def finish(
     """
     asked, read = result.question, result.read
     require_cases("the truth", read.cases, read.compared)
+    for name, seen in zip(asked.models, read.names, strict=True):
+        problem = seen.problem(asked.size)
+        if problem is not None:
+            raise type(problem)(f"{name}: {problem}") if isinstance(problem, SpaceError) else problem
     apart = next((name for name, count in zip(asked.models, read.matched, strict=True) if not count), None)
     if apart is not None:
         raise AlignmentError(f"{apart} has none of the cases of the truth.")
     if all(count == read.cases for count in read.matched):
         read = replace(read, difficulty=None)
+    read = replace(read, origins=tuple(replace(one, source=_told(one.source)) for one in read.origins))
     scored = Scored(
         result.tallies,
         None,

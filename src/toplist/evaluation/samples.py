@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._files import need
-from toplist._typing import Codes, Floats
+from toplist._typing import Bools, Codes, Floats
 from toplist.calibration import CalibrationBias, calibration_bias, calibration_test
 from toplist.calibration.binned import Binned
 from toplist.calibration.miscalibration import SIGNIFICANT, CalibrationVerdict
@@ -30,7 +30,7 @@ from toplist.inference.diagnostics import MOST_VALUES, SAMPLED, UNSEEN, ScoreSam
 from toplist.inference.settings import InferenceSettings
 from toplist.io.align import AlignedCases, OutOfStepError
 from toplist.io.batches import Batch
-from toplist.io.columns import as_numpy, id_hashes, plain
+from toplist.io.columns import as_numpy, plain
 from toplist.io.encoding import CommonEncoder
 from toplist.io.lists import clusters_in_order, lists_of, untimely, weights_of
 from toplist.io.plan import Plan
@@ -54,12 +54,8 @@ _CANDIDATES = 32  # columns whose values are looked at for that
 _LONG = 200  # bytes of a text that is no value of a column by which cases depend on each other
 _DAY = len("2024-02-29")
 _SEED = 20240229  # of the hashes by which cases are sampled
-<<<<<<< HEAD
-_ROOM = 1.25  # times as many cases are kept as are wanted, for hashes are not spread evenly
-=======
 ROOM: Final = 1.25
 """Times as many cases are kept as are wanted, for hashes are not spread evenly."""
->>>>>>> origin/main
 _SLOPES: Final = range(
     -3, 11
 )  # binary logarithms of t of Chernoff's bound, in units of one over the range of the score
@@ -379,7 +375,7 @@ class SampleCollector(Collector):
 
     def _cut(self, limit: int) -> None:
         """Lower the threshold so that so many cases are below it."""
-        hashes = np.concatenate([uniform(one.keys[:, 0]) for one in self.parts])
+        hashes = np.concatenate([np.zeros(0), *(uniform(one.keys[:, 0]) for one in self.parts)])
         if len(hashes) > limit:
             self.threshold = float(np.partition(hashes, limit)[limit])
         self.parts = [one.below(self.threshold) for one in self.parts]
@@ -700,7 +696,7 @@ class PairLosses:
         gains: dict[int, int | None] = {}
         if self.found.entries + entries <= _ENTRIES and not isinstance(b.space, LabelSets):
             each = log_mean_gains(a, b, self.t, weights, rule=self.rule, penalty=self.penalty)
-            finite = np.isfinite(each).all(axis=1)
+            finite: Bools = np.isfinite(each).all(axis=1)
             sums = exact_sums(np.where(finite[:, None], each, 0.0))[0]
             gains = {at: sums[i] if finite[i] else None for i, at in enumerate(self.slopes)}
         self.found += PairLoss(gains=gains, entries=entries)

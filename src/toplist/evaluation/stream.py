@@ -21,23 +21,15 @@ from numpy.typing import NDArray
 from toplist._files import allocate, disk_full_explained, need, temporary_folder
 from toplist._text import argument
 from toplist._typing import Codes, Floats, Progress
-<<<<<<< HEAD
-from toplist.core.kernel import hash_integers, parallel_map
-=======
-from toplist.core.kernel import hash_integers, hash_text, parallel_map
->>>>>>> origin/main
-from toplist.errors import AlignmentError, FileError, OutcomeError
+from toplist.core.kernel import hash_text, parallel_map
+from toplist.errors import AlignmentError, CaseError, FileError, OutcomeError
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, merge, tally
 from toplist.inference.missing import Difficulty
 from toplist.inference.results import SourceSummary
 from toplist.io.align import AlignedCases, Matched, OutOfStepError
 from toplist.io.batches import Batch
-<<<<<<< HEAD
-from toplist.io.columns import id_hashes, plain
-=======
-from toplist.io.columns import as_arrow, as_numpy, plain
->>>>>>> origin/main
-from toplist.io.encoding import ClassEncoder, has_integers
+from toplist.io.columns import as_arrow, id_hashes, plain
+from toplist.io.encoding import ClassEncoder, NamesSeen, has_integers
 from toplist.io.lists import (
     NEAR_ONE,
     class_counts,
@@ -200,6 +192,8 @@ class BatchScorer:
             made = CaseScores.from_lists(lists, y, spec.rules, ks=spec.ks, penalty=spec.penalty, idle=self.idle)
         except OutcomeError as error:
             raise in_file(error, truth) from None
+        except CaseError as error:  # a list that a rule refuses
+            raise in_file(error, batch) from None
         if self.watch is not None:
             self.watch(ScoredBatch(lists, y, made, batch, self.source.names, codes, truth, self.truth.names, outcomes))
         highest = highest_score(lists, rule=spec.rules[0], penalty=spec.penalty)
@@ -280,6 +274,7 @@ class ReadSummary:
     difficulty: Difficulty | None = None  # of what is missing; None where nothing is
     repaired: tuple[Mapping[str, int], ...] = ()  # the repairs of the truth, in the cases of each model
     matched: tuple[int, ...] = ()  # cases of the truth that each model has
+    names: tuple[NamesSeen, ...] = ()  # of the classes of each model
 
 
 class Collector(ABC):
@@ -398,10 +393,10 @@ def _in_step(
         collector.add(made)
         done += count
         progress("scoring", done, plan.truth.reader.rows)
-    for scorer in scorers:
+    for scorer in scorers if not part else ():  # other parts may have other names
         scorer.coder.finish()
     origins = tuple(scorer.summary(scorer.cases) for scorer in scorers)
-    return _summary(plan, scorers, origins, done, done, [done] * len(scorers), difficulty)
+    return _summary(plan, scorers, origins, done, done, [done] * len(scorers), difficulty, part=part)
 
 
 POSITION: Final = ""
@@ -421,13 +416,7 @@ def _with_positions(cases: Iterator[list[Batch]], start: int) -> Iterator[list[B
 
 def case_hashes(truth: Batch, seed: int) -> NDArray[np.uint64]:
     """The hash of the text of the id of each case, or of its position: 7 and "7" have the same."""
-    pa, ids = need("pyarrow"), truth.extra[POSITION] if truth.ids is None else plain(truth.ids)
-    if pa.types.is_integer(ids.type):
-        return hash_integers(as_numpy(ids), seed)
-    text = need("pyarrow.compute").cast(ids, pa.large_string())
-    _, offsets, data = text.buffers()
-    at = np.frombuffer(offsets, np.int64)[text.offset : text.offset + len(text) + 1]
-    return hash_text(np.frombuffer(b"" if data is None else data, np.uint8), at, seed)
+    return id_hashes(truth.extra[POSITION] if truth.ids is None else truth.ids, seed)
 
 
 def cluster_hashes(clusters: Grouping) -> NDArray[np.uint64]:
@@ -446,12 +435,15 @@ def _summary(
     compared: int,
     matched: Sequence[int],
     difficulty: Difficulty | None = None,
+    *,
+    part: bool,
 ) -> ReadSummary:
     repaired = tuple(dict(scorer.truth_repaired) for scorer in scorers)
     highest = {scorer.source.name: scorer.highest for scorer in scorers}
     mended = most_repaired(repaired)
     told = plan.truth.reading
-    return ReadSummary(origins, cases, compared, told, mended, highest, difficulty, repaired, tuple(matched))
+    names = tuple(scorer.coder.seen for scorer in scorers) if part else ()
+    return ReadSummary(origins, cases, compared, told, mended, highest, difficulty, repaired, tuple(matched), names)
 
 
 def _joined(
@@ -471,7 +463,8 @@ def _joined(
                 store.put(found.places, one)
                 done += len(found.places)
                 progress(f"scoring {scorer.source.name}", done, scorer.source.reader.rows)
-            scorer.coder.finish()
+            if not part:
+                scorer.coder.finish()
             stores.append(store)
         lacking = [np.flatnonzero(~store.present) for store in stores]
         cases = [scorer.cases for scorer in scorers]
@@ -498,7 +491,7 @@ def _joined(
         for scorer, fills, unknown, count in zip(scorers, filled, beyond, cases, strict=True)
     )
     matched = [join.cases - len(away) for away in lacking]
-    return _summary(plan, scorers, origins, join.cases, compared, matched, difficulty)
+    return _summary(plan, scorers, origins, join.cases, compared, matched, difficulty, part=part)
 
 
 def _in_order(
@@ -583,11 +576,7 @@ class SumCollector(Collector):
     """Adds up exactly."""
 
     plan: Plan
-<<<<<<< HEAD
-    set_seed: int | None = None  # of sets of units, where such sets are drawn
-=======
     drawn: bool = False  # whether units are drawn from sums, in a Poisson bootstrap
->>>>>>> origin/main
     tallies: dict[Hashable, Aggregates] = field(default_factory=dict)
 
     def make(
@@ -605,22 +594,10 @@ class SumCollector(Collector):
             present=present,
             weights=None if plan.weight is None else weights_of(truth, plan.weight),
             groups=None if plan.group is None else self._groups(truth.extra[plan.group]),
-<<<<<<< HEAD
-            clusters=None if clusters is None else groups_of(filled(truth, clusters, "cluster")),
-            keys=None if self.set_seed is None else self._unit_keys(truth, self.set_seed),
-            pairwise=plan.missing == "pairwise",
-=======
             clusters=None if pairwise else clusters,
             keys=keys,
             pairwise=pairwise,
->>>>>>> origin/main
         )
-
-    def _unit_keys(self, truth: Batch, seed: int) -> NDArray[np.uint64]:
-        """The hash of the id of each case, or of its row where there are none, or of its cluster."""
-        if self.plan.cluster is not None:
-            return id_hashes(filled(truth, self.plan.cluster, "cluster"), seed)
-        return hash_integers(truth.rows, seed) if truth.ids is None else id_hashes(truth.ids, seed)
 
     def _groups(self, column: Any) -> Grouping:
         found = groups_of(column)

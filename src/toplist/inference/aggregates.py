@@ -390,7 +390,7 @@ def _by_set(
         weights += [np.where(fine[a] & fine[b], w, 0.0) for a, b in combinations_with_replacement(range(k), 2)]
         empty += [np.where(ok, column, 0.0) for ok, column in zip(fine, expected, strict=True)]
     columns = np.array([*x, *weights, *empty])
-    if np.abs(columns).max(initial=0.0) > FIXED_MOST:
+    if max(columns.max(initial=0.0), -columns.min(initial=0.0)) > FIXED_MOST:
         raise TopListError(
             "a score times its weight is above 1e9, too large for a Poisson bootstrap: scale the weights, or choose a "
             "smaller penalty."

@@ -144,6 +144,17 @@ def identifiers(column: Any, source: str, rows: NDArray[np.int64]) -> Column:
     raise FileError(source, f"case ids are text or whole numbers, not {kind_of(ids.type)}.")
 
 
+def id_hashes(ids: Column, seed: int) -> NDArray[np.uint64]:
+    """A hash of the text of each id, which is an integer or a text: 7 and "7" have the same."""
+    pa, ids = need("pyarrow"), plain(ids)
+    if pa.types.is_integer(ids.type):
+        return hash_integers(as_numpy(ids), seed)
+    text = need("pyarrow.compute").cast(ids, pa.large_string())
+    _, offsets, data = text.buffers()
+    at = np.frombuffer(offsets, np.int64)[text.offset : text.offset + len(text) + 1]
+    return hash_text(np.frombuffer(b"" if data is None else data, np.uint8), at, seed)
+
+
 def numbers(column: Any, source: str, rows: NDArray[np.int64], name: str = "", hint: str = "") -> NDArray[Any]:
     """Confidences as float32 or float64; nulls, which others have dealt with, as NaN."""
     pa, pc = need("pyarrow"), need("pyarrow.compute")
@@ -282,17 +293,6 @@ def as_numpy(column: Column) -> NDArray[Any]:
     if buffer is None or not len(column):
         return np.zeros(0, kind)
     return np.frombuffer(buffer, kind)[column.offset : column.offset + len(column)]
-
-
-def id_hashes(ids: Any, seed: int) -> NDArray[np.uint64]:
-    """The hash of the text of each id: a number and its decimal digits have the same."""
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    if pa.types.is_integer(ids.type) and ids.type != pa.uint64():
-        return hash_integers(as_numpy(ids).astype(np.int64), seed)
-    text = pc.cast(plain(ids), pa.large_string())
-    _, offsets, data = text.buffers()
-    at = np.frombuffer(offsets, np.int64)[text.offset : text.offset + len(text) + 1]
-    return hash_text(np.frombuffer(data if data is not None else b"", np.uint8), at, seed)
 
 
 def as_arrow(values: NDArray[Any]) -> Column:

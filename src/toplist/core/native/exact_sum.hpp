@@ -167,7 +167,7 @@ TOPLIST_INLINE void accumulate(const double* columns, std::size_t stride, std::s
 }
 
 // Sums of numbers below 2**30 in units of 2**-60, by group, which are no longer than they must be: every number is cut
-// off there, and adds whole steps of 2**-14 to one integer and the rest to another. 2**16 rows do not overflow them.
+// off there, and adds whole steps of 2**-14 to one integer and the rest to another. 2**17 rows do not overflow them.
 constexpr double STEPS_PER_ONE = 0x1p14, UNITS_PER_ONE = 0x1p60;
 
 TOPLIST_INLINE void fixed_sums(const double* columns, std::size_t stride, std::size_t count, std::size_t rows,
