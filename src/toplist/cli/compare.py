@@ -19,7 +19,17 @@ import typer
 
 from toplist._files import shown_words
 from toplist._text import visible
-from toplist.cli.options import PANELS, RULES, Inputs, Printing, Reads, command, missing_option, option, require_named
+from toplist.cli.options import (
+    ALL_RULES,
+    PANELS,
+    Inputs,
+    Printing,
+    Reads,
+    command,
+    missing_option,
+    option,
+    require_named,
+)
 from toplist.cli.output import (
     GATE,
     UsageError,
@@ -55,8 +65,8 @@ class ScoringOptions(Printing):
 
     rule: tuple[str, ...] = option(
         ("brier", "log"),
-        f"{', '.join(RULES)}; brier and log by default; may be repeated. The first one ranks.",
-        choices=RULES,
+        f"{', '.join(ALL_RULES)}; brier and log by default; may be repeated. The first one ranks.",
+        choices=ALL_RULES,
     )
     penalty: float | None = option(None, _PENALTY)
 
@@ -423,7 +433,7 @@ class PlanOptions(Printing):
     smallest: float = option(..., "Smallest difference of mean scores of interest, such as 0.01.")
     power: float = option(0.8, "Probability that a true difference of this size is significant.")
     models: int | None = option(None, "Number of models to compare; as many as in the pilot by default.")
-    rule: str = option("brier", "Scoring rule.", choices=RULES)
+    rule: str = option("brier", "Scoring rule.", choices=ALL_RULES)
     penalty: float | None = option(None, _PENALTY)
     missing: str = missing_option()
 

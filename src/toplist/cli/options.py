@@ -473,6 +473,7 @@ def names_in(table: str, module: str) -> tuple[str, ...]:
 
 
 RULES = names_in("RULES", "scoring/rules/standard")
+ALL_RULES = (*RULES, "topbeta:BETA")  # where lists are scored as they are
 PRODUCERS = names_in("PRODUCERS", "io/producers/__init__")
 
 
