@@ -337,18 +337,6 @@ def hash_integers(values: NDArray[Any], seed: int = 0) -> Hashes:
     return _hash_text(data, np.concatenate([[0], np.cumsum(lengths)]), seed)
 
 
-def hash_keys(values: Sequence[Any] | NDArray[Any], seed: int = 0) -> Hashes:
-    """The hash of the text of each value, whatever its type.
-
-    >>> hash_keys(["7", 7]).tolist() == [*hash_integers(np.array([7, 7]))]
-    True
-    """
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
-        return hash_integers(values, seed)
-    texts = [str(value).encode("utf-8", "surrogatepass") for value in values]
-    return hash_text(np.frombuffer(b"".join(texts), np.uint8), np.cumsum([0, *map(len, texts)]), seed)
-
-
 def _hash_text(data: NDArray[np.uint8], offsets: NDArray[np.int64], seed: int) -> Hashes:
     starts, lengths = offsets[:-1], np.diff(offsets)
     out = mix(np.uint64(seed) ^ mix(lengths.astype(np.uint64) + _GOLDEN))

@@ -167,11 +167,6 @@ class InferenceSettings:
         return self.method in ("t", "normal", "poisson")
 
     @property
-    def set_seed(self) -> int | None:
-        """The seed of the sets of units whose sums are kept, where such sets are drawn."""
-        return self.seed if self.method == "poisson" else None
-
-    @property
     def unit(self) -> str:
         """What is independent of the others, or follows them in time."""
         return "time point" if self.time is not None else "case" if self.cluster is None else "cluster"
