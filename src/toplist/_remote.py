@@ -27,7 +27,7 @@ from urllib.parse import unquote
 from toplist._files import disk_full_explained, load, need, shown, temporary_folder
 from toplist.errors import FileError, ResourceError, TopListError
 
-_HTTP = ("http", "https")
+HTTP = ("http", "https")
 _BUCKETS = ("s3", "gs", "gcs")
 _CONNECT, _READ = 10.0, 60.0  # seconds until a server counts as out of reach
 _ATTEMPTS = 3
@@ -105,7 +105,7 @@ class RemotePath(os.PathLike[str]):
     def _plain(self) -> PurePosixPath:
         """Where it is, without the scheme, and without a query."""
         text = str(self).partition("://")[2]
-        return PurePosixPath(unquote(text) if self.scheme in _HTTP else text)
+        return PurePosixPath(unquote(text) if self.scheme in HTTP else text)
 
     @property
     def name(self) -> str:
@@ -157,7 +157,7 @@ class RemotePath(os.PathLike[str]):
     @property
     def _bare(self) -> str:
         """The URL without its query: those of folders and of other files have none, or another one."""
-        return self.url.partition("?")[0] if self.scheme in _HTTP else self.url
+        return self.url.partition("?")[0] if self.scheme in HTTP else self.url
 
     def __truediv__(self, name: str) -> RemotePath:
         return RemotePath(f"{self._bare.rstrip('/')}/{name}")
@@ -280,7 +280,7 @@ class RemotePath(os.PathLike[str]):
 
     def require_place(self) -> None:
         """Something can be written here, as far as that can be told before."""
-        if self.scheme in _HTTP:
+        if self.scheme in HTTP:
             raise FileError(str(self), "https:// is for reading: name a file of this machine, or of a store as s3://.")
         if not self.name or self.url.endswith("/"):
             raise TopListError(f"{str(self)!r} is a folder: name a file in it for the output.")
@@ -384,7 +384,7 @@ class FsspecStore:
     ranged: set[str] = field(default_factory=set)  # URLs of which a server sends parts
 
     def _key(self, url: str) -> str:
-        return percent_encoded(url, safe=_KEPT) if self.scheme in _HTTP else str(self.files._strip_protocol(url))
+        return percent_encoded(url, safe=_KEPT) if self.scheme in HTTP else str(self.files._strip_protocol(url))
 
     def entry(self, url: str) -> RemoteEntry | None:
         """See `RemoteStore`."""
@@ -398,7 +398,7 @@ class FsspecStore:
 
     def below(self, url: str, recursive: bool) -> list[RemoteEntry]:
         """See `RemoteStore`."""
-        if self.scheme in _HTTP:
+        if self.scheme in HTTP:
             raise FileError(shown(url), "https:// lists no folders: name each file.")
         self.files.invalidate_cache()
         key = self._key(url)
@@ -424,9 +424,9 @@ class FsspecStore:
         """See `RemoteStore`."""
         if entry.size is None:
             return None
-        known = {"size": entry.size} if self.scheme in _HTTP else {}
+        known = {"size": entry.size} if self.scheme in HTTP else {}
         file = self.files.open(self._key(url), "rb", block_size=_CHUNK, cache_type="none", **known)
-        if self.scheme in _HTTP and url not in self.ranged:
+        if self.scheme in HTTP and url not in self.ranged:
             if not _gives_parts(file, entry.size):
                 file.close()
                 return None
@@ -513,7 +513,7 @@ def _gs(scheme: str) -> RemoteStore:
 @cache
 def _other(scheme: str, place: str, named: str) -> RemoteStore:
     """A store that pyarrow knows by its URL, or else fsspec."""
-    if scheme not in (*_HTTP, "hf", "memory"):
+    if scheme not in (*HTTP, "hf", "memory"):
         pa, fs = need("pyarrow"), need("pyarrow.fs")
         try:
             return ArrowStore(scheme, fs.FileSystem.from_uri(f"{scheme}://{place}/")[0])
@@ -521,7 +521,7 @@ def _other(scheme: str, place: str, named: str) -> RemoteStore:
             pass  # fsspec may know it
     fsspec = load("fsspec", f"{scheme}:// needs fsspec: pip install 'toplist[remote]'.")
     options: dict[str, Any] = {}
-    if scheme in _HTTP:
+    if scheme in HTTP:
         aiohttp = load("aiohttp", f"{scheme}:// needs aiohttp: pip install 'toplist[remote]'.")
         wait = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=_READ)
         options = {"encoded": True, "client_kwargs": {"timeout": wait, "trust_env": True}}
@@ -575,7 +575,7 @@ class _Copies:
             place = self._folder / f"{len(os.listdir(self._folder))}"
             with disk_full_explained():
                 place.mkdir()
-                copy = place / (path.name[-200:] or "file")
+                copy = place / f"file{''.join(path.suffixes[-2:])[-50:]}"  # readers go by the suffixes
                 path.download(copy)
             if entry.size is not None and copy.stat().st_size != entry.size:
                 raise FileError(str(path), "not all of this file came, or it changed meanwhile: try again.")
@@ -591,6 +591,16 @@ class _Copies:
 
 _COPIES = _Copies()
 atexit.register(_COPIES.remove)
+
+
+def _forget_stores() -> None:
+    """Open stores anew: a forked process has none of the threads that work for them."""
+    for made in (_s3, _gs, _other):
+        made.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_stores)
 
 
 # What goes wrong
@@ -644,7 +654,7 @@ def _complaint(error: BaseException, path: RemotePath, done: str) -> TopListErro
     if "no_such_bucket" in low or "nosuchbucket" in low:
         return no_bucket(path)
     if status in (401, 403) or isinstance(error, PermissionError) or any(mark in low for mark in _DENIED):
-        remedy = f"set {_usual(path.scheme)}" if path.scheme not in _HTTP else "is the address signed, and still valid?"
+        remedy = f"set {_usual(path.scheme)}" if path.scheme not in HTTP else "is the address signed, and still valid?"
         return FileError(str(path), f"access is denied: {remedy}.")
     if status in (404, 410):
         return FileError(str(path), "there is no such file.")

@@ -288,7 +288,9 @@ def test_a_leader_with_few_cases_is_pointed_out(tmp_path: Path) -> None:
     assert bool(found) == (board[0].name == "s")
     if found:
         assert "8 of 60 cases, where the median model has 60" in found[0].sentence
-    assert "leader with few cases" not in kinds(tl.compare(files, y, space=5, missing="pairwise", inference=tl.Inference(min_cases=10)))
+    assert "leader with few cases" not in kinds(
+        tl.compare(files, y, space=5, missing="pairwise", inference=tl.Inference(min_cases=10))
+    )
 
 
 def test_a_leader_that_loses_its_direct_comparison_is_pointed_out(tmp_path: Path) -> None:

@@ -387,6 +387,22 @@ def test_no_output_replaces_what_is_read(output: str, read: Any, problem: str) -
     require_apart([output], ["s3://b/running", "s3://other/run/x.parquet", "run/x.parquet", "s3://b/run/*/*.parquet"])
 
 
+def test_partial_results_are_written_and_merged(bucket: str, there: str, served: str, here: Path) -> None:
+    signed = f"{served}/signed/part-1.parquet?{QUERY}"
+    for name, file in (("0", f"{there}/part-0.parquet"), ("1", signed)):
+        truth = f"{bucket}/truth-{name}.csv"
+        head, *rows = (here / "truth.csv").read_text().splitlines()
+        write_bytes(truth, "\n".join([head, *(rows[:25] if name == "0" else rows[25:]), ""]).encode())
+        told("partial", f"a={file}", f"b={file}", "-t", truth, "-c", "4", "-o", f"{bucket}/parts/{name}.tlp")
+    both = (f"{name}={here / 'one.parquet'}" for name in "ab")
+    whole = told("compare", *both, "-t", here / "truth.csv", "-c", "4", "--json", "-q")
+    for place in (f"{bucket}/parts", f"{bucket}/parts/*.tlp"):
+        assert json.loads(told("merge", place, "--json", "-q"))["overall"] == json.loads(whole)["overall"]
+    for name in ("0", "1"):
+        assert SECRET.encode() not in as_path(f"{bucket}/parts/{name}.tlp").read_bytes()
+    assert "there is no such file" in told("merge", f"{bucket}/none/*.tlp")
+
+
 # Failures
 
 

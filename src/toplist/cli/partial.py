@@ -12,6 +12,7 @@ from typing import Any
 
 import typer
 
+from toplist._files import shown_words
 from toplist._text import visible
 from toplist.cli.compare import BoardOptions, ScoringOptions, print_board, require_boards
 from toplist.cli.options import Inputs, Reads, command, missing_option, option, parameter
@@ -134,7 +135,7 @@ def merge(parts: list[str], options: MergeOptions) -> None:
         whole = merged(found.values(), list(found))
         board = finish(whole, inputs=list(found))
         if options.report is not None:
-            typed = shlex.join(["toplist", *sys.argv[1:]])
+            typed = shlex.join(["toplist", *shown_words(sys.argv[1:])])
             board.report(options.report, title=options.title, progress=update, command=typed)
     print_board(board, json=options.json, detail=options.detail)
     for path in again:

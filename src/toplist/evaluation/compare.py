@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -51,6 +51,9 @@ from toplist.lists import TopLists
 from toplist.scoring.case_scores import CaseScores, as_list_lengths
 from toplist.scoring.rules import Rule, as_rule, name_of
 from toplist.scoring.scores import as_penalty, default_penalty
+
+if TYPE_CHECKING:
+    from toplist.evaluation.part_details import SumDetails
 
 
 def compare(
@@ -291,7 +294,7 @@ class Scored:
     size: Any  # the same as a number; None where it differs from case to case
     weight: str | None
     group: str | None
-    cases: CaseReader
+    cases: CaseReader | SumDetails
     spelled: Spelled
     sample: ScoreSample
     losses: Losses

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -204,7 +205,12 @@ def result_to_bytes(found: PartialResult) -> bytes:
         "weights": b"" if sample.weights is None else np.ascontiguousarray(sample.weights, "<f8").tobytes(),
         "columns": dump_json([values.to_pylist() for values in sample.columns.values()]),
     }
-    return pack(RESULT, header, blocks)
+    return pack(RESULT, {**header, "digests": _digests(blocks)}, blocks)
+
+
+def _digests(blocks: Mapping[str, bytes]) -> dict[str, str]:
+    """What ties each block to its name."""
+    return {name: hashlib.sha256(block).hexdigest() for name, block in blocks.items()}
 
 
 def _slopes(gains: Mapping[int, int | None]) -> list[list[int]]:
@@ -228,7 +234,7 @@ def result_from_bytes(data: bytes, source: str = "memory") -> PartialResult:
         damaged(source, "its parts are not those of a result")
     keys = unpack_keys(block("groups"), count, source)
     names = {f"sums {at}" for at in range(count)} | {"groups", "gains", "keys", "scores", "weights", "columns"}
-    if blocks.keys() != names:
+    if blocks.keys() != names or value("digests", Mapping[str, str]) != _digests(blocks):
         damaged(source, "its parts are not those of a result")
     repaired = value("repaired", tuple[Mapping[str, int], ...])
     if not repaired:

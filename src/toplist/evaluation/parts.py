@@ -8,10 +8,10 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toplist._arguments import as_whole
-from toplist._files import as_path, has_magic, shown, url_of
+from toplist._files import as_path, as_remote, has_magic, shown
 from toplist._text import quote
 from toplist._typing import Progress
 from toplist.errors import FileError, TopListError
@@ -22,6 +22,9 @@ from toplist.evaluation.partials import SAMPLE, Cover, Failure, PartialResult, f
 from toplist.inference.settings import Inference, as_inference
 from toplist.io.options import ReadOptions, ReadRequest
 from toplist.io.plan import as_tables, names_of, plan_of, with_indicators
+
+if TYPE_CHECKING:
+    from toplist._remote import RemotePath
 
 SUFFIX = ".tlp"
 """How the name of a file with a partial result ends."""
@@ -186,9 +189,10 @@ def read_parts(parts: Any, progress: Progress = lambda what, done, total: None) 
     for one in given:
         if isinstance(one, str | os.PathLike):
             for path in files_of(one):
-                if path in out:
-                    raise FileError(path, "this partial result is there twice: merge every part once.")
-                out[path] = part_from_bytes(_read(path), shown(path))
+                name = shown(path)
+                if name in out:
+                    raise FileError(name, "this partial result is there twice: merge every part once.")
+                out[name] = part_from_bytes(_read(path), name)
                 progress("reading parts", len(out), None)
         elif isinstance(one, PartialResult | Failure):
             out[f"part {len(out) + 1}"] = one
@@ -205,8 +209,9 @@ def files_of(place: str | os.PathLike[str]) -> list[str]:
     text = os.fspath(place)
     if not text or "\0" in text:
         raise TopListError(f"{quote(text)} is no path.")
-    if url_of(text) is not None:
-        return [text]
+    remote = as_remote(text)
+    if remote is not None:
+        return _files_elsewhere(remote)
     if os.path.isdir(text):
         found = sorted(str(path) for path in Path(text).glob(f"*{SUFFIX}"))
         if not found:
@@ -218,6 +223,19 @@ def files_of(place: str | os.PathLike[str]) -> list[str]:
     if not found:
         raise FileError(text, "no file matches this pattern.")
     return found
+
+
+def _files_elsewhere(place: RemotePath) -> list[str]:
+    """The same of a URL."""
+    from toplist.io.remote import matching  # noqa: PLC0415  most files are here
+
+    if place.is_dir():
+        found = sorted(one for one in place.iterdir() if one.suffix == SUFFIX)
+        if not found:
+            raise FileError(str(place), f"there is no partial result in this folder: their names end in {SUFFIX}.")
+    else:
+        found = [place] if place.is_file() else [one for one in matching(place) if one.is_file()]
+    return [os.fspath(one) for one in found or [place]]
 
 
 def _read(path: str) -> bytes:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._files import need
-from toplist._typing import Codes, Floats
+from toplist._typing import Bools, Codes, Floats
 from toplist.calibration import CalibrationBias, calibration_bias, calibration_test
 from toplist.calibration.binned import Binned
 from toplist.calibration.miscalibration import SIGNIFICANT, CalibrationVerdict
@@ -696,7 +696,7 @@ class PairLosses:
         gains: dict[int, int | None] = {}
         if self.found.entries + entries <= _ENTRIES and not isinstance(b.space, LabelSets):
             each = log_mean_gains(a, b, self.t, weights, rule=self.rule, penalty=self.penalty)
-            finite = np.isfinite(each).all(axis=1)
+            finite: Bools = np.isfinite(each).all(axis=1)
             sums = exact_sums(np.where(finite[:, None], each, 0.0))[0]
             gains = {at: sums[i] if finite[i] else None for i, at in enumerate(self.slopes)}
         self.found += PairLoss(gains=gains, entries=entries)

@@ -7,10 +7,8 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from toplist._files import PathLike, as_remote, has_magic, path_fits
-from toplist._remote import RemotePath, missing
+from toplist._remote import HTTP, RemotePath, missing
 from toplist.errors import FileError
-
-_HTTP = ("http", "https")
 
 
 def require(path: RemotePath) -> None:
@@ -25,7 +23,7 @@ def require(path: RemotePath) -> None:
 
 def is_pattern(path: RemotePath) -> bool:
     """Whether a URL may be a pattern; a ? in https:// begins a query."""
-    return path.scheme not in _HTTP and has_magic(path.url.partition("://")[2])
+    return path.scheme not in HTTP and has_magic(path.url.partition("://")[2])
 
 
 def matching(path: RemotePath) -> list[RemotePath]:
