@@ -106,7 +106,8 @@ class Spark(Engine):
             return
         session = _new_session(spark, self.master or f"local[{self.workers or '*'}]")
         try:
-            log.info("Spark's user interface: %s", session.sparkContext.uiWebUrl)
+            if session.sparkContext.uiWebUrl is not None:
+                log.info("Spark's user interface: %s", session.sparkContext.uiWebUrl)
             yield session
         finally:
             session.stop()

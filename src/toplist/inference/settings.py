@@ -37,8 +37,8 @@ class Inference:
         are both.
         Of independent cases or clusters, "bootstrap" is a bootstrap-t, for skewed scores, "poisson" one that draws
         sets of units a Poisson number of times, for parts that are merged and for more cases than fit on a disk, and
-        "wild" a wild bootstrap, for few clusters of unequal size. "bounded" holds for every distribution of independent cases under a rule
-        with bounds, at the price of wider intervals.
+        "wild" a wild bootstrap, for few clusters of unequal size. "bounded" holds for every distribution of
+        independent cases under a rule with bounds, at the price of wider intervals.
     level : float, default 0.95
         The confidence level.
     horizon : int, default 1
@@ -62,8 +62,8 @@ class Inference:
     method: Method = field(
         default="auto",
         metadata={
-            "help": "Intervals: t, normal, ewc or hac (time series), bootstrap, poisson (a bootstrap from sums that can be "
-            "merged), wild (few clusters), bounded (any distribution); auto is t, or ewc for cases in time."
+            "help": "Intervals: t, normal, ewc or hac (time series), bootstrap, poisson (a bootstrap from sums that "
+            "merge), wild (few clusters), bounded (any distribution); auto is t, or ewc for cases in time."
         },
     )
     level: float = field(default=0.95, metadata={"help": "Confidence level."})
