@@ -222,7 +222,7 @@ def test_missing_cases_go_with_every_interval(kind: str, how: str, tmp_path: Pat
     alone = flat.compare({name: p[both] for name, p in made.items()}, y[both], **given)
     mine, theirs = board.difference("p", "q"), alone.difference("p", "q")
     assert mine.value == pytest.approx(theirs.value, rel=1e-12)
-    if how not in ("bootstrap", "poisson", "wild", "ewc", "hac"):  # draws are of all cases, and gaps in time keep their place
+    if how not in ("bootstrap", "poisson", "wild", "ewc", "hac"):  # draws are of all cases, and gaps in time stay
         assert (mine.low, mine.high, mine.p) == pytest.approx((theirs.low, theirs.high, theirs.p), rel=1e-9)
     if mine.reason:
         assert (how, kind, mine.reason) == ("poisson", "clusters", "11 clusters are too few to draw from")
