@@ -8,25 +8,27 @@ machine.
 from __future__ import annotations
 
 import atexit
+import errno
 import os
 import re
 import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path, PurePosixPath
 from threading import Lock
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
 from urllib.parse import quote as percent_encoded
 from urllib.parse import unquote
 
 from toplist._files import disk_full_explained, load, need, shown, temporary_folder
 from toplist.errors import FileError, ResourceError, TopListError
 
-_HTTP = ("http", "https")
+HTTP = ("http", "https")
+_BUCKETS = ("s3", "gs", "gcs")
 _CONNECT, _READ = 10.0, 60.0  # seconds until a server counts as out of reach
 _ATTEMPTS = 3
 _CHUNK = 1 << 22  # bytes that are copied at a time
@@ -103,7 +105,7 @@ class RemotePath(os.PathLike[str]):
     def _plain(self) -> PurePosixPath:
         """Where it is, without the scheme, and without a query."""
         text = str(self).partition("://")[2]
-        return PurePosixPath(unquote(text) if self.scheme in _HTTP else text)
+        return PurePosixPath(unquote(text) if self.scheme in HTTP else text)
 
     @property
     def name(self) -> str:
@@ -147,9 +149,15 @@ class RemotePath(os.PathLike[str]):
         return found
 
     @property
+    def bucket(self) -> RemotePath | None:
+        """What holds all files of the store; nothing where there are no buckets."""
+        place = self.url.partition("://")[2].partition("/")[0]
+        return RemotePath(f"{self.scheme}://{place}") if self.scheme in _BUCKETS else None
+
+    @property
     def _bare(self) -> str:
         """The URL without its query: those of folders and of other files have none, or another one."""
-        return self.url.partition("?")[0] if self.scheme in _HTTP else self.url
+        return self.url.partition("?")[0] if self.scheme in HTTP else self.url
 
     def __truediv__(self, name: str) -> RemotePath:
         return RemotePath(f"{self._bare.rstrip('/')}/{name}")
@@ -265,19 +273,20 @@ class RemotePath(os.PathLike[str]):
         """All of it as text."""
         return self.local().read_text(encoding=encoding)
 
-    def download(self, file: BinaryIO) -> None:
-        """Write all of it to a file."""
+    def download(self, path: Path) -> None:
+        """Write all of it to a file of this machine."""
         with explained(self):
-            self._store.download(self.url, file)
+            self._store.download(self.url, path)
 
     def require_place(self) -> None:
         """Something can be written here, as far as that can be told before."""
-        if self.scheme in _HTTP:
+        if self.scheme in HTTP:
             raise FileError(str(self), "https:// is for reading: name a file of this machine, or of a store as s3://.")
         if not self.name or self.url.endswith("/"):
             raise TopListError(f"{str(self)!r} is a folder: name a file in it for the output.")
-        with explained(self):
-            self._store.require_place(self.url)
+        bucket = self.bucket
+        if bucket is not None and not bucket.exists():
+            raise missing(self)
         if self.is_dir():
             raise TopListError(f"{str(self)!r} is a folder: name a file in it for the output.")
 
@@ -306,14 +315,11 @@ class RemoteStore(Protocol):
     def random_access(self, url: str, entry: RemoteEntry) -> Any:
         """A file of pyarrow; None where parts cannot be read."""
 
-    def download(self, url: str, file: BinaryIO) -> None:
-        """Write all bytes to a file."""
+    def download(self, url: str, path: Path) -> None:
+        """Write all bytes to a file of this machine."""
 
     def upload(self, path: Path, url: str) -> None:
         """Replace what is there, or leave it as it is."""
-
-    def require_place(self, url: str) -> None:
-        """An error where nothing can be written."""
 
 
 @dataclass(frozen=True)
@@ -352,9 +358,9 @@ class ArrowStore:
         """See `RemoteStore`."""
         return self.files.open_input_file(self._key(url))
 
-    def download(self, url: str, file: BinaryIO) -> None:
+    def download(self, url: str, path: Path) -> None:
         """See `RemoteStore`."""
-        with self.files.open_input_stream(self._key(url)) as stream:
+        with self.files.open_input_stream(self._key(url), compression=None) as stream, path.open("wb") as file:
             shutil.copyfileobj(stream, file, _CHUNK)
 
     def upload(self, path: Path, url: str) -> None:
@@ -368,12 +374,6 @@ class ArrowStore:
             chunk_size=_CHUNK,
         )
 
-    def require_place(self, url: str) -> None:
-        """See `RemoteStore`."""
-        bucket = self._key(url).partition("/")[0]
-        if not self.files.get_file_info(bucket).type.value:
-            raise FileNotFoundError(bucket)
-
 
 @dataclass(frozen=True)
 class FsspecStore:
@@ -381,9 +381,10 @@ class FsspecStore:
 
     scheme: str
     files: Any
+    ranged: set[str] = field(default_factory=set)  # URLs of which a server sends parts
 
     def _key(self, url: str) -> str:
-        return percent_encoded(url, safe=_KEPT) if self.scheme in _HTTP else str(self.files._strip_protocol(url))
+        return percent_encoded(url, safe=_KEPT) if self.scheme in HTTP else str(self.files._strip_protocol(url))
 
     def entry(self, url: str) -> RemoteEntry | None:
         """See `RemoteStore`."""
@@ -397,7 +398,7 @@ class FsspecStore:
 
     def below(self, url: str, recursive: bool) -> list[RemoteEntry]:
         """See `RemoteStore`."""
-        if self.scheme in _HTTP:
+        if self.scheme in HTTP:
             raise FileError(shown(url), "https:// lists no folders: name each file.")
         self.files.invalidate_cache()
         key = self._key(url)
@@ -423,43 +424,43 @@ class FsspecStore:
         """See `RemoteStore`."""
         if entry.size is None:
             return None
-        file = self.files.open(self._key(url), "rb", block_size=_CHUNK, cache_type="none")
-        if self.scheme in _HTTP and not self._gives_parts(file, entry.size):
-            file.close()
-            return None
+        known = {"size": entry.size} if self.scheme in HTTP else {}
+        file = self.files.open(self._key(url), "rb", block_size=_CHUNK, cache_type="none", **known)
+        if self.scheme in HTTP and url not in self.ranged:
+            if not _gives_parts(file, entry.size):
+                file.close()
+                return None
+            self.ranged.add(url)
         return need("pyarrow").PythonFile(file, mode="r")
 
-    @staticmethod
-    def _gives_parts(file: Any, size: int) -> bool:
-        """Whether a server sends the part that it is asked for: some send all, whatever is asked."""
-        if not file.seekable():
-            return False
-        if size < 2:
-            return True
-        try:
-            file.seek(size - 1)
-            part = file.read(1)
-            file.seek(0)
-        except ValueError:
-            return False
-        return len(part) == 1
-
-    def download(self, url: str, file: BinaryIO) -> None:
+    def download(self, url: str, path: Path) -> None:
         """See `RemoteStore`."""
-        self.files.get_file(self._key(url), file)
+        self.files.get_file(self._key(url), str(path))
 
     def upload(self, path: Path, url: str) -> None:
         """See `RemoteStore`."""
         self.files.put_file(str(path), self._key(url))
 
-    def require_place(self, url: str) -> None:
-        """See `RemoteStore`."""
+
+def _gives_parts(file: Any, size: int) -> bool:
+    """Whether a server sends the part that it is asked for: some send all, whatever is asked."""
+    if not file.seekable():
+        return False
+    if size < 2:
+        return True
+    try:
+        file.seek(size - 1)
+        part = file.read(1)
+        file.seek(0)
+    except ValueError:
+        return False
+    return len(part) == 1
 
 
 def store_of(path: RemotePath) -> RemoteStore:
     """The store of a path; one per scheme and process, as long as the environment stays as it is."""
     place = path.url.partition("://")[2].partition("/")[0]
-    if path.scheme in ("s3", "gs", "gcs"):
+    if path.scheme in _BUCKETS:
         if "@" in place or ":" in place:
             raise FileError(str(path), f"credentials in an address are not used: set {_usual(path.scheme)}.")
         if not place:
@@ -475,8 +476,7 @@ def _s3(bucket: str, environment: tuple[str, ...]) -> RemoteStore:
     """The S3 of Amazon, or that of AWS_ENDPOINT_URL, which pyarrow does not read by itself."""
     fs = need("pyarrow.fs")
     known = dict(zip(_ENVIRONMENT, environment, strict=True))
-    endpoint = known["AWS_ENDPOINT_URL_S3"] or known["AWS_ENDPOINT_URL"] or None
-    region = known["AWS_REGION"] or known["AWS_DEFAULT_REGION"] or None
+    endpoint, region = _endpoint() or None, known["AWS_REGION"] or known["AWS_DEFAULT_REGION"] or None
     if region is None and endpoint is None and not known["AWS_PROFILE"]:
         region = _region(bucket)
     return ArrowStore(
@@ -491,6 +491,11 @@ def _s3(bucket: str, environment: tuple[str, ...]) -> RemoteStore:
     )
 
 
+def _endpoint() -> str:
+    """The server in place of Amazon's, if any."""
+    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL", "")
+
+
 def _region(bucket: str) -> str | None:
     """Where a bucket is, which Amazon tells; None where it cannot be asked: what is wrong is said by the first use."""
     try:
@@ -501,14 +506,14 @@ def _region(bucket: str) -> str | None:
 
 @cache
 def _gs(scheme: str) -> RemoteStore:
-    files = need("pyarrow.fs").GcsFileSystem(retry_time_limit=timedelta(seconds=_CONNECT * _ATTEMPTS))
+    files = need("pyarrow.fs").GcsFileSystem(retry_time_limit=timedelta(seconds=_CONNECT))
     return ArrowStore(scheme, files)
 
 
 @cache
 def _other(scheme: str, place: str, named: str) -> RemoteStore:
     """A store that pyarrow knows by its URL, or else fsspec."""
-    if scheme not in (*_HTTP, "hf", "memory"):
+    if scheme not in (*HTTP, "hf", "memory"):
         pa, fs = need("pyarrow"), need("pyarrow.fs")
         try:
             return ArrowStore(scheme, fs.FileSystem.from_uri(f"{scheme}://{place}/")[0])
@@ -516,7 +521,7 @@ def _other(scheme: str, place: str, named: str) -> RemoteStore:
             pass  # fsspec may know it
     fsspec = load("fsspec", f"{scheme}:// needs fsspec: pip install 'toplist[remote]'.")
     options: dict[str, Any] = {}
-    if scheme in _HTTP:
+    if scheme in HTTP:
         aiohttp = load("aiohttp", f"{scheme}:// needs aiohttp: pip install 'toplist[remote]'.")
         wait = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=_READ)
         options = {"encoded": True, "client_kwargs": {"timeout": wait, "trust_env": True}}
@@ -570,9 +575,8 @@ class _Copies:
             place = self._folder / f"{len(os.listdir(self._folder))}"
             with disk_full_explained():
                 place.mkdir()
-                copy = place / (path.name[-200:] or "file")
-                with copy.open("wb") as file:
-                    path.download(file)
+                copy = place / f"file{''.join(path.suffixes[-2:])[-50:]}"  # readers go by the suffixes
+                path.download(copy)
             if entry.size is not None and copy.stat().st_size != entry.size:
                 raise FileError(str(path), "not all of this file came, or it changed meanwhile: try again.")
             self._made[key] = copy
@@ -587,6 +591,16 @@ class _Copies:
 
 _COPIES = _Copies()
 atexit.register(_COPIES.remove)
+
+
+def _forget_stores() -> None:
+    """Open stores anew: a forked process has none of the threads that work for them."""
+    for made in (_s3, _gs, _other):
+        made.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_stores)
 
 
 # What goes wrong
@@ -609,48 +623,61 @@ def explained(path: RemotePath, done: str = "read") -> Iterator[None]:
     except TopListError:
         raise
     except OSError as error:
-        if isinstance(error, OSError) and error.errno is not None and error.errno in _LOCAL:
+        if error.errno in _LOCAL:
             raise
         raise _complaint(error, path, done) from None
     except Exception as error:  # of a library that is not ours, and not known before
         raise _complaint(error, path, done) from None
 
 
-_LOCAL = (28, 122, 27)  # the disk is full, a quota, a file too large: of this machine
+_LOCAL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))  # of the disk of this machine
 
 
-def missing(path: RemotePath) -> FileError:
+def missing(path: RemotePath, problem: str = "there is no such file.") -> FileError:
     """There is no such file, or no such bucket."""
-    bucket = path.url.partition("://")[2].partition("/")[0]
-    if path.scheme in ("s3", "gs", "gcs"):
-        whole = RemotePath(f"{path.scheme}://{bucket}")
-        if whole != path and not whole.exists():
-            return FileError(str(path), f"there is no bucket {bucket!r}.")
-    return FileError(str(path), "there is no such file.")
+    bucket = path.bucket
+    if bucket is not None and not bucket.exists():
+        return no_bucket(path)
+    return FileError(str(path), problem)
+
+
+def no_bucket(path: RemotePath) -> FileError:
+    """There is no such bucket, at the server that the environment names."""
+    endpoint = _endpoint() if path.scheme == "s3" else ""
+    where = f" at {shown(endpoint)}, which AWS_ENDPOINT_URL names" if endpoint else ""
+    return FileError(str(path), f"there is no bucket {path.parts[1]!r}{where}.")
 
 
 def _complaint(error: BaseException, path: RemotePath, done: str) -> TopListError:
     """What went wrong, in the words of this library."""
-    chain = list(_chain(error))
-    text = " ".join(f"{type(one).__name__} {one}" for one in chain)
-    low, status = text.lower(), _status(error)
+    low, status = _said(error, path).lower(), _status(error)
     if "no_such_bucket" in low or "nosuchbucket" in low:
-        bucket = path.url.partition("://")[2].partition("/")[0]
-        return FileError(str(path), f"there is no bucket {bucket!r}.")
+        return no_bucket(path)
     if status in (401, 403) or isinstance(error, PermissionError) or any(mark in low for mark in _DENIED):
-        remedy = f"set {_usual(path.scheme)}" if path.scheme not in _HTTP else "is the address signed, and still valid?"
+        remedy = f"set {_usual(path.scheme)}" if path.scheme not in HTTP else "is the address signed, and still valid?"
         return FileError(str(path), f"access is denied: {remedy}.")
-    if status in (404, 410) or (status is None and any(mark in low for mark in _ABSENT) and "curlcode" not in low):
+    if status in (404, 410):
         return FileError(str(path), "there is no such file.")
-    if any(mark in low for mark in _UNREACHED):
+    if status is None and any(mark in low for mark in _UNREACHED):
         also = ", and AWS_ENDPOINT_URL" if path.scheme == "s3" else ""
         return ResourceError(f"{path}: the server cannot be reached: check the network{also}.")
+    if status is None and (isinstance(error, FileNotFoundError) or any(mark in low for mark in _ABSENT)):
+        return FileError(str(path), "there is no such file.")
     if path.scheme == "s3":
         return FileError(
             str(path),
             f"the server does not answer as S3 does ({_brief(error)}): check AWS_ENDPOINT_URL and AWS_REGION.",
         )
     return FileError(str(path), f"this cannot be {done}: {_without_secrets(_brief(error), path)}.")
+
+
+def _said(error: BaseException, path: RemotePath) -> str:
+    """What libraries say of an error and of its causes, without the names of files, which may be any words."""
+    text = " ".join(f"{type(one).__name__} {one}" for one in _chain(error))
+    key = path.url.partition("://")[2]
+    for name in (path.url, key, key.partition("/")[2], unquote(key), path.name):
+        text = text.replace(name, "") if name else text
+    return text
 
 
 def _is_of_network(error: BaseException) -> bool:

@@ -54,8 +54,9 @@ def split_nothing(task: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def split_large(task: bytes) -> Iterator[tuple[int, bytes]]:
-    for number in range(3):
-        yield number, task * (20 << 20 >> 0)
+    """Blocks of no bytes, and of more than a row of Spark's takes."""
+    for bucket in range(3):
+        yield bucket, task * (9 << 20)
 
 
 def measure_blocks(bucket: int, blocks: Iterable[bytes]) -> bytes:
@@ -75,24 +76,13 @@ def fail(task: bytes) -> bytes:
         raise ResourceError("the disk is full.")
     if task == b"memory":
         raise MemoryError
+    if task == b"missing":
+        raise ModuleNotFoundError("No module named 'toplist.evaluation'", name="toplist.evaluation")
     return count_words(task)
 
 
 def fail_as_data(task: bytes) -> bytes:
     return encode(Counter({"failures": 1})) if task == b"bad" else count_words(task)
-
-
-def kill_worker_once(task: bytes) -> bytes:
-    """Count words; the process that has the task with the name of a folder is killed, the first time."""
-    text = task.decode()
-    if text.startswith("kill "):
-        folder = Path(text.split()[1])
-        mark = folder / "killed"
-        if not mark.exists():
-            mark.write_text(str(os.getpid()))
-            os.kill(os.getpid(), signal.SIGKILL)
-        return encode(Counter({"again": 1}))
-    return count_words(task)
 
 
 def split_after_kill(task: bytes) -> Iterator[tuple[int, bytes]]:
@@ -119,3 +109,22 @@ def wait_for_file(task: bytes) -> bytes:
     while not (Path(folder) / "go").exists():
         time.sleep(0.01)
     return encode(Counter(words.split()))
+
+
+def marks_or_dies(task: bytes) -> bytes:
+    """Die at once, or be done after a while."""
+    if task == b"kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(1)
+    (Path(task.decode()) / "done").touch()
+    return count_words(b"")
+
+
+def print_and_count(task: bytes) -> bytes:
+    print("a library says something")
+    return count_words(task)
+
+
+def split_and_fail(task: bytes) -> Iterator[tuple[int, bytes]]:
+    yield from split_words(task)
+    raise TopListError("there is no more.")

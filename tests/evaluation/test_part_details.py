@@ -75,7 +75,8 @@ def test_the_page_has_what_comes_from_sums_and_says_what_is_missing(boards: Any,
     assert "compare the files themselves, or a sample of their cases" in text
     assert "What to do next" not in text
     assert "a.parquet" in text
-    assert "expected calibration error" in text
+    assert "ECE: expected calibration error over 20 bins" in text
+    assert "classes listed: 3" in text
 
 
 def test_both_pages_have_the_same_tables_of_scores_and_groups(boards: Any, tmp_path: Path) -> None:

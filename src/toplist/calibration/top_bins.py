@@ -45,6 +45,8 @@ class BinnedCalibration:
         other.
     level : float
         The level of the intervals.
+    lengths : tuple of int
+        How many classes the shortest and the longest list have.
     width : int
         How many bins of one width there are from 0 to 1.
 
@@ -57,6 +59,7 @@ class BinnedCalibration:
     bins: tuple[Bin, ...]
     ends: tuple[tuple[float, float], ...]
     level: float
+    lengths: tuple[int, int]
     width: int = BINS
 
 
@@ -139,6 +142,7 @@ class ReliabilityBins:
             found,
             tuple(clopper_pearson(b.count * b.hit_rate, b.count, level) for b in found) if independent else (),
             level,
+            (self.shortest or 0, self.longest),
         )
 
     def to_plain(self) -> dict[str, Any]:

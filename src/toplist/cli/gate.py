@@ -15,7 +15,7 @@ import typer
 from toplist._files import shown_words
 from toplist._text import visible
 from toplist.cli.options import (
-    RULES,
+    ALL_RULES,
     Inputs,
     Printing,
     Reads,
@@ -88,7 +88,7 @@ class GateOptions(Printing):
     max_loss: float = option(..., "Margin: the mean loss to the baseline must be shown to be below it, such as 0.01.")
     per_case: float | None = option(None, "Largest loss that is allowed in any single case.")
     max_loss_group: float | None = option(None, "Margin of the groups of --group; --max-loss by default.")
-    rule: str = option("brier", "Scoring rule.", choices=RULES)
+    rule: str = option("brier", "Scoring rule.", choices=ALL_RULES)
     penalty: float | None = option(None, _PENALTY)
     missing: str = missing_option(MISSING)
     inconclusive: str | None = option(
@@ -109,7 +109,11 @@ class GateOptions(Printing):
         "Exit codes: 0 pass, 3 fail, 4 inconclusive, 2 invalid usage, 1 invalid data.",
     ),
 )
-def gate(files: GateInputs, options: GateOptions, inference: Annotated[Inference, {"level": _LEVEL}]) -> None:
+def gate(
+    files: GateInputs,
+    options: GateOptions,
+    inference: Annotated[Inference, "method", "level", "horizon", "seed", {"level": _LEVEL}],
+) -> None:
     """Pass only if a new model is shown to be no worse than a baseline: for continuous integration."""
     keep_freed_memory()
     _require_formats(options.output)
@@ -193,7 +197,7 @@ class RecordingOptions(Printing):
     """The options of `toplist record`."""
 
     output: Path = option(..., "File of the record, such as baseline.json.", "-o")
-    rule: tuple[str, ...] = option(("brier",), "Scoring rule, brier by default; may be repeated.", choices=RULES)
+    rule: tuple[str, ...] = option(("brier",), "Scoring rule, brier by default; may be repeated.", choices=ALL_RULES)
     penalty: float | None = option(None, _PENALTY)
     missing: str = missing_option(MISSING)
 

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 
 FILES, VALUES = "Input files (VALUE for all, NAME=VALUE for one)", "Input values (VALUE for all, NAME=VALUE for one)"
 PROGRAMS = "Files of other programs (VALUE for all, NAME=VALUE for one)"
-PANELS = {"Truth": "Truth", "Inference": "Uncertainty"}  # of the fields of a record
+PANELS = {
+    "Truth": "Truth",
+    "Inference": "Uncertainty",
+    "EngineOptions": "Several processes or machines",
+}  # of the fields of a record
 _VALUES = ("scale", "normalize", "duplicates", "blanks")  # read options about values; the others are about files
 _PROGRAMS = ("producer", "answers", "position", "norm", "overround")  # read options about what producers write
 _COLUMN = ("case", "class_column", "confidence", "ignore", "outcome", "weight", "group", "cluster", "time", "keep")
@@ -40,6 +44,7 @@ _METAVARS = {
     "blanks": "error|drop",
     "choose": "k|mass",
     "duplicates": "error|sum",
+    "engine": "ENGINE",
     "fail_if": "CONDITION",
     "inconclusive": "pass|fail",
     "kind": "KIND",
@@ -48,6 +53,10 @@ _METAVARS = {
     "missing": "POLICY",
     "answers": "FILE",
     "norm": "NORM",
+    "on_error": "stop|skip",
+    "partials": "FOLDER",
+    "scheduler": "ADDRESS",
+    "master": "ADDRESS",
     "overround": "METHOD",
     "position": "NUMBER|TEXT",
     "producer": "NAME",
@@ -464,6 +473,7 @@ def names_in(table: str, module: str) -> tuple[str, ...]:
 
 
 RULES = names_in("RULES", "scoring/rules/standard")
+ALL_RULES = (*RULES, "topbeta:BETA")  # where lists are scored as they are
 PRODUCERS = names_in("PRODUCERS", "io/producers/__init__")
 
 

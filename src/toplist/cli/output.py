@@ -253,7 +253,8 @@ def require_choice(name: str, given: Any, choices: Iterable[str]) -> None:
     """Refuse a word that is none of those to choose from."""
     choices = tuple(choices)
     for word in given if isinstance(given, list | tuple) else [given]:
-        if choices and word is not None and word not in choices:
+        stem = str(word).partition(":")[0]  # of a choice that has a value of the user's, as in topbeta:BETA
+        if choices and word is not None and word not in choices and not any(c.startswith(f"{stem}:") for c in choices):
             *most, last = choices
             known = f"{', '.join(most)} or {last}" if most else last
             raise UsageError(f"{flag_of(name)} is {known} here, not {word!r}.{did_you_mean(word, choices)}")

@@ -13,8 +13,8 @@ import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
 from toplist.errors import ResourceError, TopListError
@@ -37,6 +37,7 @@ ATTEMPTS = 3
 CONNECT_SECONDS = 20.0
 """How long an address has to answer."""
 
+_OF_TASKS = {"task_cases", "partials", "on_error"}  # options that change nothing of what is started
 log = logging.getLogger("toplist")
 
 
@@ -78,6 +79,13 @@ class Engine(ABC):
                 raise TopListError(f"{name} is a number of at least 1, or None, not {value!r}.")
         if self.on_error not in ("stop", "skip"):
             raise TopListError(f'on_error is "stop" or "skip", not {self.on_error!r}.')
+
+    def with_options(self, **options: Any) -> Self:
+        """The same engine with other options; what is started is used by both, unless it would be another one."""
+        changed = replace(self, **options)
+        if set(options) <= _OF_TASKS:
+            object.__setattr__(changed, "_started", self._started)
+        return changed
 
     @contextmanager
     def running(self) -> Iterator[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
@@ -42,7 +42,7 @@ def as_engine(value: Any, **options: Any) -> Engine:
     given = {name: option for name, option in options.items() if option is not None}
     if isinstance(value, Engine):
         _require_options(type(value), given)
-        return replace(value, **given)
+        return value.with_options(**given)
     package = type(value).__module__.partition(".")[0]
     if package == "distributed" and type(value).__name__ == "Client":
         return _engine("dask", given | {"client": value})
@@ -51,7 +51,7 @@ def as_engine(value: Any, **options: Any) -> Engine:
     if not isinstance(value, str) or value not in NAMES:
         names = ", ".join(f'"{name}"' for name in NAMES)
         raise TopListError(
-            f"{value!r} is no engine: give one of {names}, an object of toplist.engines, a Dask client or a SparkSession."
+            f"{value!r} is no engine: give one of {names}, one of toplist.engines, a Dask client or a SparkSession."
         )
     return _engine(value, given)
 

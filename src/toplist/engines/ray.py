@@ -7,14 +7,17 @@ on the workers, in the version that is used here, or given in the runtime enviro
 
 Ray runs a task again whose worker was lost, and computes again objects that were lost with a node; after three times
 it is an error. The object store spills to disk. A shuffle has tasks x buckets objects: blocks below 100 kB are kept by
-this process, so that tasks of a shuffle should have some megabytes for each bucket.
+this process, so that tasks of a shuffle should have some megabytes for each bucket. Where a run fails or is stopped on
+a cluster that runs already, tasks that were submitted, at most two for each CPU, are done to the end.
 """
 
 from __future__ import annotations
 
 import logging
+import math
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -26,7 +29,7 @@ from toplist.errors import TopListError
 
 _NEEDED = "the engine 'ray' needs ray: pip install 'toplist[ray]'."
 _REMEDY = "give the address that `ray start --head` prints, such as 10.0.0.1:6379, or none for this machine."
-_WINDOW = 1_000  # tasks that wait in Ray, which sees from them how much is to do
+_ASK_SECONDS = 10.0  # how long the size of the cluster is taken as known
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,11 +94,19 @@ class _RefJob:
 class _RefPool:
     """Jobs as Ray tasks; what a reference stands for stays in the object store as long as somebody holds it."""
 
-    window = _WINDOW
-
     def __init__(self, ray: Any) -> None:
         self._ray = ray
-        self._run = ray.remote(_signalled).options(num_cpus=1, max_retries=ATTEMPTS - 1)
+        self._size, self._asked = 0, -math.inf
+        self._run = ray.remote(num_cpus=1, max_retries=ATTEMPTS - 1)(_signalled)
+
+    @property
+    def window(self) -> int:
+        """Twice the CPUs of the cluster, which may grow: all are busy, and few jobs are left where a run fails."""
+        if time.monotonic() - self._asked > _ASK_SECONDS:
+            with self._explained():
+                self._size = 2 * max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+            self._asked = time.monotonic()
+        return self._size
 
     def submit(self, stage: str, function: Callable[..., Any], *arguments: Any) -> _RefJob:
         return self._submitted(stage, 1, _single, function, *(_reference(one) for one in arguments))
@@ -124,9 +135,7 @@ class _RefPool:
         return result
 
     def abandon(self, jobs: Collection[_RefJob], *, interrupted: bool) -> None:
-        with suppress(Exception):  # the error that led here says more
-            for job in jobs:
-                self._ray.cancel(job.signal, force=interrupted)
+        """Leave the jobs as they are: to cancel one that is about to end can abort this process inside of Ray."""
 
     def _submitted(self, stage: str, returns: int, function: Callable[..., Any], *arguments: Any) -> _RefJob:
         with self._explained():

@@ -19,6 +19,7 @@ import os
 import re
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -112,7 +113,7 @@ class Spark(Engine):
 
     def reduce(self, work: Work, merge: Merge, tasks: Sequence[bytes], done: Done) -> bytes:
         """The results of all tasks, merged in a tree."""
-        with self.running() as session, _one_row_a_batch(session):
+        with self.running() as session, _one_row_a_batch(session), _pandas_accepted():
             run = _Run(session, merge, f"toplist: score {len(tasks):,} tasks", done, len(tasks))
             parts = min(len(tasks), _PARTITIONS)
             results = _rows(session, tasks, parts).mapInArrow(_working(work, merge, run.counter), _RESULTS)
@@ -122,7 +123,7 @@ class Spark(Engine):
         self, split: Split, finish: Finish, merge: Merge, tasks: Sequence[bytes], buckets: int, done: Done
     ) -> bytes:
         """The rows of all tasks brought together by bucket, and the results of all buckets merged in a tree."""
-        with self.running() as session, _one_row_a_batch(session):
+        with self.running() as session, _one_row_a_batch(session), _pandas_accepted():
             name = f"toplist: bring {len(tasks):,} tasks together in {buckets:,} buckets"
             run = _Run(session, merge, name, done, len(tasks) + buckets)
             rows = _rows(session, tasks, min(len(tasks), _PARTITIONS))
@@ -296,7 +297,8 @@ def _new_session(spark: Any, master: str) -> Any:
     try:
         if python is None and master.startswith("local"):
             os.environ["PYSPARK_PYTHON"] = sys.executable  # else the first Python of the path, whatever it has
-        return builder.getOrCreate()
+        with _pandas_accepted():
+            return builder.getOrCreate()
     except Exception as error:
         if "JAVA_GATEWAY_EXITED" in str(error) or isinstance(error, FileNotFoundError):
             raise TopListError(
@@ -306,6 +308,14 @@ def _new_session(spark: Any, master: str) -> Any:
     finally:
         if python is None:
             os.environ.pop("PYSPARK_PYTHON", None)
+
+
+@contextmanager
+def _pandas_accepted() -> Iterator[None]:
+    """Without Spark's warning about new versions of pandas, which it only asks for the version of here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        yield
 
 
 @contextmanager

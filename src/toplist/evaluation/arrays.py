@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_array, as_sample_weight
-from toplist.errors import AlignmentError, ShapeError, SpaceError, TopListError
+from toplist._text import quote
+from toplist.core.kernel import hash_integers
+from toplist.errors import AlignmentError, ConfidenceError, MassError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.model_details import ArrayNames, accumulate, finish, outcome_of, prediction_of
-from toplist.evaluation.stream import ReadSummary, ScoringSpec
+from toplist.evaluation.stream import ReadSummary, ScoringSpec, cluster_hashes
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, tally
 from toplist.inference.results import CaseView, ModelDetails, SourceSummary
 from toplist.inference.settings import InferenceSettings
@@ -50,15 +52,23 @@ class ArrayModels:
 
     def sheets(self) -> list[CaseScores]:
         """The scored cases of each model."""
-        how = self.scoring
-        return [
-            CaseScores.from_lists(one, self.y, how.rules, ks=how.ks, penalty=how.penalty) for one in self.lists.values()
-        ]
+        return [self._scored(name, one) for name, one in self.lists.items()]
 
-    def tallies(self, sheets: Sequence[CaseScores]) -> dict[Hashable, Aggregates]:
-        """Exact sums, by group; by cluster where time does not matter."""
+    def _scored(self, name: str, lists: TopLists) -> CaseScores:
+        how = self.scoring
+        try:
+            return CaseScores.from_lists(lists, self.y, how.rules, ks=how.ks, penalty=how.penalty)
+        except (MassError, ConfidenceError) as error:  # a list that a rule refuses
+            problem = f"{quote(name)}: {error.problem}"
+            raise type(error)(problem, error.remedy, case=error.case, more=error.more) from None
+
+    def tallies(self, sheets: Sequence[CaseScores], *, drawn: bool = False) -> dict[Hashable, Aggregates]:
+        """Exact sums, by group; by cluster where time does not matter. Units may be `drawn` from them."""
         clusters = None if self.ordered else self.clusters
-        return tally(sheets, weights=self.weights, groups=self.groups, clusters=clusters)
+        keys = None
+        if drawn:
+            keys = hash_integers(np.arange(len(sheets[0]))) if clusters is None else cluster_hashes(clusters)
+        return tally(sheets, weights=self.weights, groups=self.groups, clusters=clusters, keys=keys)
 
     def panel(self, sheets: Sequence[CaseScores]) -> ScoreMatrix:
         """The scores side by side."""

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -51,6 +51,9 @@ from toplist.lists import TopLists
 from toplist.scoring.case_scores import CaseScores, as_list_lengths
 from toplist.scoring.rules import Rule, as_rule, name_of
 from toplist.scoring.scores import as_penalty, default_penalty
+
+if TYPE_CHECKING:
+    from toplist.evaluation.part_details import SumDetails
 
 
 def compare(
@@ -140,11 +143,8 @@ def compare(
         return replace(
             compare_on(engine, given_as, space, question, told), _invocation=_typed(request, space, question)
         )
-    tables = as_tables(request, space)
-    if tables is None:
-        scored = _score_arrays(request, space, question)
-    else:
-        scored = _score_files(tables, space, question, told)
+    tables, size = as_tables(request, space), (space, question)
+    scored = _score_arrays(request, *size) if tables is None else _score_files(tables, *size, told)
     inputs = tuple(shown(one) if url_of(one) else os.path.abspath(one) for one in request.paths)
     asked: Any = {"missing": missing, "baseline": baseline, "penalty": penalty, "inference": question.inference}
     called = None
@@ -294,7 +294,7 @@ class Scored:
     size: Any  # the same as a number; None where it differs from case to case
     weight: str | None
     group: str | None
-    cases: CaseReader
+    cases: CaseReader | SumDetails
     spelled: Spelled
     sample: ScoreSample
     losses: Losses
@@ -309,7 +309,7 @@ def _score_files(request: ReadRequest, space: Any, question: Question, progress:
     plan = replace(plan, time=settings.time, ordered=settings.ordered)
     by_case = not settings.by_sums or question.missing == "pairwise" or plan.space is None
     with empty_set_explained(plan.set_separator):
-        tallies, panel, kept, found = _of_files(plan, scoring, by_case, progress)
+        tallies, panel, kept, found = _of_files(plan, scoring, settings, by_case, progress)
     size = None if plan.space is None else plan.space.size
     return Scored(
         tallies,
@@ -338,7 +338,7 @@ def _score_arrays(request: ReadRequest, space: Any, question: Question) -> Score
     sheets = held.sheets()
     by_case = not settings.by_sums or question.missing == "pairwise" or held.per_case
     return Scored(
-        held.tallies(sheets),
+        held.tallies(sheets, drawn=settings.method == "poisson"),
         held.panel(sheets) if by_case else None,
         held.read(),
         settings,
@@ -421,15 +421,19 @@ def _intervals(scored: Scored) -> IntervalsOf:
 
 
 def _of_files(
-    plan: Plan, scoring: ScoringSpec, by_case: bool, progress: Progress
+    plan: Plan, scoring: ScoringSpec, settings: InferenceSettings, by_case: bool, progress: Progress
 ) -> tuple[Mapping[Hashable, Aggregates], ScoreMatrix | None, SampleCollector, ReadSummary]:
     """Sums, scores side by side where they are needed, some cases to look at, and what was read."""
+
+    def sums() -> TeeCollector[SumCollector, SampleCollector]:
+        return TeeCollector(SumCollector(plan, settings.method == "poisson"), SampleCollector(plan))
+
     if not by_case:
-        both, read = run(plan, scoring, lambda: TeeCollector(SumCollector(plan), SampleCollector(plan)), progress)
+        both, read = run(plan, scoring, sums, progress)
         return both.one.tallies, None, both.other, read
 
     def collector() -> TeeCollector[TeeCollector[SumCollector, SampleCollector], MatrixCollector]:
-        return TeeCollector(TeeCollector(SumCollector(plan), SampleCollector(plan)), MatrixCollector(plan))
+        return TeeCollector(sums(), MatrixCollector(plan))
 
     found, read = run(plan, scoring, collector, progress)
     return found.one.one.tallies, found.other.panel(), found.one.other, read

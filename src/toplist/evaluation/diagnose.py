@@ -210,7 +210,7 @@ def diagnose(
     (True, 'Overconfident')
     """
     asked, source, about = as_inference(inference), as_source(model), as_truth(truth)
-    asked.require_default("diagnose", "method", "horizon")
+    asked.require_default("diagnose", "method", "horizon", "min_cases")
     band_level, draws = as_probability(band_level, "band_level"), as_whole(draws, "draws", 1)
     if missing not in MISSING:
         raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")

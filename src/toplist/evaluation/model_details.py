@@ -356,7 +356,7 @@ class DetailsAccumulator:
     """
 
     cases: int = 0
-    cuts: Cuts | None = field(default_factory=Cuts)  # None where the truth is soft
+    cuts: Cuts | None = field(default_factory=Cuts)  # None where the truth is soft, or lists of one mass are scored
     listed: Bins = field(default_factory=Bins)
     top: Bins = field(default_factory=Bins)
     mass: Bins = field(default_factory=Bins)
@@ -419,6 +419,7 @@ def accumulate(
     else:
         truth = as_codes(y, lists)
         listed, peaks, cuts = _walked(lists, truth, scored, rule)
+        cuts = cuts if rule.padded else None
         confusions = Confusions.of(lists, truth, peaks, called)
     some = scored.metrics["mean_length"] > 0
     every = bool(some.all())
@@ -501,7 +502,7 @@ def _walked(
     plain, empty = scored.unpenalised[0], scored.empty[0]
     outcomes = OutcomePlaces.of(lists, codes)
     longest = int(scored.metrics["mean_length"].max(initial=0))
-    ks = below(longest)
+    ks = below(longest) if rule.padded else ()
     peaks = np.zeros(n)
     found: list[tuple[Bins, Cuts]] = [(Bins(), Cuts())]
     lock = threading.Lock()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -33,6 +34,7 @@ from toplist.inference.partial_bytes import (
     unpack_keys,
 )
 from toplist.inference.results import SkippedPart, SourceSummary
+from toplist.io.encoding import NamesSeen
 from toplist.lists.space import show_size
 
 RESULT, FAILURE = "partial result", "failure"
@@ -180,6 +182,7 @@ def result_to_bytes(found: PartialResult) -> bytes:
         "difficulty": None if read.difficulty is None else read.difficulty.to_plain(),
         "repaired": to_plain(read.repaired),
         "matched": list(read.matched),
+        "names": to_plain(read.names),
         "heaviest": found.heaviest,
         "groups": len(keys),
         "sample": {"cases": len(sample), "threshold": sample.threshold, "columns": list(sample.columns)},
@@ -202,7 +205,12 @@ def result_to_bytes(found: PartialResult) -> bytes:
         "weights": b"" if sample.weights is None else np.ascontiguousarray(sample.weights, "<f8").tobytes(),
         "columns": dump_json([values.to_pylist() for values in sample.columns.values()]),
     }
-    return pack(RESULT, header, blocks)
+    return pack(RESULT, {**header, "digests": _digests(blocks)}, blocks)
+
+
+def _digests(blocks: Mapping[str, bytes]) -> dict[str, str]:
+    """What ties each block to its name."""
+    return {name: hashlib.sha256(block).hexdigest() for name, block in blocks.items()}
 
 
 def _slopes(gains: Mapping[int, int | None]) -> list[list[int]]:
@@ -226,7 +234,7 @@ def result_from_bytes(data: bytes, source: str = "memory") -> PartialResult:
         damaged(source, "its parts are not those of a result")
     keys = unpack_keys(block("groups"), count, source)
     names = {f"sums {at}" for at in range(count)} | {"groups", "gains", "keys", "scores", "weights", "columns"}
-    if blocks.keys() != names:
+    if blocks.keys() != names or value("digests", Mapping[str, str]) != _digests(blocks):
         damaged(source, "its parts are not those of a result")
     repaired = value("repaired", tuple[Mapping[str, int], ...])
     if not repaired:
@@ -242,6 +250,7 @@ def result_from_bytes(data: bytes, source: str = "memory") -> PartialResult:
         None if difficulty is None else Difficulty.from_plain(difficulty, source),
         repaired,
         value("matched", tuple[int, ...]),
+        value("names", tuple[NamesSeen, ...]),
     )
     found = PartialResult(
         question,
@@ -357,7 +366,8 @@ class _Checked:
         self.require(tuple(one.name for one in read.origins) == asked.models, "its sources are not its models")
         self.require(tuple(read.highest) == asked.models or {*read.highest} == {*asked.models}, "scores have no model")
         self.require(
-            len(read.matched) == len(read.repaired) == len(asked.models), "its counts are not those of its models"
+            len(read.matched) == len(read.repaired) == len(read.names) == len(asked.models),
+            "its counts are not those of its models",
         )
         self.require(0 <= read.compared <= read.cases, "more cases were compared than there are")
         counts = [count for one in (*read.repaired, *(o.repairs for o in read.origins)) for count in one.values()]

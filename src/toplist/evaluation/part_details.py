@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from toplist.calibration.top_bins import BinnedCalibration, ReliabilityBins
 from toplist.errors import TopListError
+from toplist.evaluation.breakdown import groups_of_sums
 from toplist.evaluation.stream import ScoredBatch
 from toplist.inference.results import Comparison, FileRecord, PartRecord
 
@@ -90,6 +91,7 @@ class SumDetails:
 
     def page(self, results: Comparison, provenance: Provenance) -> Page:
         """All that a report shows without cases; next steps would need them."""
+        from toplist.evaluation.breakdown import groups_of_sums  # noqa: PLC0415 - workers do without
         from toplist.report.html import Page  # noqa: PLC0415 - templates are not for everyone
 
         groups = groups_of_sums(results)

@@ -23,7 +23,7 @@ from toplist._text import argument, quote
 from toplist._typing import Progress
 from toplist.calibration.top_bins import ReliabilityBins
 from toplist.core.kernel import version
-from toplist.errors import AlignmentError, TopListError
+from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.compare import Bounds, Question, Scored, rank, spelled_in_files
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.part_details import ReliabilityWatcher, SumDetails
@@ -307,10 +307,10 @@ def score_part(
     drawn: Any = {"limit": sample} if total is None else {"threshold": min(1.0, SAMPLED / max(total, 1))}
 
     def collector() -> TeeCollector[PartSums, SampleCollector]:
-        return TeeCollector(PartSums(plan), SampleCollector(plan, start=start, **drawn))
+        return TeeCollector(PartSums(plan, settings.method == "poisson"), SampleCollector(plan, **drawn))
 
     with empty_set_explained(plan.set_separator):
-        both, read = run(plan, question.scoring, collector, progress, part=True)
+        both, read = run(plan, question.scoring, collector, progress, part=True, start=start)
         kept = both.other
         names = columns_of(plan, settings, repeated=False) if columns is None else columns
         found = PartialResult(
@@ -330,7 +330,7 @@ def losses_of(
     plan: Plan, question: Question, pairs: Sequence[tuple[str, str]], heaviest: float, more: int = 0
 ) -> dict[tuple[str, str], PairLoss]:
     """The largest losses of some pairs over the cases of a plan, where the heaviest of all cases has this weight."""
-    if plan.missing in ("uniform", "worst", "baseline"):
+    if not pairs or plan.missing in ("uniform", "worst", "baseline"):
         return {}
     asked = {name for pair in pairs for name in pair}
     names = tuple(one.name for one in plan.sources if plan.missing == "common" or one.name in asked)
@@ -465,6 +465,7 @@ def _both_read(one: ReadSummary, other: ReadSummary) -> ReadSummary:
         reduce(add, hard) if hard else None,
         repaired,
         tuple(x + y for x, y in zip(one.matched, other.matched, strict=True)),
+        tuple(x + y for x, y in zip(one.names, other.names, strict=True)),
     )
 
 
@@ -492,7 +493,14 @@ def _either(one: str, other: str) -> str:
     return _SEVERAL.join(sorted({*one.split(_SEVERAL), *other.split(_SEVERAL)}))
 
 
+def _told(source: str) -> str:
+    """Where predictions came from, in a word: of many files, the first and how many more."""
+    first, *others = source.split(_SEVERAL)
+    return source if len(others) < _MANY else f"{first} and {len(others):,} more"
+
+
 _SEVERAL = " | "
+_MANY = 4  # files that are not all named
 
 
 def _both_spelled(parts: Sequence[Mapping[str, Spelling]]) -> dict[str, Spelling]:
@@ -572,10 +580,11 @@ def _require_apart(found: Mapping[str, PartialResult]) -> None:
                 )
             if cover.start is not None and cover.cases:
                 ranges.append((cover.start, cover.start + cover.cases, name))
-    for (_, end, one), (start, last, other) in pairwise(sorted(ranges)):
-        if start < end and one != other:
+    for (_, end, here), (start, last, there) in pairwise(sorted(ranges)):
+        if start < end and here != there:
+            first, second = sorted((here, there), key=names.index)
             raise TopListError(
-                f"{one} and {other} both have cases {start:,} to {min(end, last) - 1:,}, by their position: say where "
+                f"{first} and {second} both have cases {start:,} to {min(end, last) - 1:,}, by their position: say where "
                 f"each part begins with {argument('start')}, or give cases ids."
             )
     keys = np.concatenate([one.sample.keys for one in found.values()])
@@ -644,11 +653,16 @@ def finish(
     """
     asked, read = result.question, result.read
     require_cases("the truth", read.cases, read.compared)
+    for name, seen in zip(asked.models, read.names, strict=True):
+        problem = seen.problem(asked.size)
+        if problem is not None:
+            raise type(problem)(f"{name}: {problem}") if isinstance(problem, SpaceError) else problem
     apart = next((name for name, count in zip(asked.models, read.matched, strict=True) if not count), None)
     if apart is not None:
         raise AlignmentError(f"{apart} has none of the cases of the truth.")
     if all(count == read.cases for count in read.matched):
         read = replace(read, difficulty=None)
+    read = replace(read, origins=tuple(replace(one, source=_told(one.source)) for one in read.origins))
     scored = Scored(
         result.tallies,
         None,

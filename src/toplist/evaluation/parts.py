@@ -1,5 +1,4 @@
-"""Score a part of the cases of a comparison, and make a leaderboard of parts: what a cluster, a shell loop or a warehouse
-needs to compare more than one machine holds."""
+"""Score a part of the cases of a comparison, and make the leaderboard of parts, on any number of machines."""
 
 from __future__ import annotations
 
@@ -9,9 +8,12 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toplist._arguments import as_whole
+from toplist._files import as_path, as_remote, has_magic, shown
+from toplist._text import quote
+from toplist._typing import Progress
 from toplist.errors import FileError, TopListError
 from toplist.evaluation.compare import Question
 from toplist.evaluation.leaderboard import Leaderboard
@@ -20,6 +22,9 @@ from toplist.evaluation.partials import SAMPLE, Cover, Failure, PartialResult, f
 from toplist.inference.settings import Inference, as_inference
 from toplist.io.options import ReadOptions, ReadRequest
 from toplist.io.plan import as_tables, names_of, plan_of, with_indicators
+
+if TYPE_CHECKING:
+    from toplist._remote import RemotePath
 
 SUFFIX = ".tlp"
 """How the name of a file with a partial result ends."""
@@ -99,8 +104,9 @@ def partial_result(
     --------
     >>> import pandas as pd
     >>> import toplist as tl
-    >>> truth = pd.DataFrame({"id": range(4), "outcome": ["a", "b", "a", "a"]})
-    >>> lists = pd.DataFrame({"id": range(4), "a": [0.7, 0.2, 0.9, 0.4], "b": [0.3, 0.8, 0.1, 0.6]})
+    >>> ids = pd.Index(range(4), name="id")
+    >>> truth = pd.DataFrame({"outcome": ["a", "b", "a", "a"]}, ids)
+    >>> lists = pd.DataFrame({"a": [0.7, 0.2, 0.9, 0.4], "b": [0.3, 0.8, 0.1, 0.6]}, ids)
     >>> parts = [tl.partial_result({"m": lists[lo:hi]}, truth[lo:hi]) for lo, hi in ((0, 3), (3, 4))]
     >>> tl.merge_results(parts).to_json() == tl.compare({"m": lists}, truth).to_json()
     True
@@ -174,7 +180,7 @@ def merge_results(parts: Any) -> Leaderboard:
     return finish(merge(found.values(), list(found)), inputs=[os.path.abspath(name) for name in inputs])
 
 
-def read_parts(parts: Any) -> dict[str, PartialResult | Failure]:
+def read_parts(parts: Any, progress: Progress = lambda what, done, total: None) -> dict[str, PartialResult | Failure]:
     """Parts by what they are called; see `merge_results`."""
     given = [parts] if isinstance(parts, str | os.PathLike | bytes | PartialResult | Failure) else parts
     if not isinstance(given, Iterable):
@@ -183,9 +189,11 @@ def read_parts(parts: Any) -> dict[str, PartialResult | Failure]:
     for one in given:
         if isinstance(one, str | os.PathLike):
             for path in files_of(one):
-                if path in out:
-                    raise FileError(path, "this partial result is there twice: merge every part once.")
-                out[path] = part_from_bytes(_read(path), path)
+                name = shown(path)
+                if name in out:
+                    raise FileError(name, "this partial result is there twice: merge every part once.")
+                out[name] = part_from_bytes(_read(path), name)
+                progress("reading parts", len(out), None)
         elif isinstance(one, PartialResult | Failure):
             out[f"part {len(out) + 1}"] = one
         else:
@@ -199,12 +207,17 @@ def read_parts(parts: Any) -> dict[str, PartialResult | Failure]:
 def files_of(place: str | os.PathLike[str]) -> list[str]:
     """The files of partial results that a path, a pattern or a folder stands for, in the order of their names."""
     text = os.fspath(place)
+    if not text or "\0" in text:
+        raise TopListError(f"{quote(text)} is no path.")
+    remote = as_remote(text)
+    if remote is not None:
+        return _files_elsewhere(remote)
     if os.path.isdir(text):
         found = sorted(str(path) for path in Path(text).glob(f"*{SUFFIX}"))
         if not found:
             raise FileError(text, f"there is no partial result in this folder: their names end in {SUFFIX}.")
         return found
-    if os.path.exists(text) or not glob.has_magic(text):
+    if os.path.exists(text) or not has_magic(text):
         return [text]
     found = sorted(path for path in glob.glob(text, recursive=True) if os.path.isfile(path))
     if not found:
@@ -212,12 +225,23 @@ def files_of(place: str | os.PathLike[str]) -> list[str]:
     return found
 
 
+def _files_elsewhere(place: RemotePath) -> list[str]:
+    """The same of a URL."""
+    from toplist.io.remote import matching  # noqa: PLC0415  most files are here
+
+    if place.is_dir():
+        found = sorted(one for one in place.iterdir() if one.suffix == SUFFIX)
+        if not found:
+            raise FileError(str(place), f"there is no partial result in this folder: their names end in {SUFFIX}.")
+    else:
+        found = [place] if place.is_file() else [one for one in matching(place) if one.is_file()]
+    return [os.fspath(one) for one in found or [place]]
+
+
 def _read(path: str) -> bytes:
     try:
-        return Path(path).read_bytes()
+        return as_path(path).read_bytes()
     except FileNotFoundError:
-        raise FileError(path, "there is no such file.") from None
+        raise FileError(shown(path), "there is no such file.") from None
     except OSError as error:
-        raise FileError(path, f"this cannot be read: {error.strerror}.") from None
-    except ValueError:
-        raise FileError(path, "this is no path.") from None
+        raise FileError(shown(path), f"this cannot be read: {error.strerror or error}.") from None

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._files import need
-from toplist._typing import Codes, Floats
+from toplist._typing import Bools, Codes, Floats
 from toplist.calibration import CalibrationBias, calibration_bias, calibration_test
 from toplist.calibration.binned import Binned
 from toplist.calibration.miscalibration import SIGNIFICANT, CalibrationVerdict
-from toplist.core.kernel import exact_sums, hash_integers, hash_text, to_float, uniform
+from toplist.core.kernel import exact_sums, hash_integers, to_float, uniform
 from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels
-from toplist.evaluation.stream import Collector, ScoringSpec, coder_of
+from toplist.evaluation.stream import Collector, ScoringSpec, case_hashes, coder_of
 from toplist.inference.dependence import TruthColumn
 from toplist.inference.diagnostics import MOST_VALUES, SAMPLED, UNSEEN, ScoreSample
 from toplist.inference.settings import InferenceSettings
@@ -336,16 +336,14 @@ class SampleCollector(Collector):
     ----------
     plan : Plan
         What is compared.
-    start : int, default 0
-        The position of the first case, where there are no ids.
     threshold : float, optional
         Where the hashes of the sampled cases end; by default it falls as cases come in.
     limit : int, optional
         How many cases are kept at most.
     """
 
-    def __init__(self, plan: Plan, *, start: int = 0, threshold: float | None = None, limit: int | None = None) -> None:
-        self.plan, self.heaviest, self.start, self.limit = plan, 0.0, start, limit
+    def __init__(self, plan: Plan, *, threshold: float | None = None, limit: int | None = None) -> None:
+        self.plan, self.heaviest, self.limit = plan, 0.0, limit
         self.falls = threshold is None and limit is None
         self.threshold = 1.0 if threshold is None else threshold
         self.seen = 0
@@ -359,22 +357,12 @@ class SampleCollector(Collector):
         scores = np.stack([one.scores[0] for one in scored], axis=1)
         for a, there in enumerate(present):
             scores[~there, a] = np.nan
-        part = _Part(truth.source, truth.rows, np.zeros((len(truth), 0), np.uint64), scores, weights)
-        if truth.ids is not None:
-            ids, threshold = truth.ids, self.threshold
-            first = id_hashes(ids, _SEED)
-            at = np.arange(len(first)) if threshold >= 1 else np.flatnonzero(uniform(first) < threshold)
-            second = id_hashes(ids if len(at) == len(first) else ids.take(need("pyarrow").array(at)), _SEED + 1)
-            part = part.at(at, np.stack([first[at], second], axis=1))
-        return part, len(truth), heaviest
+        keys = np.stack([case_hashes(truth, _SEED), case_hashes(truth, _SEED + 1)], axis=1)
+        return _Part(truth.source, truth.rows, keys, scores, weights).below(self.threshold), len(truth), heaviest
 
     def add(self, made: Any) -> None:
         """See `Collector`."""
         part, count, heaviest = made
-        if not part.keys.shape[1]:
-            places = self.start + self.seen + np.arange(count)
-            keys = np.stack([hash_integers(places, _SEED), hash_integers(places, _SEED + 1)], axis=1)
-            part = part.at(np.arange(count), keys)
         self.heaviest = max(self.heaviest, heaviest)
         self.seen += count
         self.parts.append(part)
@@ -387,7 +375,7 @@ class SampleCollector(Collector):
 
     def _cut(self, limit: int) -> None:
         """Lower the threshold so that so many cases are below it."""
-        hashes = np.concatenate([uniform(one.keys[:, 0]) for one in self.parts])
+        hashes = np.concatenate([np.zeros(0), *(uniform(one.keys[:, 0]) for one in self.parts)])
         if len(hashes) > limit:
             self.threshold = float(np.partition(hashes, limit)[limit])
         self.parts = [one.below(self.threshold) for one in self.parts]
@@ -460,17 +448,6 @@ class SampledCases:
         return ScoreSample(found.scores, found.weights, found.threshold, first)
 
 
-def id_hashes(ids: Any, seed: int) -> NDArray[np.uint64]:
-    """The hash of the text of each id: a number and its decimal digits have the same."""
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    if pa.types.is_integer(ids.type) and ids.type != pa.uint64():
-        return hash_integers(as_numpy(ids).astype(np.int64), seed)
-    text = pc.cast(plain(ids), pa.large_string())
-    _, offsets, data = text.buffers()
-    at = np.frombuffer(offsets, np.int64)[text.offset : text.offset + len(text) + 1]
-    return hash_text(np.frombuffer(data if data is not None else b"", np.uint8), at, seed)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
     """Some cases of a batch, with where they stand in the truth."""
@@ -484,17 +461,13 @@ class _Part:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def at(self, some: NDArray[np.intp], keys: NDArray[np.uint64]) -> _Part:
-        """Some of the cases, with their hashes."""
-        if len(some) == len(self):
-            return replace(self, keys=keys)
-        weights = None if self.weights is None else self.weights[some]
-        return _Part(self.source, self.rows[some], keys, self.scores[some], weights)
-
     def below(self, threshold: float) -> _Part:
         """Those of them that are kept at this threshold."""
+        if threshold >= 1:
+            return self
         some = np.flatnonzero(uniform(self.keys[:, 0]) < threshold)
-        return self.at(some, self.keys[some])
+        weights = None if self.weights is None else self.weights[some]
+        return _Part(self.source, self.rows[some], self.keys[some], self.scores[some], weights)
 
 
 def columns_of(plan: Plan, settings: InferenceSettings, *, repeated: bool = True) -> tuple[str, ...]:
@@ -723,7 +696,7 @@ class PairLosses:
         gains: dict[int, int | None] = {}
         if self.found.entries + entries <= _ENTRIES and not isinstance(b.space, LabelSets):
             each = log_mean_gains(a, b, self.t, weights, rule=self.rule, penalty=self.penalty)
-            finite = np.isfinite(each).all(axis=1)
+            finite: Bools = np.isfinite(each).all(axis=1)
             sums = exact_sums(np.where(finite[:, None], each, 0.0))[0]
             gains = {at: sums[i] if finite[i] else None for i, at in enumerate(self.slopes)}
         self.found += PairLoss(gains=gains, entries=entries)

@@ -9,11 +9,11 @@ import math
 import tempfile
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 from toplist._files import allocate, disk_full_explained, need, temporary_folder
 from toplist._text import argument
 from toplist._typing import Codes, Floats, Progress
-from toplist.core.kernel import parallel_map
-from toplist.errors import AlignmentError, FileError, OutcomeError
+from toplist.core.kernel import hash_text, parallel_map
+from toplist.errors import AlignmentError, CaseError, FileError, OutcomeError
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, merge, tally
 from toplist.inference.missing import Difficulty
 from toplist.inference.results import SourceSummary
 from toplist.io.align import AlignedCases, Matched, OutOfStepError
 from toplist.io.batches import Batch
-from toplist.io.columns import plain
-from toplist.io.encoding import ClassEncoder, has_integers
+from toplist.io.columns import as_arrow, id_hashes, plain
+from toplist.io.encoding import ClassEncoder, NamesSeen, has_integers
 from toplist.io.lists import (
     NEAR_ONE,
     class_counts,
@@ -192,6 +192,8 @@ class BatchScorer:
             made = CaseScores.from_lists(lists, y, spec.rules, ks=spec.ks, penalty=spec.penalty, idle=self.idle)
         except OutcomeError as error:
             raise in_file(error, truth) from None
+        except CaseError as error:  # a list that a rule refuses
+            raise in_file(error, batch) from None
         if self.watch is not None:
             self.watch(ScoredBatch(lists, y, made, batch, self.source.names, codes, truth, self.truth.names, outcomes))
         highest = highest_score(lists, rule=spec.rules[0], penalty=spec.penalty)
@@ -272,6 +274,7 @@ class ReadSummary:
     difficulty: Difficulty | None = None  # of what is missing; None where nothing is
     repaired: tuple[Mapping[str, int], ...] = ()  # the repairs of the truth, in the cases of each model
     matched: tuple[int, ...] = ()  # cases of the truth that each model has
+    names: tuple[NamesSeen, ...] = ()  # of the classes of each model
 
 
 class Collector(ABC):
@@ -327,14 +330,16 @@ def run(
     progress: Progress = lambda what, done, total: None,
     *,
     part: bool = False,
+    start: int = 0,
 ) -> tuple[S, ReadSummary]:
     """Read, align and score; a new collector is made for a second attempt, where the first finds no common order.
 
-    Of a `part` of the cases a model may lack all, and none may be left to compare.
+    Of a `part` of the cases a model may lack all, and none may be left to compare; where cases have no ids, `start` is
+    the position of the first one.
     """
     cases, to = aligned(plan), collector()
     try:
-        found = _in_step(plan, cases, scoring, to, progress, part=part)
+        found = _in_step(plan, cases, scoring, to, progress, part=part, start=start)
     except OutOfStepError:
         to = collector()
         found = _joined(plan, cases, scoring, to, progress, part=part)
@@ -362,7 +367,14 @@ def aligned(plan: Plan) -> AlignedCases:
 
 
 def _in_step(
-    plan: Plan, aligned: AlignedCases, scoring: ScoringSpec, collector: Collector, progress: Progress, *, part: bool
+    plan: Plan,
+    aligned: AlignedCases,
+    scoring: ScoringSpec,
+    collector: Collector,
+    progress: Progress,
+    *,
+    part: bool,
+    start: int,
 ) -> ReadSummary:
     scorers, done = scorers_of(plan, scoring, collector.watchers), 0
     difficulty = Difficulty(len(scorers)) if part and plan.missing != "error" else None  # others may lack cases
@@ -377,14 +389,42 @@ def _in_step(
                 difficulty.add(scores, np.ones(scores.shape, bool))
         return len(truth), collector.make(truth, scored, ())
 
-    for count, made in parallel_map(work, aligned.in_step()):
+    for count, made in parallel_map(work, _with_positions(aligned.in_step(), start)):
         collector.add(made)
         done += count
         progress("scoring", done, plan.truth.reader.rows)
-    for scorer in scorers:
+    for scorer in scorers if not part else ():  # other parts may have other names
         scorer.coder.finish()
     origins = tuple(scorer.summary(scorer.cases) for scorer in scorers)
-    return _summary(plan, scorers, origins, done, done, [done] * len(scorers), difficulty)
+    return _summary(plan, scorers, origins, done, done, [done] * len(scorers), difficulty, part=part)
+
+
+POSITION: Final = ""
+"""What the column with the positions of cases is called, in a truth without ids."""
+
+
+def _with_positions(cases: Iterator[list[Batch]], start: int) -> Iterator[list[Batch]]:
+    """The same with the positions of the cases, where there are no ids."""
+    for truth, *others in cases:
+        if truth.ids is None:
+            places = as_arrow(np.arange(start, start + len(truth)))
+            yield [replace(truth, extra={**truth.extra, POSITION: places}), *others]
+        else:
+            yield [truth, *others]
+        start += len(truth)
+
+
+def case_hashes(truth: Batch, seed: int) -> NDArray[np.uint64]:
+    """The hash of the text of the id of each case, or of its position: 7 and "7" have the same."""
+    return id_hashes(truth.extra[POSITION] if truth.ids is None else truth.ids, seed)
+
+
+def cluster_hashes(clusters: Grouping) -> NDArray[np.uint64]:
+    """The hash of the name of the cluster of each case."""
+    names = [str(key).encode("utf-8", "surrogatepass") for key in clusters.keys]
+    ends = np.cumsum([0, *map(len, names)])
+    made = hash_text(np.frombuffer(b"".join(names), np.uint8), ends.astype(np.int64))
+    return made if clusters.codes is None else made[clusters.codes]
 
 
 def _summary(
@@ -395,12 +435,15 @@ def _summary(
     compared: int,
     matched: Sequence[int],
     difficulty: Difficulty | None = None,
+    *,
+    part: bool,
 ) -> ReadSummary:
     repaired = tuple(dict(scorer.truth_repaired) for scorer in scorers)
     highest = {scorer.source.name: scorer.highest for scorer in scorers}
     mended = most_repaired(repaired)
     told = plan.truth.reading
-    return ReadSummary(origins, cases, compared, told, mended, highest, difficulty, repaired, tuple(matched))
+    names = tuple(scorer.coder.seen for scorer in scorers) if part else ()
+    return ReadSummary(origins, cases, compared, told, mended, highest, difficulty, repaired, tuple(matched), names)
 
 
 def _joined(
@@ -420,7 +463,8 @@ def _joined(
                 store.put(found.places, one)
                 done += len(found.places)
                 progress(f"scoring {scorer.source.name}", done, scorer.source.reader.rows)
-            scorer.coder.finish()
+            if not part:
+                scorer.coder.finish()
             stores.append(store)
         lacking = [np.flatnonzero(~store.present) for store in stores]
         cases = [scorer.cases for scorer in scorers]
@@ -447,7 +491,7 @@ def _joined(
         for scorer, fills, unknown, count in zip(scorers, filled, beyond, cases, strict=True)
     )
     matched = [join.cases - len(away) for away in lacking]
-    return _summary(plan, scorers, origins, join.cases, compared, matched, difficulty)
+    return _summary(plan, scorers, origins, join.cases, compared, matched, difficulty, part=part)
 
 
 def _in_order(
@@ -532,6 +576,7 @@ class SumCollector(Collector):
     """Adds up exactly."""
 
     plan: Plan
+    drawn: bool = False  # whether units are drawn from sums, in a Poisson bootstrap
     tallies: dict[Hashable, Aggregates] = field(default_factory=dict)
 
     def make(
@@ -539,13 +584,19 @@ class SumCollector(Collector):
     ) -> dict[Hashable, Aggregates]:
         """See `Collector`."""
         plan = self.plan
-        clusters = None if plan.ordered or plan.missing == "pairwise" else plan.cluster
+        pairwise = plan.missing == "pairwise"
+        clusters = None if plan.ordered or plan.cluster is None else groups_of(filled(truth, plan.cluster, "cluster"))
+        keys = None
+        if self.drawn:
+            keys = case_hashes(truth, 0) if clusters is None else cluster_hashes(clusters)
         return tally(
             scored,
             present=present,
             weights=None if plan.weight is None else weights_of(truth, plan.weight),
             groups=None if plan.group is None else self._groups(truth.extra[plan.group]),
-            clusters=None if clusters is None else groups_of(filled(truth, clusters, "cluster")),
+            clusters=None if pairwise else clusters,
+            keys=keys,
+            pairwise=pairwise,
         )
 
     def _groups(self, column: Any) -> Grouping:

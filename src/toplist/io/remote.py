@@ -7,10 +7,8 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from toplist._files import PathLike, as_remote, has_magic, path_fits
-from toplist._remote import RemotePath, missing
+from toplist._remote import HTTP, RemotePath, missing
 from toplist.errors import FileError
-
-_HTTP = ("http", "https")
 
 
 def require(path: RemotePath) -> None:
@@ -20,19 +18,21 @@ def require(path: RemotePath) -> None:
     if not is_pattern(path):
         raise missing(path)
     if not any(one.is_file() for one in matching(path)):
-        raise FileError(str(path), "no file matches this pattern.")
+        raise missing(path, "no file matches this pattern.")
 
 
 def is_pattern(path: RemotePath) -> bool:
     """Whether a URL may be a pattern; a ? in https:// begins a query."""
-    return path.scheme not in _HTTP and has_magic(path.url.partition("://")[2])
+    return path.scheme not in HTTP and has_magic(path.url.partition("://")[2])
 
 
 def matching(path: RemotePath) -> list[RemotePath]:
     """The files and folders that match a pattern, by their names."""
     scheme, _, rest = path.url.partition("://")
-    bucket, *parts = rest.rstrip("/").split("/")
-    return sorted(_expanded(RemotePath(f"{scheme}://{bucket}"), parts)) if is_pattern(path) and parts else []
+    first, *parts = rest.rstrip("/").split("/")
+    if not is_pattern(path) or not parts or (path.bucket is not None and not path.bucket.exists()):
+        return []
+    return sorted(_expanded(RemotePath(f"{scheme}://{first}"), parts))
 
 
 def _expanded(folder: RemotePath, parts: Sequence[str]) -> Iterator[RemotePath]:

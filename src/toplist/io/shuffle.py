@@ -16,26 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._files import need
-from toplist.core import kernel
 from toplist.errors import TopListError
-from toplist.io.columns import as_arrow, as_numpy, identifiers, offsets_of, plain
+from toplist.io.columns import as_arrow, as_numpy, id_hashes, identifiers, offsets_of, plain
 from toplist.io.readers.base import Entries, Reader, TableChunk
 from toplist.io.sources import OpenTable
 
 ROWS, PLACES, VALUES = "\x1frow", "\x1fplaces", "\x1fvalues"  # columns of a block beside those of its table
 _SEED = 17  # of the hash that tells buckets; another one than that of samples, or a bucket would have all of a sample
 _TOGETHER = 1 << 16  # rows of one file that are read at a time
-
-
-def id_hashes(ids: Any, seed: int) -> NDArray[np.uint64]:
-    """A hash of each case id, of its text: 7 and "7" are the same."""
-    pa, column = need("pyarrow"), plain(ids)
-    if pa.types.is_integer(column.type):
-        return kernel.hash_integers(as_numpy(column).astype(np.int64, copy=False), seed)
-    offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
-    data = column.buffers()[2]
-    characters = np.frombuffer(b"" if data is None else data, np.uint8)
-    return kernel.hash_text(characters, offsets.astype(np.int64), seed)
 
 
 def buckets_of(ids: Any, count: int) -> NDArray[np.int64]:
@@ -56,8 +44,8 @@ class BlockKey:
     def of(cls, schema: Any) -> BlockKey:
         """From the metadata of a block."""
         known = schema.metadata or {}
-        numbers = (int(known[name]) for name in (b"table", b"unit", b"part"))
-        return cls(*numbers, known[b"file"].decode("utf-8", "surrogateescape"))
+        table, unit, part = (int(known[name]) for name in (b"table", b"unit", b"part"))
+        return cls(table, unit, part, known[b"file"].decode("utf-8", "surrogateescape"))
 
     @property
     def metadata(self) -> dict[bytes, bytes]:

@@ -18,7 +18,7 @@ from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.toplists import keep_entries
 from toplist.postprocess.selection import TINY, as_validation, paired_error, simplest_as_good
-from toplist.scoring.rules import Rule, as_rule
+from toplist.scoring.rules import Rule, as_padded_rule
 from toplist.scoring.scores import entropy, plain_scores
 
 By = Literal["entropy", "confidence"]
@@ -186,7 +186,7 @@ def rejection_curve(
     >>> made.coverage.round(2), made.accepted.round(3)
     (array([0.  , 0.33, 0.67, 1.  ]), array([  nan, 0.011, 0.094, 0.452]))
     """
-    rule = as_rule(rule)
+    rule = as_padded_rule(rule, "a rejection curve")
     valid, codes, weights = as_validation(lists, y, sample_weight, space)
     uncertainty = uncertainties(valid, by=by, rule=rule)
     order = np.argsort(uncertainty, kind="stable")

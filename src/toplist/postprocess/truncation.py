@@ -18,7 +18,7 @@ from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_single_outcomes
 from toplist.lists.toplists import first_where, keep_first, mass_from, ranks_in, rectangles
 from toplist.postprocess.selection import OneStandardErrorChoice, as_validation, as_weights, select
-from toplist.scoring.rules import as_rule
+from toplist.scoring.rules import as_padded_rule
 from toplist.scoring.scores import plain_scores
 from toplist.scoring.truncation_curve import cut_scores
 
@@ -134,7 +134,7 @@ def choose_k(
     >>> choose_k([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2], [0.4, 0.35, 0.25]], [0, 0, 0]).chosen
     1
     """
-    rule = as_rule(rule)
+    rule = as_padded_rule(rule, "choose_k")
     valid, codes, weights = as_validation(lists, y, sample_weight, space)
     if ks is not None and not isinstance(ks, Iterable):
         raise TopListError(f"ks are numbers of classes, not {ks!r}.")
@@ -181,7 +181,7 @@ def choose_mass(
     >>> choose_mass([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2], [0.4, 0.35, 0.25]], [0, 0, 0]).chosen
     0.3
     """
-    rule = as_rule(rule)
+    rule = as_padded_rule(rule, "choose_mass")
     valid, codes, weights = as_validation(lists, y, sample_weight, space)
     if masses is not None and (not isinstance(masses, Iterable) or isinstance(masses, str)):
         raise TopListError(f"masses are numbers between 0 and 1, not {masses!r}.")

@@ -16,7 +16,7 @@ from toplist.lists import TopList, TopLists, as_lists, require_lists
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.validation import row_sums
 from toplist.scoring.rules import Brier, Log, Rule, as_rule
-from toplist.scoring.scores import BatchCases, penalise
+from toplist.scoring.scores import BatchCases, penalise, scored_as
 
 Codes = NDArray[Any]
 _BLOCK = 1 << 13  # cases whose classes are compared with each other at a time
@@ -196,7 +196,7 @@ class _Scores:
 
 
 def _scores(lists: TopLists, rule: Rule, penalty: float | None) -> _Scores:
-    plain = lists.strictly_valid()
+    plain = scored_as(lists, rule)
     listed, unlisted = np.empty(len(plain.confidences)), np.empty(len(plain))
 
     def work(lo: int, hi: int) -> None:

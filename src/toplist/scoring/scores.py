@@ -218,9 +218,10 @@ def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = No
 
 def plain_scores(lists: TopLists, codes: NDArray[np.int64], rule: Rule) -> Floats:
     """Scores without penalty, for outcomes that are codes already; -1 is one that no list can name."""
+    rule.require(lists)
     many = bool((lists.space.as_floats[1] > MANY).any())
     in_python = rule.spread or many or lists.checked.rows.log_confidences is not None
-    plain = lists.strictly_valid() if in_python else lists
+    plain = scored_as(lists, rule) if in_python else lists
     out = np.empty(len(lists))
 
     def work(lo: int, hi: int) -> None:
@@ -229,6 +230,11 @@ def plain_scores(lists: TopLists, codes: NDArray[np.int64], rule: Rule) -> Float
 
     kernel.over_blocks(len(lists), len(plain.confidences), work)
     return out
+
+
+def scored_as(lists: TopLists, rule: Rule) -> TopLists:
+    """The lists whose confidences a rule sees: largest valid sublists, unless it scores none but valid lists."""
+    return lists.strictly_valid() if rule.padded else lists
 
 
 def entropy(lists: Any, *, rule: Any = "brier", space: Any = None) -> Any:
@@ -308,7 +314,8 @@ def expected_score(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | 
     if isinstance(lists, TopList):
         return float(expected_score(lists.batch, p, rule=rule, penalty=penalty)[0])
     lists = as_lists(lists, space)
-    plain = lists.strictly_valid()
+    rule.require(lists)
+    plain = scored_as(lists, rule)
     believed = beliefs(as_truth(p.batch if isinstance(p, TopList) else p, lists.space, len(lists)), plain)
     out = np.empty(len(lists))
 
@@ -430,6 +437,7 @@ def highest_score(lists: TopLists, *, rule: Any = "brier", penalty: float | None
 def _score_on_device(lists: DeviceLists, y: Any, rule: Rule, penalty: float | None) -> Any:
     xp, valid = lists.xp, lists.is_valid()
     penalty = as_penalty(penalty)
+    rule.require(lists)
     out = rule.scores(DeviceCases(lists, lists.codes(y)))
     if bool(xp.all(valid)):
         return out

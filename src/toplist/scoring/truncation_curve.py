@@ -20,7 +20,7 @@ from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_codes
 from toplist.lists.validation import CheckedColumns, gather, row_sums
-from toplist.scoring.rules import PseudoSpherical, Rule, as_rule
+from toplist.scoring.rules import PseudoSpherical, Rule, as_padded_rule
 from toplist.scoring.rules.base import MANY
 from toplist.scoring.scores import entropy, plain_scores, score
 
@@ -134,7 +134,7 @@ def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any =
     array([0.6667, 0.875 , 0.78  , 0.78  ])
 
     """
-    rule = as_rule(rule)
+    rule = as_padded_rule(rule, "a curve over k")
     lists = as_lists(p, space).strictly_valid()
     codes = None if y is None else as_codes(y, lists)
     if not len(lists):

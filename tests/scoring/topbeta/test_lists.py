@@ -124,16 +124,18 @@ def test_weights_count_cases_again():
 
 def test_a_diagnosis_goes_without_a_score_where_there_is_none():
     lists = tl.TopLists.from_dicts([{0: 0.5}, {0: 0.95}], math.inf)
-    found = topbeta.summarize(lists, [0, 1], 0.9)
+    found = topbeta.summarize(lists, [0, 1], 0.9, form="M")
     assert found.score is None
     assert "finitely many" in str(found)
+    assert topbeta.summarize(lists, [0, 1], 0.9).score is not None
     assert found.outside["mass below beta"] == 0.5
 
 
 def test_a_diagnosis_repeats_the_warning_as_a_sentence():
-    found = topbeta.summarize(tl.TopLists.from_dicts([{0: 0.95}], 1000), [0], 0.9)
+    found = topbeta.summarize(tl.TopLists.from_dicts([{0: 0.95}], 1000), [0], 0.9, form="M")
     assert "hardly counts" in found.why
     assert found.score is not None
+    assert not topbeta.summarize(tl.TopLists.from_dicts([{0: 0.95}], 1000), [0], 0.9).why
 
 
 def test_a_diagnosis_of_nothing_or_with_wrong_weights_is_refused():

@@ -3,6 +3,7 @@
 import math
 import warnings
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def test_doubles_agree_with_fractions(form, kind, ties, report):
     assert found.max() <= topbeta.bound(m, beta, cap, form, constants=kind) + 1e-12
 
 
-@pytest.mark.parametrize("form", ["M", "A"])
+@pytest.mark.parametrize("form", ["N", "M", "A"])
 @pytest.mark.parametrize("a", [1.01, 2.0])
 @pytest.mark.parametrize(("m", "beta", "cap"), [(3, 0.9, None), (4, 0.6, None), (4, 0.75, 2), (5, 0.3, None)])
 def test_no_list_in_the_image_scores_as_much_as_lists_outside(form, a, m, beta, cap):
@@ -84,17 +85,22 @@ def test_the_order_of_a_list_does_not_matter_without_ties():
 
 def test_averaging_over_ties_treats_tied_classes_alike():
     t = tl.TopList({0: 0.3, 1: 0.3, 2: 0.3}, 6)
-    fixed, average = ([topbeta.score(t, y, 0.9, ties=ties) for y in range(3)] for ties in ("fixed", "average"))
-    assert len(set(fixed)) == 3
-    assert average == pytest.approx([np.mean(fixed)] * 3)
+    for form in ("N", "M", "A"):
+        fixed, average, default = (
+            [topbeta.score(t, y, 0.9, form=form, ties=ties) for y in range(3)] for ties in ("fixed", "average", None)
+        )
+        assert len(set(fixed)) == 3
+        assert average == pytest.approx([np.mean(fixed)] * 3)
+        assert default == (average if form == "N" else fixed)
 
 
-def test_cases_with_numbers_of_classes_of_their_own_score_as_they_do_alone():
+@pytest.mark.parametrize("form", ["N", "M", "A"])
+def test_cases_with_numbers_of_classes_of_their_own_score_as_they_do_alone(form):
     space = tl.ClassSpace([3, 5, 4, 5])
     rows = [{0: 0.6, 1: 0.3}, {0: 0.6, 1: 0.3}, {3: 1.0}, {}]
-    together = topbeta.score(tl.TopLists.from_dicts(rows, space), [0, 1, 2, 0], 0.8)
+    together = topbeta.score(tl.TopLists.from_dicts(rows, space), [0, 1, 2, 0], 0.8, form=form)
     each = zip(rows, (3, 5, 4, 5), (0, 1, 2, 0), strict=True)
-    alone = [topbeta.score(tl.TopList(row, m), y, 0.8) for row, m, y in each]
+    alone = [topbeta.score(tl.TopList(row, m), y, 0.8, form=form) for row, m, y in each]
     assert together.tolist() == alone
 
 
@@ -106,9 +112,9 @@ def test_no_cases_have_no_scores():
 def test_two_to_the_ten_thousand_classes_are_scored_with_a_warning():
     lists = tl.TopLists.from_dicts([{0: 0.6, 1: 0.3}, {0: 0.95}], 2**10000)
     with pytest.warns(topbeta.ConditioningWarning, match="resolves 2"):
-        found = topbeta.score(lists, [0, 5], 0.8)
+        found = topbeta.score(lists, [0, 5], 0.8, form="M")
     assert np.isfinite(found).all()
-    assert topbeta.score(lists, [0, 5], 0.8, cap=2) == pytest.approx(found)
+    assert topbeta.score(lists, [0, 5], 0.8, cap=2, form="M") == pytest.approx(found)
 
 
 def test_lists_too_small_for_numbers_are_scored_up_to_a_cap():
@@ -132,10 +138,10 @@ def test_a_score_that_doubles_do_not_resolve_warns_with_a_cap_that_is_resolved(f
 def test_constants_of_ones_own_are_used_and_checked():
     lists = tl.TopLists.from_dicts([{0: 0.6, 1: 0.3}], 5)
     plain = topbeta.constants(5, 0.8)
-    own = topbeta.score(lists, [0], 0.8, constants=[7 * c for c in plain.exact])
-    assert own == pytest.approx(7 * topbeta.score(lists, [0], 0.8))
-    topbeta.score(lists, [0], 0.8, constants=plain.floats)
-    topbeta.score(lists, [0], 0.8, constants=np.array(plain.floats))
+    score = partial(topbeta.score, lists, [0], 0.8, form="M")
+    assert score(constants=[7 * c for c in plain.exact]) == pytest.approx(7 * score())
+    score(constants=plain.floats)
+    score(constants=np.array(plain.floats))
     for wrong, words in (
         ([1.0], "4 of them, not 1"),
         ([1, 1, 0, 1], "positive"),
@@ -143,9 +149,9 @@ def test_constants_of_ones_own_are_used_and_checked():
         ("least", "minimal"),
     ):
         with pytest.raises(TopListError, match=words):
-            topbeta.score(lists, [0], 0.8, constants=wrong)
+            score(constants=wrong)
     with pytest.warns(topbeta.ConditioningWarning, match="apart"):
-        topbeta.score(lists, [0], 0.8, constants=[1, 1e-4, 1e-8, 1e-12])
+        score(constants=[1, 1e-4, 1e-8, 1e-12])
 
 
 def test_what_cannot_be_scored_is_said():
@@ -153,7 +159,11 @@ def test_what_cannot_be_scored_is_said():
     with pytest.raises(OutcomeError, match="one outcome per case"):
         topbeta.score(lists, np.full((1, 5), 0.2), 0.9)
     with pytest.raises(SpaceError, match="finitely many"):
-        topbeta.score(tl.TopLists.from_dicts([{0: 0.95}], math.inf), [0], 0.9)
+        topbeta.score(tl.TopLists.from_dicts([{0: 0.95}], math.inf), [0], 0.9, form="M")
+    with pytest.raises(TopListError, match="has no constants"):
+        topbeta.score(lists, [0], 0.9, constants="simple")
+    with pytest.raises(TopListError, match="has no constants"):
+        topbeta.constants(5, 0.9, form="N")
     with pytest.raises(TopListError, match="fixed"):
         topbeta.score(lists, [0], 0.9, ties="random")
     with pytest.raises(TopListError, match="expected TopLists"):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, repeat
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from toplist.io.readers.base import (
     cut_pieces,
     random_access,
     transferred,
+    unreadable_files,
 )
 from toplist.io.readers.column_types import fitted, is_nested_dictionary, one_schema
 
@@ -31,17 +32,18 @@ class ArrowReader(Reader):
 
     paths: tuple[Path, ...]
     name: str
+    unread: frozenset[str] = field(default_factory=unreadable_files, init=False, repr=False)
     _known: dict[int, tuple[int, ...] | None] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def schema(self) -> Any:
         """Names and types, of all files."""
-        return one_schema((str(path), _schema(path)) for path in self.paths)
+        return one_schema((str(self.paths[file]), _schema(self.paths[file])) for file in self.files)
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
         schema = need("pyarrow").schema([self.schema.field(name) for name in columns])
-        return (piece for file in range(len(self.paths)) for piece in self.pieces_in(file, schema))
+        return (piece for file in self.files for piece in self.pieces_in(file, schema))
 
     def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
         """See `Reader`: of a file that is no stream, batches before the range are not read."""
@@ -60,11 +62,12 @@ class ArrowReader(Reader):
 
     def units(self) -> Sequence[Unit]:
         """See `Reader`: the record batches of a file, or a stream as a whole."""
-        found = []
+        found: list[Unit] = []
+        able = set(self.files)
         for file in range(len(self.paths)):
-            sizes = self._sizes(file)
+            sizes = self._sizes(file) if file in able else None
             starts = accumulate(sizes or (), initial=0)
-            found += [Unit(file, *pair) for pair in zip(starts, sizes or (), strict=False)] or [Unit(file, 0, None)]
+            found += [Unit(file, 0, None)] if sizes is None else map(Unit, repeat(file), starts, sizes)
         return found
 
     def _before(self, file: int, row: int) -> tuple[int, int]:
@@ -175,8 +178,9 @@ def _batch_sizes(path: Path) -> tuple[int, ...] | None:
                 return None
             file = ipc.open_file(source)
             kinds = list(file.schema.types)
-            least = min(range(len(kinds)), key=lambda at: (pa.types.is_nested(kinds[at]), not _fixed(kinds[at])))
-            file = ipc.open_file(source, options=ipc.IpcReadOptions(included_fields=[least])) if kinds else file
+            if kinds:
+                least = min(range(len(kinds)), key=lambda at: (pa.types.is_nested(kinds[at]), not _fixed(kinds[at])))
+                file = ipc.open_file(source, options=ipc.IpcReadOptions(included_fields=[least]))
             return tuple(file.get_batch(i).num_rows for i in range(file.num_record_batches))
     except (pa.ArrowException, OSError, SystemError, UnicodeDecodeError):
         raise FileError(str(path), "this is no Arrow file, or it is damaged.") from None
@@ -199,16 +203,17 @@ class ParquetReader(Reader):
     paths: tuple[Path, ...]
     name: str
     rows: int | None = field(init=False)
+    unread: frozenset[str] = field(default_factory=unreadable_files, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.rows = 0
-        self._groups: list[tuple[int, ...]] = []  # rows of the row groups of each file
+        self._groups: dict[int, tuple[int, ...]] = {}  # rows of the row groups of each file
         schemas = []
-        for path in self.paths:
-            with opened_parquet(path) as file:
-                self.rows += file.metadata.num_rows
-                self._groups.append(_group_rows(file))
-                schemas.append((str(path), file.schema_arrow))
+        for at in self.files:
+            with opened_parquet(self.paths[at]) as file:
+                self._groups[at] = _group_rows(file)
+                schemas.append((str(self.paths[at]), file.schema_arrow))
+        known = len(self._groups) == len(self.paths)
+        self.rows = sum(map(sum, self._groups.values())) if known else None
         self._schema = one_schema(schemas)
 
     @property
@@ -219,7 +224,7 @@ class ParquetReader(Reader):
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
         schema = need("pyarrow").schema([self.schema.field(name) for name in columns])
-        return (piece for file in range(len(self.paths)) for piece in self.pieces_in(file, schema))
+        return (piece for file in self.files for piece in self.pieces_in(file, schema))
 
     def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
         """See `Reader`: row groups without a row of the range are not read."""
@@ -239,11 +244,12 @@ class ParquetReader(Reader):
 
     def units(self) -> Sequence[Unit]:
         """See `Reader`: the row groups."""
-        return [
-            Unit(file, start, rows)
-            for file, sizes in enumerate(self._groups)
-            for start, rows in zip(accumulate(sizes, initial=0), sizes, strict=False)
-        ]
+        found: list[Unit] = []
+        for file in range(len(self.paths)):
+            sizes = self._groups.get(file)
+            starts = accumulate(sizes or (), initial=0)
+            found += [Unit(file, 0, None)] if sizes is None else map(Unit, repeat(file), starts, sizes)
+        return found
 
 
 def _group_rows(file: Any) -> tuple[int, ...]:

@@ -30,6 +30,7 @@ from toplist.io.readers.base import (
     cut_pieces,
     head_of,
     opened,
+    unreadable_files,
     without_columns,
 )
 
@@ -271,6 +272,7 @@ class JsonReader(Reader):
     floats: frozenset[str] = frozenset()  # fields that hold 0.5 in one line and 1 in another
     required: tuple[str, ...] = ()  # fields that every line has, if only as null
     classes: tuple[str, ...] = ()  # fields that are classes with their confidences, and may lack
+    unread: frozenset[str] = field(default_factory=unreadable_files, init=False, repr=False)
     decimal = True
     unit = "line"  # what holds one object, in messages
 
@@ -298,14 +300,14 @@ class JsonReader(Reader):
     def _kinds(self) -> dict[str, Any]:
         """The types of all fields, by all lines: a field that comes late counts as well."""
         seen, total = Fields(), 0
-        for path in self.paths:
+        for path in (self.paths[file] for file in self.files):
             rows = 0
             for block in self.blocks(path):
                 rows += _note(block, seen, str(path), rows, self.unit)
             if not rows:
                 raise FileError(str(path), f"there is no {self.unit} in this file.")
             total += rows
-        self.rows = total
+        self.rows = total if len(self.files) == len(self.paths) else None
         return seen.kinds
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
@@ -314,7 +316,7 @@ class JsonReader(Reader):
 
     def pieces_of(self, schema: Any) -> Iterator[TableChunk]:
         """See `Reader`: what nobody wants of an object may be of several kinds."""
-        return (piece for file in range(len(self.paths)) for piece in self.pieces_in(file, schema))
+        return (piece for file in self.files for piece in self.pieces_in(file, schema))
 
     def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
         """See `Reader`."""

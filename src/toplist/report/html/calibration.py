@@ -102,7 +102,10 @@ def _of_bins(page: Page, shown: Shown) -> Section:
         f"There are no intervals here: cases {why} may depend on each other, and sums in bins do not tell how much."
     )
     tests = "Models are not tested for calibration here, which needs the cases"
-    lines = [f"{tests}: an interval without 0 is that of one model alone."] if first.ends else [depends, f"{tests}."]
+    lines = [
+        *([f"{tests}: an interval without 0 is that of one model alone."] if first.ends else [depends, f"{tests}."]),
+        f"ECE: expected calibration error over {first.width} bins; by chance it is above 0 for calibrated models too.",
+    ]
     table = _binned_table(page, found, shown)
     return section(
         "calibration",
@@ -117,8 +120,8 @@ def _of_bins(page: Page, shown: Shown) -> Section:
 def _binned_table(page: Page, found: Mapping[str, BinnedCalibration], shown: Shown) -> Chart:
     """Bias and expected calibration error of all models."""
 
-    def error(one: BinnedCalibration) -> Box:
-        return Box(fixed(one.error, 3), small=f"if calibrated about {fixed(one.chance, 3)}", value=one.error)
+    def error(value: float) -> Box:
+        return Box(fixed(value, 3), value=value)
 
     def cases(one: BinnedCalibration) -> Box:
         return Box(count(one.cases), value=float(one.cases))
@@ -130,18 +133,16 @@ def _binned_table(page: Page, found: Mapping[str, BinnedCalibration], shown: Sho
         (Top("mean confidence", wide=True), [_share(one.bias.mean_confidence) for one in every]),
         (Top("accuracy", wide=True), [_share(one.bias.hit_rate) for one in every]),
         (Top("overconfidence", interval), [_bias(one.bias) for one in every]),
-        (Top("ECE", f"{width} bins", means="expected calibration error over bins"), [error(one) for one in every]),
+        (Top("ECE", f"{width} bins", means="expected calibration error"), [error(one.error) for one in every]),
+        (Top("ECE if calibrated", "about", wide=True), [error(one.chance) for one in every]),
     ]
     counts = {row.name: row.cases for row in page.results.overall.rows}
     if any(one.cases != counts[who] for who, one in found.items()):
         columns.append((Top("cases", means="that name a class", wide=True), [cases(one) for one in every]))
     columns, same = varied(columns)
     model = Top("model", left=True), [Box(name_of(shown, who)) for who in found]
-    said = (
-        "Calibration of the top-1 prediction from sums in bins. ECE: expected calibration error, which is above 0 by "
-        "chance even if a model is calibrated."
-    )
-    return chart("reliability", sentence(said, *same), [model, *columns], sorts=True)
+    caption = sentence("Calibration of the top-1 prediction, from sums in bins.", *same)
+    return chart("reliability", caption, [model, *columns], sorts=True)
 
 
 def _bias(bias: CalibrationBias | None) -> Box:

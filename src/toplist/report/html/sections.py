@@ -514,8 +514,12 @@ def _sources(page: Page, shown: Shown) -> list[tuple[Words, Words]]:
     own = [one for one in page.results.sources if one.name in shown]
 
     def said(one: SourceSummary) -> list[str]:
-        listed = f"classes listed: {lengths(details[one.name])}" if one.name in details else ""
-        return [plain(one.source, _PATH), visible(one.reading) or plain(one.layout, 30), listed]
+        listed = lengths(details[one.name]) if one.name in details else _ends(page, one.name)
+        return [
+            plain(one.source, _PATH),
+            visible(one.reading) or plain(one.layout, 30),
+            f"classes listed: {listed}" if listed else "",
+        ]
 
     columns = [list(column) for column in zip(*map(said, own), strict=True)]
     same = [column[0] for column in columns if len(set(column)) == 1 and column[0]]
@@ -526,6 +530,14 @@ def _sources(page: Page, shown: Shown) -> list[tuple[Words, Words]]:
     if differ:
         every += [(shown[one.name], f"{'; '.join(texts)}.") for one, *texts in zip(own, *differ, strict=True)]
     return every
+
+
+def _ends(page: Page, model: str) -> str:
+    """How many classes lists have, where only sums are at hand; nothing where they are not."""
+    if model not in page.binned:
+        return ""
+    shortest, longest = page.binned[model].lengths
+    return count(longest) if shortest == longest else f"{count(shortest)} to {count(longest)}"
 
 
 def full_names(shown: Shown) -> list[tuple[Words, str]]:

@@ -14,11 +14,13 @@ from toplist.scoring.rules.standard import (
     Renyi,
     Spherical,
     ZeroOne,
+    as_padded_rule,
     as_rule,
     name_of,
 )
+from toplist.scoring.rules.top_beta import TopBeta
 
 __all__ = [
     "RULES", "Brier", "Log", "OneVsRest", "Power", "PseudoSpherical", "Renyi", "Rule", "Savage", "Separable",
-    "Spherical", "SumRule", "ZeroOne", "as_rule", "name_of",
+    "Spherical", "SumRule", "TopBeta", "ZeroOne", "as_padded_rule", "as_rule", "name_of",
 ]  # fmt: skip

@@ -31,6 +31,8 @@ class Rule(ABC):
         Name of the family.
     strict : bool
         Whether the rule is known to be strictly proper.
+    padded : bool
+        Whether a list of any length can be scored, as its padded distribution.
 
     Examples
     --------
@@ -42,6 +44,7 @@ class Rule(ABC):
     __slots__ = ()
     name: ClassVar[str]
     strict: ClassVar[bool] = True  # known to be strictly proper: only the truth scores best
+    padded: ClassVar[bool] = True  # lists of any length are scored, as their padded distributions
 
     @property
     def tabular(self) -> bool:
@@ -68,6 +71,9 @@ class Rule(ABC):
     def bounds(self) -> tuple[float, float]:
         """The least and the largest score there is, as far as is known."""
         return -math.inf, math.inf
+
+    def require(self, lists: Any) -> None:  # noqa: B027  not abstract: there is nothing to refuse
+        """Refuse lists that the rule does not score, by an error that names the case; most rules score all."""
 
 
 class SumRule(Rule):

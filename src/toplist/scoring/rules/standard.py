@@ -31,6 +31,7 @@ from toplist.scoring.rules.base import (
 )
 from toplist.scoring.rules.binary import BINARY, Binary, Given
 from toplist.scoring.rules.given import require_proper
+from toplist.scoring.rules.top_beta import TopBeta
 
 Array = Any
 _LARGE = 8.0
@@ -535,7 +536,26 @@ def as_rule(rule: Any) -> Rule:
         raise RuleError(f"{rule.__name__} is a family of rules; call it: {rule.__name__}(...).")
     if isinstance(rule, str) and rule in RULES:
         return RULES[rule]()
-    raise RuleError(f"no rule is called {rule!r}; there are {', '.join(RULES)}.{did_you_mean(str(rule), RULES)}")
+    if isinstance(rule, str) and rule.partition(":")[0] == TopBeta.name:
+        return TopBeta.parse(rule)
+    known = (*RULES, f"{TopBeta.name}:0.9")
+    raise RuleError(f"no rule is called {rule!r}; there are {', '.join(known)}.{did_you_mean(str(rule), known)}")
+
+
+def as_padded_rule(rule: Any, what: str) -> Rule:
+    """The same where lists of any length are scored; `what` says who asks.
+
+    >>> as_padded_rule("topbeta:0.9", "a curve over k")
+    Traceback (most recent call last):
+    toplist.errors.RuleError: a curve over k scores lists of any length, and topbeta:0.9 lists of one mass: ...
+    """
+    found = as_rule(rule)
+    if not found.padded:
+        raise RuleError(
+            f"{what} scores lists of any length, and {name_of(found)} lists of one mass: take another rule, such as "
+            '"brier".'
+        )
+    return found
 
 
 def name_of(rule: Rule) -> str:
@@ -544,5 +564,7 @@ def name_of(rule: Rule) -> str:
     >>> name_of(Brier()), name_of(Brier(scale_by_half=True))
     ('brier', 'Brier(scale_by_half=True)')
     """
+    if isinstance(rule, TopBeta):
+        return rule.spelling
     usual = RULES.get(rule.name)
     return rule.name if usual is not None and usual() == rule else repr(rule)

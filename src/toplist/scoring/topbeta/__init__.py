@@ -1,32 +1,10 @@
-"""Top-beta lists: as few of the most likely classes as it takes to reach a mass; experimental.
+"""Top-beta lists: as few of the most likely classes as it takes to reach a mass.
 
-The functional, which lists it can produce, two strictly consistent scores with their exact constants, how far these
-can be trusted in floating point, and what to look at besides. docs/topbeta.md has the theorem and its proof.
+The functional, which lists it can produce, strictly consistent scores, their entropy, divergence and curve over the
+mass, how far their weights can be trusted in floating point, and what to look at besides. docs/topbeta.md has the
+theorem and its proof.
 """
 
-from toplist.scoring.topbeta.conditioning import Conditioning, ConditioningWarning, conditioning
-from toplist.scoring.topbeta.constants import Constants, constants, ratio
-from toplist.scoring.topbeta.functional import top_beta, true_top_beta
-from toplist.scoring.topbeta.image import REASONS, Image, in_image
-from toplist.scoring.topbeta.levels import longest
-from toplist.scoring.topbeta.scores import bound, score
-from toplist.scoring.topbeta.summary import TopBetaSummary, summarize
+from toplist._lazy import attach
 
-__all__ = [
-    "REASONS",
-    "Conditioning",
-    "ConditioningWarning",
-    "Constants",
-    "Image",
-    "TopBetaSummary",
-    "bound",
-    "conditioning",
-    "constants",
-    "in_image",
-    "longest",
-    "ratio",
-    "score",
-    "summarize",
-    "top_beta",
-    "true_top_beta",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -15,7 +15,7 @@ from toplist.scoring.topbeta.levels import as_level
 
 
 def top_beta(lists: Any, beta: Any, *, cap: int | None = None) -> Any:
-    """Top-beta list of each case, from its full distribution or from a longer list; experimental.
+    """Top-beta list of each case, from its full distribution or from a longer list.
 
     A list with too little mass that ends before the cap does not determine its top-beta list, and is an error. Ties go
     to the class that stands first.
@@ -71,7 +71,7 @@ def top_beta(lists: Any, beta: Any, *, cap: int | None = None) -> Any:
 
 
 def true_top_beta(p: Any, beta: Any, cap: int | None = None, *, tol: float = 0.0, space: Any = None) -> TrueLists:
-    """All true top-beta lists of one distribution, enumerated only as far as they are iterated; experimental.
+    """All true top-beta lists of one distribution, enumerated only as far as they are iterated.
 
     There are several if classes tie at the cut. Sums within 1e-12 of beta reach it, as in `top_mass`.
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist._text import argument
 from toplist.core import kernel
-from toplist.lists import TopList, TopLists, require_lists
+from toplist.errors import ConfidenceError, MassError
+from toplist.lists import DeviceLists, TopList, TopLists, require_lists
 from toplist.scoring.topbeta.levels import as_level, longest_of, size_index, sizes_of
 
 ROUNDING: Final = 1e-12  # sums this close to beta reach it, as when lists are truncated to a mass
@@ -60,14 +64,14 @@ class Image:
 
 
 def in_image(lists: Any, beta: Any, cap: int | None = None) -> Image:
-    """Whether each list is a top-beta list of some distribution, and if not, the reason; experimental.
+    """Whether each list is a top-beta list of some distribution, and if not, the reason.
 
     It is one if it is valid and its mass reaches beta, but not without its last class. With a cap K, lists of K classes
     may have less mass, and none may have more classes.
 
     Parameters
     ----------
-    lists : TopLists or TopList
+    lists : TopLists, TopList or DeviceLists
         The lists.
     beta : float or Fraction
         Mass to reach, between 0 and 1.
@@ -87,9 +91,11 @@ def in_image(lists: Any, beta: Any, cap: int | None = None) -> Image:
     >>> in_image(lists, 0.8, cap=1).why
     ('longer than the cap', '', 'longer than the cap', 'mass below beta')
     """
+    level = as_level(beta)
+    if isinstance(lists, DeviceLists):
+        return _on_device(lists, level, cap)
     batch = lists.batch if isinstance(lists, TopList) else lists
     require_lists(batch)
-    level = as_level(beta)
     sizes = sizes_of(batch)
     longest = np.array([float(min(longest_of(m, level, cap), 1 << 62)) for m in sizes])[size_index(batch, sizes)]
     mass, before = sums(batch.ordered())
@@ -100,10 +106,65 @@ def in_image(lists: Any, beta: Any, cap: int | None = None) -> Image:
         before >= float(level) - ROUNDING,
         short & (batch.sizes < longest),
     )
-    code = np.full(len(batch), -1, np.int8)
+    return _first_reasons(float(level), cap, wrong)
+
+
+def _on_device(lists: DeviceLists, level: Fraction, cap: int | None) -> Image:
+    """The same for lists on a device, of which four masks are copied."""
+    xp, k = lists.xp, lists.confidences.shape[1]
+    longest = np.array([float(min(longest_of(int(m), level, cap), 1 << 62)) for m in lists.space.as_floats[0]])
+    mass = xp.sum(lists.confidences, axis=1)
+    before = mass - xp.min(lists.confidences, axis=1) if k else mass
+    slack = _SINGLE if lists.bits <= 24 else ROUNDING
+    invalid, late, short = (
+        np.array([bool(x) for x in mask])
+        for mask in (~lists.is_valid(), before >= float(level) - slack / 4, mass < float(level) - slack)
+    )
+    return _first_reasons(float(level), cap, (invalid, k > longest + np.zeros(len(lists)), late, short & (k < longest)))
+
+
+def _first_reasons(level: float, cap: int | None, wrong: Sequence[NDArray[np.bool_]]) -> Image:
+    code = np.full(len(wrong[0]), -1, np.int8)
     for at in reversed(range(len(wrong))):
         code[wrong[at]] = at
-    return Image(float(level), cap, code)
+    return Image(level, cap, code)
+
+
+def require_image(lists: TopLists | DeviceLists, beta: Any, cap: int | None = None) -> None:
+    """Refuse lists that are no top-beta lists, with the first case and what to do about it."""
+    code = in_image(lists, beta, cap).code
+    bad = np.flatnonzero(code >= 0)
+    if not len(bad):
+        return
+    case, level = int(bad[0]), float(as_level(beta))
+    why = int(code[case])
+    where: dict[str, Any] = {"case": case, "more": int(np.count_nonzero(code == why)) - 1}
+    part = None if isinstance(lists, DeviceLists) else lists[case : case + 1]
+    holds = "" if part is None else f" {float(part.mass[0]):.6g}"
+    given = argument("mass", level)
+    cut = f"toplist truncate {given}" if given.startswith("-") else f"lists.truncate({given})"
+    named = f"this is no top-{level:g} list"
+    if REASONS[why] == "invalid":
+        raise ConfidenceError(
+            f"{named}: a listed class is less likely than those that are not listed.",
+            f"Cut full distributions at the mass, {cut}, or score the lists by another rule.",
+            **where,
+        )
+    if REASONS[why] == "longer than the cap":
+        raise MassError(
+            f"{named} of at most {cap} classes: it has more.", f"Truncate it to {cap} classes, or allow more.", **where
+        )
+    if REASONS[why] == "not minimal":
+        raise MassError(
+            f"{named}: its classes hold the mass{holds}, and {level:g} or more without the last of them.",
+            f"Cut the lists at the mass first: {cut}.",
+            **where,
+        )
+    raise MassError(
+        f"{named}: its classes hold the mass{holds} only.",
+        f"Give longer lists, a smaller mass, or a cap on the number of classes (topbeta:{level:g}:5 for five).",
+        **where,
+    )
 
 
 def sums(ordered: TopLists) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -13,7 +13,8 @@ from toplist.errors import SpaceError, TopListError
 from toplist.lists import TopLists
 from toplist.lists.space import as_space
 
-FORMS: Final = ("M", "A")
+FORMS: Final = ("N", "M", "A")
+ADDITIVE: Final = ("M", "A")  # a sum over ranks with weights that depend on the number of classes
 
 
 def longest(m: Any, beta: Any) -> Any:
@@ -59,7 +60,16 @@ def as_level(beta: Any) -> Fraction:
 def as_form(form: Any) -> str:
     """The form of the score."""
     if form not in FORMS:
-        raise TopListError(f'the form of a top-beta score is "M" or "A", not {form!r}.')
+        raise TopListError(f'the form of a top-beta score is "N", "M" or "A", not {form!r}.')
+    return str(form)
+
+
+def as_additive(form: Any) -> str:
+    """A form whose ranks have weights that do not depend on the list."""
+    if as_form(form) not in ADDITIVE:
+        raise TopListError(
+            'form "N" has no constants: each list weights its ranks itself. Look at topbeta.rank_weights(lists, beta).'
+        )
     return str(form)
 
 
@@ -84,8 +94,8 @@ def as_finite(m: Any) -> int:
     size = as_size(m)
     if size == math.inf:
         raise SpaceError(
-            "the scores of top-beta lists need finitely many classes, because their constants grow with that number. "
-            "Score such lists with tl.score, and look at them with topbeta.summarize."
+            "forms M and A of the top-beta score need finitely many classes, because their constants grow with that "
+            'number. Take form="N", which is for any number of classes.'
         )
     return int(size)
 

@@ -18,9 +18,9 @@ from toplist.errors import SpaceError, TopListError
 from toplist.lists import TopLists, require_lists
 from toplist.scoring.case_scores import outcome_ranks
 from toplist.scoring.scores import score as padded_score
-from toplist.scoring.topbeta.conditioning import ConditioningWarning
 from toplist.scoring.topbeta.image import in_image
 from toplist.scoring.topbeta.levels import as_level
+from toplist.scoring.topbeta.rank_conditioning import ConditioningWarning
 from toplist.scoring.topbeta.scores import score
 
 
@@ -71,7 +71,7 @@ class TopBetaSummary:
             f"{self.size:.2f} classes on average.",
             f"Not top-beta lists: {', '.join(wrong)}." if wrong else "All are top-beta lists.",
             f"Padded Brier score {self.brier:.4f}"
-            + ("." if self.score is None else f", top-beta score {self.score:.6g} (experimental)."),
+            + ("." if self.score is None else f", top-beta score {self.score:.6g}."),
         ]
         return "\n".join([*lines, self.why] if self.why else lines)
 
@@ -82,12 +82,12 @@ def summarize(
     beta: Any,
     *,
     cap: int | None = None,
-    form: str = "M",
+    form: str = "N",
     a: Any = 2.0,
     level: float = 0.95,
     sample_weight: Any = None,
 ) -> TopBetaSummary:
-    """Summarize top-beta lists: coverage with an interval, length, share outside the image, mean scores; experimental.
+    """Summarize top-beta lists: coverage with an interval, length, share outside the image, mean scores.
 
     True top-beta lists cover at least beta, and as much as their mass. The interval takes cases as independent.
 
@@ -101,7 +101,7 @@ def summarize(
         Mass to reach, between 0 and 1.
     cap : int, optional
         Largest length of a list.
-    form : {"M", "A"}, default "M"
+    form : {"N", "M", "A"}, default "N"
         Form of the score.
     a : float or Fraction, default 2.0
         Parameter of form "A".
@@ -122,7 +122,7 @@ def summarize(
     4 cases: 75.0% covered (30.1% to 95.4%), 80.0% asked for, 87.5% claimed.
     1.25 classes on average.
     Not top-beta lists: 25.0% mass below beta.
-    Padded Brier score 0.3775, top-beta score -0.424215 (experimental).
+    Padded Brier score 0.3775, top-beta score -0.453884.
     """
     require_lists(lists)
     mass, level = as_level(beta), as_probability(level, "level")

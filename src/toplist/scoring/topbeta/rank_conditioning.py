@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any, Final
 
 from toplist.lists.space import show_size
-from toplist.scoring.topbeta.constants import constants, log10, ratio
-from toplist.scoring.topbeta.levels import FORMS, as_a, as_finite, as_form, as_level, longest_of
+from toplist.scoring.topbeta.levels import ADDITIVE, as_a, as_additive, as_finite, as_level, longest_of
+from toplist.scoring.topbeta.rank_constants import constants, log10, ratio
 
 # Scores are rounded to about 1e-16 of the weight of rank 1. An error d in the confidence at the last rank costs about
 # d**2 of its weight: with weights 1e8 apart an error of 1e-4 is just seen, and beyond that none that anybody makes.
@@ -59,7 +59,7 @@ class Conditioning:
 
 
 def conditioning(m: Any, beta: Any, cap: int | None = None, form: str = "M", *, a: Any = 2.0) -> Conditioning:
-    """How far the weights of the ranks are apart, log10 C_1 / C_K, with a verdict; experimental.
+    """How far the weights of the ranks are apart, log10 C_1 / C_K, with a verdict.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def conditioning(m: Any, beta: Any, cap: int | None = None, form: str = "M", *, 
 
 def resolved(m: Any, beta: Any, cap: Any, form: str, a: Any = 2.0, *, kind: str = "minimal") -> int:
     """The largest number of ranks, up to a cap, whose weights are within 1e8."""
-    size, level, form, a = as_finite(m), as_level(beta), as_form(form), as_a(a)
+    size, level, form, a = as_finite(m), as_level(beta), as_additive(form), as_a(a)
     most = longest_of(size, level, cap)
     apart, rank = 0.0, 1
     while rank < most:
@@ -117,7 +117,7 @@ def advice(m: int, beta: Fraction, cap: Any, form: str, a: Fraction, kind: str) 
     most, seen = longest_of(m, beta, cap), resolved(m, beta, cap, form, a, kind=kind)
     if seen >= most:
         return ""
-    other = next(f for f in FORMS if f != form)
+    other = next(f for f in ADDITIVE if f != form)
     more = resolved(m, beta, cap, other, a)
     instead = f'form="{other}" ({more} ranks), ' if more > seen else ""
     return (

@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import Any, Final
 
 from toplist.errors import TopListError
-from toplist.scoring.topbeta.levels import as_a, as_finite, as_form, as_level, longest_of
+from toplist.scoring.topbeta.levels import as_a, as_additive, as_finite, as_level, longest_of
 
 KINDS: Final = ("minimal", "simple")
 _MANY: Final = 100_000  # ranks
@@ -67,7 +67,7 @@ class Constants:
 def constants(
     m: Any, beta: Any, cap: int | None = None, form: str = "M", *, a: Any = 2.0, kind: str = "minimal"
 ) -> Constants:
-    """Weights of the ranks for m classes; experimental.
+    """Weights of the ranks for m classes.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def constants(
     >>> [round(c, 4) for c in found.log10]
     [0.0, -0.4639, -1.0167, -1.4938]
     """
-    size, level, form, a = as_finite(m), as_level(beta), as_form(form), as_a(a)
+    size, level, form, a = as_finite(m), as_level(beta), as_additive(form), as_a(a)
     most = longest_of(size, level, cap)
     if most > _MANY:
         raise TopListError(f"weights of more than {_MANY:,} ranks are of no use: give a cap.")
@@ -136,7 +136,7 @@ def ratio(m: Any, beta: Any, i: int, form: str = "M", *, a: Any = 2.0, kind: str
     >>> ratio(100, 0.9, 2), ratio(100, 0.9, 2, kind="simple")
     (Fraction(38809, 391), Fraction(38809, 391))
     """
-    size, level, form, a = as_finite(m), as_level(beta), as_form(form), as_a(a)
+    size, level, form, a = as_finite(m), as_level(beta), as_additive(form), as_a(a)
     if kind not in KINDS:
         raise TopListError(f'constants are "minimal", "simple" or one number per rank, not {kind!r}.')
     if not 1 <= i < math.ceil(level * size):

@@ -1,0 +1,105 @@
+"""The score of top-beta lists as a rule of `tl.score`, `tl.compare` and the command: `topbeta:0.9`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from toplist._arguments import as_whole
+from toplist.core.array_api import ScoreTable
+from toplist.errors import RuleError, TopListError
+from toplist.scoring.rules.base import TableRule
+from toplist.scoring.topbeta import nested
+from toplist.scoring.topbeta.image import require_image
+from toplist.scoring.topbeta.levels import as_level
+
+Array = Any
+_FORM = '"topbeta:0.9", or "topbeta:0.9:5" for lists that end after five classes at the latest'
+
+
+@dataclass(frozen=True, slots=True)
+class TopBeta(TableRule):
+    """Score of top-beta lists: the most likely classes until they hold the mass beta; from 0 to 1.
+
+    It is 1 + S / beta**2, where S is form N of `topbeta.score`, so that a list that is certain scores 0 if it is right
+    and 1 if it is wrong. It is strictly consistent: true top-beta lists, and no others, score best in expectation, for
+    any number of classes. Lists that are no top-beta lists are refused, with the case and what to do; the entropy is
+    that of the top-beta list of the padded distribution, whatever the length of the list.
+
+    Parameters
+    ----------
+    beta : float or Fraction
+        Mass to reach, between 0 and 1.
+    cap : int, optional
+        Largest length of a list. Lists that reach it may have less mass.
+
+    Examples
+    --------
+    >>> import toplist as tl
+    >>> lists = tl.TopLists.from_dicts([{"a": 0.6, "b": 0.3}, {"a": 0.6, "b": 0.3}, {"a": 1.0}], 5)
+    >>> tl.score(lists, ["a", "c", "a"], rule="topbeta:0.8").round(4)
+    array([0.145 , 0.4614, 0.    ])
+    """
+
+    beta: Any
+    cap: int | None = None
+    name: ClassVar[str] = "topbeta"
+    padded: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        try:
+            as_level(self.beta)
+            if self.cap is not None:
+                object.__setattr__(self, "cap", as_whole(self.cap, "cap", 1))
+        except TopListError as error:
+            raise RuleError(f"TopBeta: {error}") from None
+
+    @classmethod
+    def parse(cls, text: str) -> TopBeta:
+        """The rule that is spelled like this: topbeta:0.9, or topbeta:0.9:5 with a cap."""
+        _, *parts = text.split(":")
+        try:
+            beta = float(parts[0])
+            cap = int(parts[1]) if len(parts) > 1 else None
+        except (ValueError, IndexError):
+            raise RuleError(f"{text!r} is not how the rule for top-beta lists is written: {_FORM}.") from None
+        if len(parts) > 2:
+            raise RuleError(f"{text!r} is not how the rule for top-beta lists is written: {_FORM}.")
+        return cls(beta, cap)
+
+    @property
+    def spelling(self) -> str:
+        """The text that `parse` takes."""
+        return f"{self.name}:{float(self.beta)!r}{'' if self.cap is None else f':{self.cap}'}"
+
+    def require(self, lists: Any) -> None:
+        """See `Rule.require`."""
+        require_image(lists, self.beta, self.cap)
+
+    def each(self, table: ScoreTable) -> tuple[Array, Array]:
+        """See `Rule.each`."""
+        xp, t, beta = table.xp, table.t, float(self.beta)
+        if not t.shape[1]:
+            return t, xp.ones_like(table.rest)
+        key = nested.sorting_key(xp, t, table.log_t)
+        order = xp.argsort(-key, axis=1)
+        key, t = (xp.take_along_axis(x, order, axis=1) for x in (key, t))
+        listed, missed = nested.each(xp, t, beta)
+        listed = nested.share_ties(xp, key, listed)
+        listed = xp.take_along_axis(listed, xp.argsort(order, axis=1), axis=1)
+        return 1.0 + listed / beta**2, 1.0 + missed / beta**2
+
+    def table_entropy(self, table: ScoreTable) -> Array:
+        """1 - V_1 / beta**2 of the padded distribution."""
+        xp, k, beta = table.xp, table.t.shape[1], float(self.beta)
+        room = float("inf") if self.cap is None else max(self.cap - k, 0)
+        t = xp.flip(xp.sort(table.t, axis=1), axis=1)
+        value = nested.flat(xp, xp.sum(t, axis=1), table.proxy, beta, room + 0.0 * table.rest)
+        if k:
+            t = t if self.cap is None else t[:, : self.cap]
+            value, _ = nested.ratios(xp, t, beta, value)
+        return 1.0 - value / beta**2
+
+    def bounds(self) -> tuple[float, float]:
+        """0 to 1."""
+        return 0.0, 1.0
