@@ -67,8 +67,16 @@ class ArrayModels:
         clusters = None if self.ordered else self.clusters
         keys = None
         if drawn:
-            keys = hash_integers(np.arange(len(sheets[0]))) if clusters is None else cluster_hashes(clusters)
+            keys = self._case_hashes(sheets) if clusters is None else cluster_hashes(clusters)
         return tally(sheets, weights=self.weights, groups=self.groups, clusters=clusters, keys=keys)
+
+    def _case_hashes(self, sheets: Sequence[CaseScores]) -> NDArray[np.uint64]:
+        """A hash of the place of each case by its scores, for its row is none: cases with equal scores are alike."""
+        columns = [column for one in sheets for column in one.scores]
+        order = np.lexsort(columns if self.weights is None else [*columns, self.weights])
+        places = np.empty(len(order), np.int64)
+        places[order] = np.arange(len(order))
+        return hash_integers(places)
 
     def panel(self, sheets: Sequence[CaseScores]) -> ScoreMatrix:
         """The scores side by side."""

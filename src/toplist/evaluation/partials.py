@@ -326,7 +326,7 @@ def score_part(
             both.one.tallies,
             read,
             kept.heaviest,
-            kept.cases(names),
+            kept.cases(names).in_order(),
             spelled=_spelled(plan, both.one.tallies),
             bins={name: one.found for name, one in both.one.watching.items() if one.found.cases},
         )
