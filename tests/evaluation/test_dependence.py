@@ -21,6 +21,8 @@ from toplist.inference.settings import DRAWN, METHODS, TIMED
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_files_and_arrays_give_the_same_board(suffix: str, kind: str, how: str, tmp_path: Path) -> None:
     """Means, differences, skill and pairs, with every interval; whichever order models come in."""
+    if how == "poisson" and kind != "clusters":
+        pytest.skip("cases of files are drawn by their ids, which cases in memory do not have")
     asked = options_of(kind, how)
     if how == "poisson" and kind != "clusters":
         pytest.skip("cases are drawn by their ids, which arrays lack")
@@ -39,6 +41,8 @@ def test_files_and_arrays_give_the_same_board(suffix: str, kind: str, how: str, 
 @pytest.mark.parametrize("kind", KINDS)
 def test_groups_are_the_leaderboards_of_their_cases(kind: str, how: str) -> None:
     """With every interval of a mean or of one pair; only what holds for all pairs at once counts all groups."""
+    if how == "poisson" and kind != "clusters":
+        pytest.skip("cases in memory are drawn by their places among all")
     asked = options_of(kind, how)
     if how == "poisson" and kind != "clusters":
         pytest.skip("cases without ids are drawn by their place among all")
@@ -208,6 +212,8 @@ def holes(made: dict[str, Any]) -> dict[str, list[int]]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_missing_cases_go_with_every_interval(kind: str, how: str, tmp_path: Path) -> None:
     """Pairs on the cases of both: as a comparison of these cases alone says, to nine digits."""
+    if how == "poisson" and kind == "clusters":
+        pytest.skip("these clusters are too few")
     asked = options_of(kind, how)
     made, y = drawn(7)
     extra = columns(7)
