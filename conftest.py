@@ -23,7 +23,7 @@ collect_ignore = ["docs/conf.py"]  # needs what only the documentation needs
 class FilesWhole(LoadScopeScheduling):
     """A file goes to one worker, so that what its tests share is made once, and blocks of a page are in their order.
 
-    What JAX compiles, pages of reports and studies are shared by the files of a folder.
+    What JAX compiles, pages of reports, studies and engines are shared by the files of a folder.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -32,7 +32,7 @@ class FilesWhole(LoadScopeScheduling):
         return folder if folder in SHARING else file
 
 
-SHARING = ("tests/lists/device", "tests/report/html", "tests/studies")
+SHARING = ("tests/engines", "tests/lists/device", "tests/report/html", "tests/studies")
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FilesWhole:

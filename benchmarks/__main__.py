@@ -3,9 +3,21 @@
 import argparse
 import sys
 
-from benchmarks import commands, improving, pooling_files, queries, runner, scoring, sets, start, tokens
+from benchmarks import (
+    commands,
+    engines,
+    improving,
+    leaderboards,
+    pooling_files,
+    queries,
+    runner,
+    scoring,
+    sets,
+    start,
+    tokens,
+)
 
-MODULES = (start, scoring, sets, improving, queries, commands, pooling_files, tokens)
+MODULES = (start, scoring, sets, improving, queries, commands, pooling_files, tokens, leaderboards, engines)
 
 
 def main() -> int:

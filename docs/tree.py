@@ -21,7 +21,10 @@ LAYERS = (
         ("testing", "assertions for test suites", "", "plain"),
     ),
     (("evaluation", "the verbs: compare, diagnose, monitor; files in, files out", "", "board"),),
-    (("integrations", "padded scores in scikit-learn, MLflow, DuckDB and polars", "", "plain"),),
+    (
+        ("integrations", "padded scores in other libraries", "", "plain"),
+        ("engines", "local processes, Dask, Spark, Ray", "", "plain"),
+    ),
     (("report", "results as text, markup, JSON, figures, one HTML page", "plot, html", "pages"),),
     (
         ("multilabel", "lists of label sets, decisions", "chains, estimators", "lists"),
@@ -35,7 +38,7 @@ LAYERS = (
     (("scoring", "proper scoring rules and per-case metrics", "rules, topbeta", "scores"),),
     (("lists", "top lists over a space of classes, validated once", "labelsets, checks", "lists"),),
     (("core", "numerical kernels, compiled or over the array API", "native", "plain"),),
-    (("errors", "and the private root modules", "_arguments _files _html _lazy _text _typing", "plain"),),
+    (("errors", "and the private root modules", "_arguments _files _html _lazy _remote _text _typing", "plain"),),
 )
 STYLE = """
   .paper { fill: #ffffff } text { fill: #1c2733; font: 14px system-ui, sans-serif }

@@ -1,4 +1,5 @@
 from toplist import calibration as calibration
+from toplist import engines as engines
 from toplist import errors as errors
 from toplist import inference as inference
 from toplist import lists as lists
@@ -28,6 +29,10 @@ from toplist.evaluation.gate import score_record as score_record
 from toplist.evaluation.leaderboard import Leaderboard as Leaderboard
 from toplist.evaluation.monitor import Monitor as Monitor
 from toplist.evaluation.monitor import monitor as monitor
+from toplist.evaluation.partials import PartialResult as PartialResult
+from toplist.evaluation.parts import PartOptions as PartOptions
+from toplist.evaluation.parts import merge_results as merge_results
+from toplist.evaluation.parts import partial_result as partial_result
 from toplist.evaluation.planning import Equivalence as Equivalence
 from toplist.evaluation.planning import SamplePlan as SamplePlan
 from toplist.evaluation.planning import equivalent as equivalent

@@ -1,4 +1,4 @@
-"""Files: outputs that replace no input, JSON, temporary folders; and packages that are installed for them only."""
+"""Files: here or elsewhere, outputs that replace no input, JSON, temporary folders; and packages for them only."""
 
 from __future__ import annotations
 
@@ -7,21 +7,25 @@ import glob
 import json
 import math
 import os
+import re
 import secrets
 import shutil
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import import_module
-from pathlib import Path
-from typing import Any, BinaryIO
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from toplist._text import quote
 from toplist.errors import FileError, ResourceError, TopListError
+
+if TYPE_CHECKING:
+    from toplist._remote import RemotePath
 
 _BUFFER = 1 << 20
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -32,6 +36,89 @@ _MAGIC = "*?["
 PathLike = str | os.PathLike[str]
 
 
+# Here or elsewhere
+
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(//?)(?!/)")
+_CREDENTIALS = re.compile(r"[^/:@]*:(?!\d+(/|$)).*@")  # a password may hold any mark
+
+
+def url_of(path: PathLike) -> str | None:
+    """The URL that a path is; None for one of this machine.
+
+    A `pathlib.Path` that was made of a URL has lost one of its slashes.
+
+    >>> url_of("s3://bucket/a.csv"), url_of(Path("s3://bucket/a.csv")), url_of("C:/a.csv"), url_of("a.csv")
+    ('s3://bucket/a.csv', 's3://bucket/a.csv', None, None)
+    """
+    text = os.fspath(path)
+    found = _URL.match(text)
+    if found is None or (len(found[2]) == 1 and not isinstance(path, PurePath)):
+        return None
+    if "\0" in text or os.path.lexists(f"{found[1]}:"):  # a folder of this name is here
+        return None
+    return f"{found[1]}://{text[found.end() :]}"
+
+
+def shown(path: PathLike) -> str:
+    """A path as it is told: a URL without its credentials and its query, which may be secret.
+
+    >>> shown("https://me:pass@example.org/a.csv?signature=x"), shown("s3://bucket/part-?.csv"), shown("a.csv")
+    ('https://example.org/a.csv', 's3://bucket/part-?.csv', 'a.csv')
+    """
+    url = url_of(path)
+    if url is None:
+        return os.fspath(path)
+    scheme, _, rest = url.partition("://")
+    rest = _CREDENTIALS.sub("", rest, count=1)
+    place, slash, key = rest.partition("/")
+    if not scheme.lower().startswith(("abfs", "wasb")):  # where containers stand before the @
+        place = place.rpartition("@")[2]
+    query = r"[?#].*" if scheme.lower() in ("http", "https") else r"\?[^/]*=.*"
+    return f"{scheme}://{re.sub(query, '', place + slash + key, flags=re.DOTALL)}"
+
+
+def shown_words(words: Iterable[str]) -> list[str]:
+    """Words of a command line, with the URLs among them as they are told.
+
+    >>> shown_words(["a=https://example.org/a.csv?signature=x", "--truth", "y.csv"])
+    ['a=https://example.org/a.csv', '--truth', 'y.csv']
+    """
+    split = (re.match(r"((?:[^=:/]*=)?)(.*)", word, re.DOTALL) for word in words)
+    return [found[1] + shown(found[2]) for found in split if found is not None]
+
+
+def as_remote(path: PathLike) -> RemotePath | None:
+    """The path of a file that is elsewhere; None for one of this machine."""
+    url = url_of(path)
+    if url is None:
+        return None
+    from toplist._remote import RemotePath  # noqa: PLC0415  most files are here
+
+    return path if isinstance(path, RemotePath) else RemotePath(url)
+
+
+def as_path(path: PathLike) -> Path:
+    """A path that can be opened, wherever its file is."""
+    return cast("Path", as_remote(path) or Path(path))
+
+
+def local(path: Path) -> Path:
+    """A file on this machine: the file itself, or a copy."""
+    remote = as_remote(path)
+    return path.absolute() if remote is None else remote.local()
+
+
+def identity(path: PathLike) -> Any:
+    """What two names of one file share; None where there is no such file on this machine."""
+    return url_of(path) or _identity(path)
+
+
+def has_magic(text: str) -> bool:
+    """Whether a text is a pattern of paths."""
+    return any(mark in text for mark in _MAGIC)
+
+
 # Apart from what is read
 
 
@@ -40,7 +127,7 @@ def require_apart(outputs: Iterable[PathLike], inputs: Iterable[Any]) -> None:
 
     Inputs are paths, folders and patterns; anything else, such as a table in memory, is passed over.
     """
-    read = [_Input(os.fspath(one)) for one in inputs if isinstance(one, str | os.PathLike)]
+    read = [_Input(shown(one)) for one in inputs if isinstance(one, str | os.PathLike)]
     others: list[_Place] = []
     for output in outputs:
         place = _Place.of(output)
@@ -70,9 +157,11 @@ class _Place:
 
     @classmethod
     def of(cls, path: PathLike) -> _Place:
-        text = os.fspath(path)
+        text = shown(path)
         if not text or "\0" in text:
             raise TopListError(f"{quote(text)} is no path.")
+        if url_of(path) is not None:
+            return cls(text, frozenset([text]), None)
         folder, name = os.path.split(os.path.abspath(text))
         return cls(
             text, frozenset((os.path.join(os.path.realpath(folder), name), os.path.realpath(text))), _identity(text)
@@ -93,12 +182,14 @@ class _Input:
         """What is wrong with an output, as the end of a sentence; or nothing."""
         if not self.text or "\0" in self.text:
             return ""
+        if url_of(self.text) is not None:
+            return self._clash_elsewhere(output)
         if os.path.isdir(self.text):
             home = _identity(self.text)
             if any(_identity(folder) == home for spot in output.spots for folder in Path(spot).parents):
                 return f"lies in the folder {self.text!r}, which is read: name a file elsewhere"
             files: Iterable[str] = _inside(self.text)
-        elif any(mark in self.text for mark in _MAGIC) and not os.path.lexists(self.text):
+        elif has_magic(self.text) and not os.path.lexists(self.text):
             if any(_matches(spot, self.text) for spot in output.spots):
                 return f"matches the pattern {self.text!r}, which is read: name a file elsewhere"
             files = glob.iglob(self.text, recursive=True)
@@ -107,6 +198,17 @@ class _Input:
             return f"is the input {self.text!r}: what is read is not replaced. Name another file" if same else ""
         if output.identity is not None and any(_identity(path) == output.identity for path in files):
             return f"is a file of {self.text!r}, which is read: what is read is not replaced. Name another file"
+        return ""
+
+    def _clash_elsewhere(self, output: _Place) -> str:
+        """The same of a URL, by its text alone."""
+        folder = self.text.rstrip("/")
+        if output.text.startswith(f"{folder}/"):
+            return f"lies in the folder {self.text!r}, which is read: name a file elsewhere"
+        if output.text == self.text:
+            return f"is the input {self.text!r}: what is read is not replaced. Name another file"
+        if has_magic(self.text) and path_fits(tuple(output.text.split("/")), tuple(self.text.split("/"))):
+            return f"matches the pattern {self.text!r}, which is read: name a file elsewhere"
         return ""
 
 
@@ -130,30 +232,34 @@ def _matches(path: str, pattern: str) -> bool:
     *folders, name = Path(os.path.abspath(pattern)).parts
     plain = next((at for at, part in enumerate(folders) if any(mark in part for mark in _MAGIC)), len(folders))
     start = Path(os.path.realpath(os.path.join(*folders[:plain])))
-    if Path(path).is_relative_to(start) and _fits(Path(path).relative_to(start).parts, (*folders[plain:], name)):
+    if Path(path).is_relative_to(start) and path_fits(Path(path).relative_to(start).parts, (*folders[plain:], name)):
         return True
-    if not _fits((os.path.basename(path),), (name,)):
+    if not path_fits((os.path.basename(path),), (name,)):
         return False
     home = _identity(os.path.dirname(path))  # folders of the pattern may be links
     return home is not None and any(_identity(one) == home for one in glob.iglob(os.path.join(*folders)))
 
 
-def _fits(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
+def path_fits(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
     """Whether the parts of a path are those of a pattern, as `glob` has it: ** is any number of folders."""
     if not pattern:
         return not parts
     if pattern[0] == "**":
-        return _fits(parts, pattern[1:]) or bool(parts and parts[0][0] != "." and _fits(parts[1:], pattern))
-    if not parts or (parts[0][0] == "." and pattern[0][0] != "."):
+        return path_fits(parts, pattern[1:]) or bool(parts and parts[0][:1] != "." and path_fits(parts[1:], pattern))
+    if not parts or (parts[0][:1] == "." and pattern[0][:1] != "."):
         return False
-    return fnmatchcase(parts[0], pattern[0]) and _fits(parts[1:], pattern[1:])
+    return fnmatchcase(parts[0], pattern[0]) and path_fits(parts[1:], pattern[1:])
 
 
 # Whole or not at all
 
 
 def require_place(path: PathLike) -> Path:
-    """An output has a folder, and is no folder itself."""
+    """An output has a folder, and is no folder itself; elsewhere, something can be written to it."""
+    remote = as_remote(path)
+    if remote is not None:
+        remote.require_place()
+        return cast("Path", remote)
     place = _Place.of(path)
     target = Path(place.text)
     real = Path(os.path.realpath(place.text))
@@ -172,19 +278,26 @@ def require_place(path: PathLike) -> Path:
 class Output:
     """A file that takes its place when all of it is written; until then, and if anything fails, the old one stays.
 
-    A link stays a link: the file that it leads to is replaced. The mode of an old file is kept.
+    A link stays a link: the file that it leads to is replaced. The mode of an old file is kept. What goes elsewhere is
+    written to a temporary file first, and put there in one go.
     """
 
     def __init__(self, path: PathLike) -> None:
         self.path = require_place(path)
-        self._target = os.path.realpath(os.fspath(path))
+        self._remote = as_remote(self.path)
+        self._target = "" if self._remote is not None else os.path.realpath(os.fspath(path))
         self._file: BinaryIO | None = None
         self._part: str | None = None
+        self._folder = ExitStack()  # that of a file that goes elsewhere
 
     @property
     def file(self) -> BinaryIO:
         """Where to write: a new file, opened at the first use."""
-        if self._file is None:
+        if self._file is None and self._remote is not None:
+            self._part = str(self._folder.enter_context(temporary_folder()) / "output")
+            with disk_full_explained():
+                self._file = open(self._part, "w+b", _BUFFER)  # noqa: SIM115  closed by keep or drop
+        elif self._file is None:
             with write_errors_explained(self.path):
                 old = stat.S_IMODE(os.stat(self._target).st_mode) if os.path.exists(self._target) else None
                 self._file = self._opened(0o666 if old is None else old)
@@ -197,6 +310,11 @@ class Output:
         if self._file is None:
             return
         try:
+            if self._remote is not None:
+                with disk_full_explained():
+                    self._file.close()
+                self._remote.upload(Path(str(self._part)))
+                return
             with write_errors_explained(self.path):
                 self._file.flush()
                 os.fsync(self._file.fileno())
@@ -217,6 +335,7 @@ class Output:
             with suppress(OSError):
                 os.unlink(self._part)
         self._file = self._part = None
+        self._folder.close()
 
     def _opened(self, mode: int) -> BinaryIO:
         """A file without a name where the system has such files: they are gone with their process."""
@@ -285,7 +404,7 @@ def write_errors_explained(path: PathLike) -> Iterator[None]:
         yield
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
-        raise FileError(os.fspath(path), f"this cannot be written: {reason.rstrip('.')}.") from None
+        raise FileError(shown(path), f"this cannot be written: {reason.rstrip('.')}.") from None
 
 
 # JSON
@@ -303,13 +422,15 @@ def write_json(path: PathLike, record: Mapping[str, Any]) -> None:
 def read_json(path: PathLike, what: str) -> Any:
     """What a file of JSON says; `what` it should hold, for the error."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
+        return json.loads(as_path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
+    except TopListError:
+        raise
     except FileNotFoundError:
-        raise FileError(str(path), "there is no such file.") from None
+        raise FileError(shown(path), "there is no such file.") from None
     except OSError as error:
-        raise FileError(str(path), f"this cannot be read: {error.strerror}.") from None
+        raise FileError(shown(path), f"this cannot be read: {error.strerror}.") from None
     except (ValueError, RecursionError):
-        raise FileError(str(path), f"this is not JSON, so not {what}.") from None
+        raise FileError(shown(path), f"this is not JSON, so not {what}.") from None
 
 
 def to_json_number(x: float) -> float | str | None:

@@ -8,7 +8,7 @@
     │   └── ImproperRuleError  a rule that rewards lying; carries the pair of distributions that shows it
     ├── FileError              a file, or a table, cannot be read as predictions, or a file cannot be written; carries
     │                          the source and the row
-    ├── ResourceError          memory, or room for temporary files, does not suffice
+    ├── ResourceError          memory, or room for temporary files, does not suffice, or a server cannot be reached
     ├── AlignmentError         the models and the truth are not about the same cases
     └── CaseError              a case is wrong; carries the case, the problem, the remedy and how many more
         ├── ShapeError         lengths that differ, an array of the wrong shape
@@ -63,7 +63,7 @@ class FileError(TopListError):
 
 
 class ResourceError(TopListError):
-    """Memory, or room for temporary files, does not suffice."""
+    """Memory, or room for temporary files, does not suffice, or a server cannot be reached."""
 
 
 class AlignmentError(TopListError):

@@ -405,7 +405,9 @@ def test_a_model_that_is_not_ranked_is_not_in_the_average(tmp_path: Any) -> None
         (tmp_path / f"{name}.csv").write_text("\n".join(["case,x,y", *rows]))
     (tmp_path / "t.csv").write_text("case,outcome\n" + "".join(f"{i},{'xy'[c]}\n" for i, c in enumerate(y)))
     paths = {name: tmp_path / f"{name}.csv" for name in p}
-    board = tl.compare(paths, tmp_path / "t.csv", space=["x", "y"], missing="pairwise", min_cases=20)
+    board = tl.compare(
+        paths, tmp_path / "t.csv", space=["x", "y"], missing="pairwise", inference=tl.Inference(min_cases=20)
+    )
     (by,) = made(board)
     assert by.models[-1] == "model 0"
     scores = np.stack([tl.score(p[name], y) for name in by.models[:2]], axis=1)

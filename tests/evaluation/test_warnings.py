@@ -265,7 +265,7 @@ def test_models_with_few_cases_are_shown_and_not_ranked_where_that_is_asked_for(
     files, y = sparse(tmp_path, {"s": range(8), "long": range(60), "longer": range(5, 60)}, 60)
     board = tl.compare(files, y, space=5, missing="pairwise")
     assert [row.rank for row in board] == [1, 2, 3]
-    ranked = tl.compare(files, y, space=5, missing="pairwise", min_cases=20)
+    ranked = tl.compare(files, y, space=5, missing="pairwise", inference=tl.Inference(min_cases=20))
     assert [row.rank for row in ranked] == [1, 2, None]
     assert ranked[2].name == "s"
     assert ranked[2].cases == 8
@@ -277,7 +277,7 @@ def test_models_with_few_cases_are_shown_and_not_ranked_where_that_is_asked_for(
     for name in ("long", "longer"):  # those that are not ranked do not count for the others either
         assert ranked[name].scores["brier"].relative == without[name].scores["brier"].relative
     with pytest.raises(TopListError, match="no model has so many cases, the most is 60"):
-        tl.compare(files, y, space=5, missing="pairwise", min_cases=61)
+        tl.compare(files, y, space=5, missing="pairwise", inference=tl.Inference(min_cases=61))
 
 
 def test_a_leader_with_few_cases_is_pointed_out(tmp_path: Path) -> None:
@@ -288,7 +288,9 @@ def test_a_leader_with_few_cases_is_pointed_out(tmp_path: Path) -> None:
     assert bool(found) == (board[0].name == "s")
     if found:
         assert "8 of 60 cases, where the median model has 60" in found[0].sentence
-    assert "leader with few cases" not in kinds(tl.compare(files, y, space=5, missing="pairwise", min_cases=10))
+    assert "leader with few cases" not in kinds(
+        tl.compare(files, y, space=5, missing="pairwise", inference=tl.Inference(min_cases=10))
+    )
 
 
 def test_a_leader_that_loses_its_direct_comparison_is_pointed_out(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from toplist.evaluation.leaderboard import Leaderboard
 from toplist.inference.dependence import TruthColumn, autocorrelations, is_persistent, season, variance_ratio
 from toplist.inference.diagnostics import ScoreSample, is_skewed, skewness
 from toplist.scoring import bounds
-from toplist.scoring.bounds import largest_loss, log_mean_gain, most_lost
+from toplist.scoring.bounds import largest_loss, log_mean_gains, most_lost
 from toplist.scoring.scores import highest_score
 
 CLASSES = 20
@@ -88,7 +88,7 @@ def test_the_mean_gain_under_the_trailing_model_is_that_of_every_outcome(rule: s
     each = [np.array([tl.score(x, np.full(20, c), rule=rule) for c in range(CLASSES)]) for x in (a, b)]
     chance = b.padded().T
     means = [(chance * np.exp(s * w * (each[1] - each[0]))).sum(axis=0) for s in t]
-    assert log_mean_gain(a, b, t, w, rule=rule) == pytest.approx(np.log(means).sum(axis=1), rel=1e-9)
+    assert log_mean_gains(a, b, t, w, rule=rule).sum(axis=1) == pytest.approx(np.log(means).sum(axis=1), rel=1e-9)
 
 
 def test_an_infinite_loss_leaves_a_lead_of_zero_and_says_why() -> None:

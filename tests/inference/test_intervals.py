@@ -19,6 +19,7 @@ from tests.inference.reference import _of_clusters, agrees, exact_interval, inte
 from toplist.core.degrees_of_freedom import bell_mccaffrey
 from toplist.errors import TopListError
 from toplist.inference.aggregates import Aggregates, tally
+from toplist.inference.diagnostics import _of_clusters as contributions_of_clusters
 from toplist.inference.intervals import Intervals
 from toplist.inference.results import Estimate
 from toplist.scoring.case_scores import Grouping
@@ -150,6 +151,30 @@ def test_clustered_intervals_follow_the_formula(seed: int, n: int, clusters: int
     options = {"clusters": names, "weights": w}
     assert agrees(mean_of(a, **options), interval(a, w, names), 1e-10)
     assert agrees(difference_of(a, b, **options), interval(a - b, w, names), 1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("method", ["t", "normal"])
+def test_the_order_of_clusters_shows_in_no_digit(weighted: bool, method: Any) -> None:
+    rng = np.random.default_rng(4)
+    a, b = rng.exponential(1, (2, 400))
+    names = rng.geometric(0.02, 400)
+    one = tally_of(a, b, clusters=names, weights=rng.choice([0.1, 1 / 3, 7.0], 400) if weighted else None)
+    other = replace(one, clusters={key: one.clusters[key] for key in rng.permutation(list(one.clusters)).tolist()})
+    assert list(one.clusters) != list(other.clusters)
+    for bounds in (None, ((0.0, math.inf),)):
+        found, again = (Intervals(tally, 0.95, method, bounds=bounds) for tally in (one, other))
+        for ask in (
+            lambda made: made.mean(0, 0),
+            lambda made: made.difference(0, 0, 1),
+            lambda made: made.difference(0, 0, 1, 0.99),
+            lambda made: made.skill(0, 1),
+            lambda made: made.baseline_skill(0, 0, 1),
+            lambda made: made.balance(0, 0, 1),
+            lambda made: made.effective_units(0, 0, 1),
+        ):
+            assert ask(found) == ask(again)
+    assert (contributions_of_clusters(one, 0, 1) == contributions_of_clusters(other, 0, 1)).all()
 
 
 @law

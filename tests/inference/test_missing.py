@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,10 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.core.integers import law
 from tests.inference.factories import World
+from toplist.errors import FileError, TopListError
 from toplist.inference.aggregates import ScoreMatrix
 from toplist.inference.missing import Difficulty, adjusted_means
+from toplist.inference.partial_bytes import pack_integers
 
 few = settings(law, max_examples=25)
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -138,7 +142,64 @@ def test_it_is_said_where_missing_cases_are_harder_or_easier(shift: float, warne
     assert not said or ("harder" if shift > 0 else "easier") in said[0].sentence
     whole = Difficulty(3)
     whole.add(scores, there)
-    assert found.sums == pytest.approx(whole.sums)
+    assert (found.sums == whole.sums).all()
+
+
+def test_how_hard_missing_cases_are_depends_on_no_order_and_no_split() -> None:
+    rng = np.random.default_rng(7)
+    scores, there = rng.exponential(1, (9, 300)), rng.random((9, 300)) > 0.4
+    scores[rng.random(scores.shape) < 0.01] = np.inf
+    scores[~there] = np.nan
+    whole = Difficulty(9)
+    whole.add(scores, there)
+    parts = []
+    for part in np.array_split(rng.permutation(300), [1, 2, 40, 170]):
+        one = Difficulty(9)
+        one.add(scores[:, part], there[:, part])
+        parts.append(Difficulty.from_plain(json.loads(json.dumps(one.to_plain())), "part"))
+    merged = (parts[4] + parts[1]) + (parts[0] + (parts[3] + parts[2]))
+    assert (merged.sums == whole.sums).all()
+    names = "abcdefghi"
+    assert merged.warnings(names, "brier") == whole.warnings(names, "brier")
+    assert merged.to_plain() == whole.to_plain()
+
+
+def test_how_hard_missing_cases_are_is_the_mean_of_the_other_models() -> None:
+    scores = np.array([[1.0, np.nan, 2.0], [0.5, 0.1, np.inf], [0.25, 0.7, 4.0]])
+    found = Difficulty(3)
+    found.add(scores, ~np.isnan(scores))
+    (n, x, xx), (k, y, yy) = found.sums[0]
+    assert (n, k) == (2, 1)
+    assert Fraction(int(x), 2**1074) == Fraction((0.5 + 0.25) / 2 + 4.0)
+    assert Fraction(int(xx), 2**1074) == Fraction(0.375) ** 2 + 16
+    assert Fraction(int(y), 2**1074) == Fraction((0.1 + 0.7) / 2)
+    assert yy > 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(
+            {"models": 0},
+            {"models": -1},
+            {"models": 2**40},
+            {"models": 2},
+            {"models": True},
+            {"sums": "zz"},
+            {"sums": ""},
+        ),
+        *({"sums": pack_integers([-1, 0, 0] * 6).hex()}, {"sums": pack_integers([2, 1 << 1500, 0] * 6).hex()}),
+        *({"sums": pack_integers([1, 0, 1 << 2200] * 6).hex()}, {"sums": None}),
+    ],
+)
+def test_sums_of_missing_cases_that_cannot_be_are_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(FileError, match=r"^part: this partial result is damaged: .*\. Compute it again\.$"):
+        Difficulty.from_plain({**Difficulty(3).to_plain(), **change}, "part")
+
+
+def test_sums_of_different_numbers_of_models_are_not_added() -> None:
+    with pytest.raises(TopListError, match="cannot be added"):
+        Difficulty(2) + Difficulty(3)
 
 
 def test_cases_that_are_missing_at_random_are_rarely_called_otherwise() -> None:

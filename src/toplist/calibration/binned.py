@@ -174,11 +174,7 @@ class Binned:
         """As `toplist.calibration.calibration_bias`: nothing is lost in bins."""
         level, named = as_probability(level, "level"), as_of(of)
         _, sums = self._seen("mass" if named == "listed" else named)
-        whole = sums.merge([range(FINE)])
-        (count,), (confidence,), (hits,), *_ = whole.columns
-        n = whole.count
-        variance = max(_distance(whole)[1] / n, _least(whole)) if n > 1 else math.inf
-        return bias_of(named, confidence / count, hits / count, variance, n - 1.0, level, cases=n)
+        return bias_of_sums(named, sums.merge([range(FINE)]), level)
 
     def _seen(self, of: Of) -> tuple[Of, Bins]:
         of = as_of(of)
@@ -198,6 +194,15 @@ class Binned:
     def _require_cases(self) -> None:
         if not self.cases:
             raise TopListError("there are no cases.")
+
+
+def bias_of_sums(of: Of, sums: Bins, level: float, *, independent: bool = True) -> CalibrationBias:
+    """The bias from a single bin with products; it has no interval where cases may depend on each other."""
+    (count,), (confidence,), (hits,), *_ = sums.columns
+    n = sums.count
+    known = independent and n > 1
+    variance = max(_distance(sums)[1] / n, _least(sums)) if known else math.inf
+    return bias_of(of, confidence / count, hits / count, variance, n - 1.0 if known else 0.0, level, cases=n)
 
 
 def _distance(sums: Bins) -> tuple[float, float]:

@@ -15,6 +15,8 @@ from toplist.cli.diagnose import check, convert, diagnose, producers
 from toplist.cli.gate import gate, record
 from toplist.cli.options import Command, CommandGroup
 from toplist.cli.output import give_up
+from toplist.cli.partial import merge, partial
+from toplist.cli.sql import sql
 from toplist.cli.transform import apply, fit, pool, truncate
 
 _ESCAPED = "toplist.escaped"
@@ -63,7 +65,23 @@ def start(
     """Shared by all commands."""
 
 
-for _one in (compare, gate, record, score, plan, check, diagnose, convert, pool, truncate, producers, demo):
+for _one in (
+    compare,
+    partial,
+    merge,
+    gate,
+    record,
+    score,
+    plan,
+    check,
+    diagnose,
+    convert,
+    pool,
+    truncate,
+    producers,
+    demo,
+    sql,
+):
     app.command(cls=Command, epilog=vars(_one)["epilog"])(_one)
 for _one in (fit, apply):
     recalibrate.command(cls=Command, epilog=vars(_one)["epilog"])(_one)

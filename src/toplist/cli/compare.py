@@ -8,15 +8,16 @@ import shlex
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from toplist._files import shown_words
 from toplist._text import visible
 from toplist.cli.options import (
     ALL_RULES,
@@ -32,6 +33,7 @@ from toplist.cli.options import (
 from toplist.cli.output import (
     GATE,
     UsageError,
+    flag_of,
     keep_freed_memory,
     print_changes,
     print_json,
@@ -85,7 +87,6 @@ class CompareOptions(ScoringOptions, BoardOptions):
     k: tuple[int, ...] = option((5,), "The k of top-k errors, 5 by default; may be repeated.")
     baseline: str | None = option(None, "Reference model for skill and for --sequential.", "-b")
     missing: str = missing_option()
-    min_cases: int | None = option(None, "Rank only models with at least this many compared cases.")
     fail_if: tuple[str, ...] = option(
         (), 'Exit with code 3 if this holds, such as "new worse than old by 0.01"; may be repeated.'
     )
@@ -99,6 +100,35 @@ class CompareOptions(ScoringOptions, BoardOptions):
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """Where parts of the files are scored."""
+
+    engine: str | None = option(None, "local, dask, spark or ray: score parts of the files in several processes.")
+    workers: int | None = option(None, "How many processes work at a time.")
+    scheduler: str | None = option(None, "Address of a Dask scheduler, such as tcp://host:8786.")
+    master: str | None = option(None, "Master of a Spark cluster, such as spark://host:7077.")
+    partials: Path | None = option(
+        None, "Folder for partial results: a second run does only what is missing or has changed."
+    )
+    on_error: str | None = option(
+        None, "What to do about a file that cannot be read: stop, or skip it and list it in the result."
+    )
+    task_cases: int | None = option(None, "Cases of a task, about.")
+
+    def made(self) -> Any:
+        """The engine, or None where all is done in this process."""
+        given = {one.name: getattr(self, one.name) for one in fields(EngineOptions) if one.name != "engine"}
+        given = {name: value for name, value in given.items() if value is not None}
+        if self.engine is None:
+            if given:
+                raise UsageError(f"{flag_of(next(iter(given)))} goes with --engine: local, dask, spark or ray.")
+            return None
+        from toplist.engines import as_engine
+
+        return as_engine(self.engine, **given)
+
+
 @command(
     Reads(several=True, truth=True, columns=("outcome", "weight", "group", "cluster", "time", "n_classes")),
     examples=(
@@ -107,7 +137,7 @@ class CompareOptions(ScoringOptions, BoardOptions):
         "toplist compare hub/*.csv -t truth.csv -c 28 --missing pairwise --time week --report board.html",
     ),
 )
-def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> None:
+def compare(inputs: Inputs, options: CompareOptions, inference: Inference, engine: EngineOptions) -> None:
     """Compare models by proper scores, with confidence intervals and tests: lists, labels and distributions."""
     keep_freed_memory()
     require_boards(options.output, options.report, inputs.paths)
@@ -116,6 +146,7 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
         raise UsageError("--sequential compares at least two files.")
     if options.title is not None and options.report is None:
         raise UsageError("--title goes with --report.")
+    chosen = engine.made()
     from toplist.evaluation.compare import compare as ranked
     from toplist.io.plan import PER_CASE
 
@@ -133,8 +164,8 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
             rules=options.rule,
             k=options.k,
             missing=options.missing,
-            min_cases=options.min_cases,
             inference=inference,
+            engine=chosen,
             progress=update,
             **reading,
         )
@@ -146,7 +177,7 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference) -> No
         per_case = board.comparison.classes == PER_CASE
         invocation = inputs.invocation(options.missing, inference, per_case=per_case)
         if options.report is not None:
-            typed = shlex.join(["toplist", *sys.argv[1:]])
+            typed = shlex.join(["toplist", *shown_words(sys.argv[1:])])
             asked: Any = {"command": typed, "gates": checked, "invocation": invocation}
             board.report(options.report, title=options.title, progress=update, **asked)
     print_board(board, json=options.json, detail=options.detail, invocation=invocation)
@@ -414,7 +445,9 @@ class PlanOptions(Printing):
         "toplist plan a.parquet b.parquet -t y.parquet -c 28 --time week --smallest 0.005 --power 0.9 --models 6",
     ),
 )
-def plan(inputs: Inputs, options: PlanOptions, inference: Inference) -> None:
+def plan(
+    inputs: Inputs, options: PlanOptions, inference: Annotated[Inference, "method", "level", "horizon", "seed"]
+) -> None:
     """Plan a sample: how many cases find a smallest difference of interest, from the variance in a pilot."""
     from toplist.evaluation.compare import compare as ranked
     from toplist.evaluation.planning import plan as planned

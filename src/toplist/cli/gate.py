@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from toplist._files import shown_words
 from toplist._text import visible
 from toplist.cli.options import (
     ALL_RULES,
@@ -108,7 +109,11 @@ class GateOptions(Printing):
         "Exit codes: 0 pass, 3 fail, 4 inconclusive, 2 invalid usage, 1 invalid data.",
     ),
 )
-def gate(files: GateInputs, options: GateOptions, inference: Annotated[Inference, {"level": _LEVEL}]) -> None:
+def gate(
+    files: GateInputs,
+    options: GateOptions,
+    inference: Annotated[Inference, "method", "level", "horizon", "seed", {"level": _LEVEL}],
+) -> None:
     """Pass only if a new model is shown to be no worse than a baseline: for continuous integration."""
     keep_freed_memory()
     _require_formats(options.output)
@@ -134,7 +139,7 @@ def gate(files: GateInputs, options: GateOptions, inference: Annotated[Inference
             inference=inference,
             read=inputs.read,
             progress=update,
-            command=shlex.join(["toplist", *sys.argv[1:]]),
+            command=shlex.join(["toplist", *shown_words(sys.argv[1:])]),
         )
     as_code = options.inconclusive or "fail"
     for path in options.output:

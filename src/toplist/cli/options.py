@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args, g
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from toplist._files import as_path, shown, url_of
 from toplist._text import UTF8_REMEDY, closest, closest_file, did_you_mean, listed, quote, visible
 from toplist.cli.output import UsageError, flag_of, of_flags, reading_lines, reported, require_choice
 from toplist.errors import FileError, TopListError
@@ -29,7 +30,11 @@ if TYPE_CHECKING:
 
 FILES, VALUES = "Input files (VALUE for all, NAME=VALUE for one)", "Input values (VALUE for all, NAME=VALUE for one)"
 PROGRAMS = "Files of other programs (VALUE for all, NAME=VALUE for one)"
-PANELS = {"Truth": "Truth", "Inference": "Uncertainty"}  # of the fields of a record
+PANELS = {
+    "Truth": "Truth",
+    "Inference": "Uncertainty",
+    "EngineOptions": "Several processes or machines",
+}  # of the fields of a record
 _VALUES = ("scale", "normalize", "duplicates", "blanks")  # read options about values; the others are about files
 _PROGRAMS = ("producer", "answers", "position", "norm", "overround")  # read options about what producers write
 _COLUMN = ("case", "class_column", "confidence", "ignore", "outcome", "weight", "group", "cluster", "time", "keep")
@@ -39,6 +44,7 @@ _METAVARS = {
     "blanks": "error|drop",
     "choose": "k|mass",
     "duplicates": "error|sum",
+    "engine": "ENGINE",
     "fail_if": "CONDITION",
     "inconclusive": "pass|fail",
     "kind": "KIND",
@@ -47,6 +53,10 @@ _METAVARS = {
     "missing": "POLICY",
     "answers": "FILE",
     "norm": "NORM",
+    "on_error": "stop|skip",
+    "partials": "FOLDER",
+    "scheduler": "ADDRESS",
+    "master": "ADDRESS",
     "overround": "METHOD",
     "position": "NUMBER|TEXT",
     "producer": "NAME",
@@ -143,14 +153,22 @@ def option_parameter(
 ) -> inspect.Parameter:
     """The option of a field, or its positional argument; `more` is said after its help text."""
     if "metavar" in one.metadata:
+        parser: Any = {"parser": as_path} if _is_path(kind) else {}
         return parameter(
-            one.name, kind, ..., typer.Argument(metavar=one.metadata["metavar"], help=one.metadata["help"])
+            one.name, kind, ..., typer.Argument(metavar=one.metadata["metavar"], help=one.metadata["help"], **parser)
         )
     flags = one.metadata.get("flags", ())
-    shown = {"rich_help_panel": panel, "metavar": metavar(one.name, kind), **one.metadata.get("shown", {})}
+    about = {"rich_help_panel": panel, "metavar": metavar(one.name, kind), **one.metadata.get("shown", {})}
+    if _is_path(kind):
+        about["parser"] = as_path
     return parameter(
-        one.name, kind, default, typer.Option(flag_of(one.name), *flags, help=one.metadata["help"] + more, **shown)
+        one.name, kind, default, typer.Option(flag_of(one.name), *flags, help=one.metadata["help"] + more, **about)
     )
+
+
+def _is_path(kind: Any) -> bool:
+    """Whether the values of an option are paths."""
+    return kind is Path or any(map(_is_path, get_args(kind)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,11 +270,14 @@ def space_of(text: str | None, truth: str | None) -> tuple[Any, str | None]:
     power = re.fullmatch(r"2(?:\^|\*\*)(\d{1,6})", word)
     if power:
         return 2 ** int(power.group(1)), None
-    if Path(word).is_file():
-        return number_in(Path(word)) or read_labels(Path(word)), None
+    file = as_path(word)
+    if file.is_file():
+        return number_in(file) or read_labels(file), None
     table, mark, column = word.rpartition(":")
-    if mark and Path(table).suffix.lower() in _TABLES and Path(table).is_file():
-        return read_labels(Path(table), column), None
+    if mark and table and as_path(table).suffix.lower() in _TABLES and as_path(table).is_file():
+        return read_labels(as_path(table), column), None
+    if url_of(word):
+        raise UsageError(f"--classes: there is no file {shown(word)!r}.")
     columns = _columns(truth)
     if word in columns:
         return None, word
@@ -578,7 +599,7 @@ class Inputs:
     def paths(self) -> list[str]:
         """Everything that is read."""
         word = (self.classes or "").strip()
-        every = (*self.files.values(), self.truth_file, word if os.path.isfile(word) else None)
+        every = (*self.files.values(), self.truth_file, word if os.path.isfile(word) or url_of(word) else None)
         return [path for path in every if path not in (None, SAME)]
 
     @cached_property

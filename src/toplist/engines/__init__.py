@@ -1,7 +1,7 @@
 """Engines: where parts of a comparison are computed. Local processes, Dask, Spark, Ray, one module each.
 
 In: tasks as bytes, functions of bytes. Out: one merged result. No engine's library is imported before it is asked for.
-May import root modules only: what is computed lies in `evaluation`.
+May import root modules and the kernel's number of threads: what is computed lies in `evaluation`.
 """
 
 from toplist._lazy import attach

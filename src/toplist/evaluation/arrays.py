@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from toplist._arguments import as_array, as_sample_weight
 from toplist._text import quote
+from toplist.core.kernel import hash_integers
 from toplist.errors import AlignmentError, ConfidenceError, MassError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.model_details import ArrayNames, accumulate, finish, outcome_of, prediction_of
-from toplist.evaluation.stream import ReadSummary, ScoringSpec
+from toplist.evaluation.stream import ReadSummary, ScoringSpec, cluster_hashes
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, tally
 from toplist.inference.results import CaseView, ModelDetails, SourceSummary
 from toplist.inference.settings import InferenceSettings
@@ -61,10 +62,21 @@ class ArrayModels:
             problem = f"{quote(name)}: {error.problem}"
             raise type(error)(problem, error.remedy, case=error.case, more=error.more) from None
 
-    def tallies(self, sheets: Sequence[CaseScores]) -> dict[Hashable, Aggregates]:
-        """Exact sums, by group; by cluster where time does not matter."""
+    def tallies(self, sheets: Sequence[CaseScores], *, drawn: bool = False) -> dict[Hashable, Aggregates]:
+        """Exact sums, by group; by cluster where time does not matter. Units may be `drawn` from them."""
         clusters = None if self.ordered else self.clusters
-        return tally(sheets, weights=self.weights, groups=self.groups, clusters=clusters)
+        keys = None
+        if drawn:
+            keys = self._case_hashes(sheets) if clusters is None else cluster_hashes(clusters)
+        return tally(sheets, weights=self.weights, groups=self.groups, clusters=clusters, keys=keys)
+
+    def _case_hashes(self, sheets: Sequence[CaseScores]) -> NDArray[np.uint64]:
+        """A hash of the place of each case by its scores, for its row is none: cases with equal scores are alike."""
+        columns = [column for one in sheets for column in one.scores]
+        order = np.lexsort(columns if self.weights is None else [*columns, self.weights])
+        places = np.empty(len(order), np.int64)
+        places[order] = np.arange(len(order))
+        return hash_integers(places)
 
     def panel(self, sheets: Sequence[CaseScores]) -> ScoreMatrix:
         """The scores side by side."""

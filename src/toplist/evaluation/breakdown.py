@@ -71,59 +71,29 @@ class BreakdownMaker:
             chosen = [g for g in hardest if g in some]
         cells = self._cells(codes, len(keys))
         marked = self._marked(cells)
-        made = self._breakdown("true class", keys, cases, means, accuracy, cells, marked, chosen)
+        table = GroupTable(self.results, "true class", keys, cases, means, accuracy, chosen)
+        made = table.breakdown(cells.value, marked, cells.incomplete)
         return replace(made, reversals=self._reversals(keys, codes, cells, marked, chosen))
 
     def by_group(self) -> Breakdown | None:
         """By the groups that were asked for: in order where they are numbers or dates, else the hardest first."""
-        groups, rule = self.results.groups, self.results.rules[0]
-        if not groups:
+        table = GroupTable.of(self.results)
+        if table is None:
             return None
-        keys = [one.group or "" for one in groups]
+        keys = table.keys
         places = {str(key): place for place, key in enumerate(self.panel.keys)}
         order = np.zeros(max(len(self.panel.keys), 1), np.int64)
         order[[places[key] for key in keys]] = np.arange(len(keys))
-        codes = order[_codes(self.panel.groups, len(self.panel))]
-        rows = [{row.name: row for row in one.rows} for one in groups]
-        means = np.array([[each[name].scores[rule].mean.value for name in self.models] for each in rows])
-        accuracy = np.array([[each[name].metrics["accuracy"].value for name in self.models] for each in rows])
-        cases = np.array([one.cases for one in groups])
-        axis, dates = positions(keys)
-        chosen = _hardest(means, cases, keys)
-        if axis and len(keys) <= _ON_AXIS:
-            chosen = sorted(range(len(keys)), key=lambda g: (axis[g], keys[g]))
-        else:
-            axis = ()
-            if len(keys) > _GROUPS:
-                chosen = chosen[:_SOME] + chosen[-_SOME:]
-        leader, found = self.models[0], [self._verdicts(group) for group in groups]
-        cells = self._cells(codes, len(keys))
+        cells = self._cells(order[_codes(self.panel.groups, len(self.panel))], len(keys))
         marked = self._marked(cells)
         if len(self._ranked) == 2:  # one test per group, which is that of the pair
-            two = {self.models[i] for i in self._ranked}
-            apart = [any(v.significant and {v.pair.a, v.pair.b} == two for v in own) for own in found]
-            marked[:, self._ranked] = (np.array(apart) & ~cells.incomplete)[:, None]
-        made = self._breakdown(str(self.results.group), keys, cases, means, accuracy, cells, marked, chosen)
-        better = [
-            (keys[g], verdict.better)
-            for g in chosen
-            for verdict in found[g]
-            if verdict.significant and verdict.worse == leader and verdict.better is not None
-        ]
-        order_of = {name: i for i, name in enumerate(self.models)}
-        better.sort(key=lambda one: order_of[one[1]])
-        place = {keys[g]: i for i, g in enumerate(chosen)}
-        return replace(
-            made,
-            axis=tuple(axis[g] for g in chosen) if axis else (),
-            dates=bool(axis) and dates,
-            reversals=tuple(sorted(better, key=lambda one: place[one[0]])),
-        )
+            marked[:, self._ranked] = (table.apart(self._ranked) & ~cells.incomplete)[:, None]
+        return table.breakdown(cells.value, marked, cells.incomplete)
 
     @cached_property
     def models(self) -> tuple[str, ...]:
         """In the order of the table."""
-        return tuple(row.name for row in self.results.overall.rows)
+        return _models(self.results)
 
     @cached_property
     def _columns(self) -> list[int]:
@@ -138,7 +108,7 @@ class BreakdownMaker:
     @cached_property
     def _ranked(self) -> list[int]:
         """The models that are ranked, among those of the table."""
-        return [i for i, row in enumerate(self.results.overall.rows) if row.rank is not None and row.cases]
+        return _ranked(self.results)
 
     @cached_property
     def _weights(self) -> Floats:
@@ -161,35 +131,6 @@ class BreakdownMaker:
                 means.append(np.bincount(own, weight * x, groups) / total)
                 accuracy.append(np.bincount(own, weight * right[at], groups) / total)
         return np.array(means).T, np.array(accuracy).T
-
-    def _verdicts(self, group: Group) -> list[PairwiseVerdict]:
-        """Every pair in one group, by Holm's method over all groups."""
-        return [judge(pair, self.results.level) for pair in group.pairs if pair.rule == self.results.rules[0]]
-
-    def _breakdown(
-        self,
-        by: str,
-        keys: Sequence[str],
-        cases: NDArray[Any],
-        means: Floats,
-        accuracy: Floats,
-        cells: _Cells,
-        marked: Bools,
-        chosen: Sequence[int],
-    ) -> Breakdown:
-        """The groups that are chosen, with the tests of all."""
-        return Breakdown(
-            by,
-            tuple(keys[g] for g in chosen),
-            tuple(int(cases[g]) for g in chosen),
-            self.models,
-            _rows(means, chosen),
-            _rows(accuracy, chosen),
-            _rows(cells.value, chosen),
-            _rows(marked, chosen),
-            left_out=len(keys) - len(chosen),
-            incomplete=tuple(keys[g] for g in chosen if cells.incomplete[g]),
-        )
 
     def _cells(self, codes: Codes, groups: int) -> _Cells:
         """Every ranked model against the average of those without infinite scores, by group and model."""
@@ -314,6 +255,123 @@ class BreakdownMaker:
         """The range of the score, infinite where it has none."""
         bounds = self.intervals.bounds
         return math.inf if bounds is None else bounds[0][1] - bounds[0][0]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTable:
+    """Mean scores and accuracies by group of cases and model, and which groups are given."""
+
+    results: Comparison
+    by: str
+    keys: list[str]
+    cases: NDArray[Any]
+    means: Floats
+    accuracy: Floats
+    chosen: list[int]  # groups that are given, in order
+    axis: tuple[float, ...] = ()  # where all groups lie
+    dates: bool = False
+    reversals: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, results: Comparison) -> GroupTable | None:
+        """The groups that were asked for, from their standings; None without groups."""
+        groups, rule, models = results.groups, results.rules[0], _models(results)
+        if not groups:
+            return None
+        keys = [one.group or "" for one in groups]
+        rows = [{row.name: row for row in one.rows} for one in groups]
+        means = np.array([[each[name].scores[rule].mean.value for name in models] for each in rows])
+        accuracy = np.array([[each[name].metrics["accuracy"].value for name in models] for each in rows])
+        cases = np.array([one.cases for one in groups])
+        axis, dates = positions(keys)
+        chosen = _hardest(means, cases, keys)
+        if axis and len(keys) <= _ON_AXIS:
+            chosen = sorted(range(len(keys)), key=lambda g: (axis[g], keys[g]))
+        else:
+            axis = ()
+            if len(keys) > _GROUPS:
+                chosen = chosen[:_SOME] + chosen[-_SOME:]
+        better = [
+            (keys[g], verdict.better)
+            for g in chosen
+            for verdict in _verdicts(results, groups[g])
+            if verdict.significant and verdict.worse == models[0] and verdict.better is not None
+        ]
+        place, order = {keys[g]: i for i, g in enumerate(chosen)}, {name: i for i, name in enumerate(models)}
+        better.sort(key=lambda one: (place[one[0]], order[one[1]]))
+        return cls(
+            results, str(results.group), keys, cases, means, accuracy, chosen, axis, bool(axis) and dates, tuple(better)
+        )
+
+    def apart(self, two: Sequence[int]) -> Bools:
+        """By group, whether two models are significantly different, by Holm's method over all groups."""
+        models = {_models(self.results)[i] for i in two}
+        return np.array(
+            [
+                any(v.significant and {v.pair.a, v.pair.b} == models for v in _verdicts(self.results, group))
+                for group in self.results.groups
+            ],
+            bool,
+        )
+
+    def breakdown(self, differences: Floats, marked: Bools, incomplete: Bools) -> Breakdown:
+        """The groups that are given, with the differences of all to the average, and which of them are significant."""
+        keys, chosen = self.keys, self.chosen
+        return Breakdown(
+            self.by,
+            tuple(keys[g] for g in chosen),
+            tuple(int(self.cases[g]) for g in chosen),
+            _models(self.results),
+            _rows(self.means, chosen),
+            _rows(self.accuracy, chosen),
+            _rows(differences, chosen),
+            _rows(marked, chosen),
+            axis=tuple(self.axis[g] for g in chosen) if self.axis else (),
+            dates=self.dates,
+            left_out=len(keys) - len(chosen),
+            reversals=self.reversals,
+            incomplete=tuple(keys[g] for g in chosen if incomplete[g]),
+        )
+
+
+def groups_of_sums(results: Comparison) -> Breakdown | None:
+    """The groups that were asked for, where cases are not at hand.
+
+    Of two ranked models a difference is significant if that of the pair is; of more, differences to the average are
+    not tested.
+    """
+    table, ranked = GroupTable.of(results), _ranked(results)
+    if table is None:
+        return None
+    models = _models(results)
+    lacking = [
+        any(row.cases < group.cases for row in group.rows if row.name in {models[i] for i in ranked})
+        for group in results.groups
+    ]
+    incomplete = np.array(lacking, bool)
+    differences = np.full(table.means.shape, np.nan)
+    for g in np.flatnonzero(~incomplete).tolist():
+        finite = [i for i in ranked if math.isfinite(table.means[g, i])]
+        differences[g, finite] = table.means[g, finite] - math.fsum(table.means[g, finite]) / max(len(finite), 1)
+    marked = np.zeros(table.means.shape, bool)
+    if len(ranked) == 2:
+        marked[:, ranked] = (table.apart(ranked) & ~incomplete)[:, None]
+    return table.breakdown(differences, marked, incomplete)
+
+
+def _models(results: Comparison) -> tuple[str, ...]:
+    """In the order of the table."""
+    return tuple(row.name for row in results.overall.rows)
+
+
+def _ranked(results: Comparison) -> list[int]:
+    """The models that are ranked, among those of the table."""
+    return [i for i, row in enumerate(results.overall.rows) if row.rank is not None and row.cases]
+
+
+def _verdicts(results: Comparison, group: Group) -> list[PairwiseVerdict]:
+    """Every pair in one group, by Holm's method over all groups."""
+    return [judge(pair, results.level) for pair in group.pairs if pair.rule == results.rules[0]]
 
 
 class _Tested(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import disk_full_explained, need
+from toplist._files import as_remote, disk_full_explained, need
 from toplist._typing import Codes, Floats, Progress
 from toplist.calibration import Decomposition, Reliability, decompose, reliability
 from toplist.calibration.miscalibration import CalibrationVerdict
@@ -705,9 +705,14 @@ class DetailsCollector(MatrixCollector):
 
 
 def _records(source: OpenTable) -> list[FileRecord]:
-    """The files of a source, with their digests."""
+    """The files of a source, with their digests; elsewhere, with the versions that their stores tell."""
     out = []
     for path in source.reader.paths:
+        remote = as_remote(path)
+        if remote is not None:  # to read all of it again for its digest may take hours
+            told = f"version {remote.version or 'unknown'}"
+            out.append(FileRecord(source.name, str(path), path.stat().st_size, told))
+            continue
         try:
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()

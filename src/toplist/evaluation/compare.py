@@ -7,11 +7,11 @@ import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toplist._arguments import as_whole
+from toplist._files import shown, url_of
 from toplist._text import argument
 from toplist._typing import Progress
 from toplist.errors import TopListError
@@ -19,7 +19,7 @@ from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.case_details import CaseReader, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.next_steps import Call, Invocation
-from toplist.evaluation.samples import ArrayLosses, FileLosses, SampleCollector, of_arrays
+from toplist.evaluation.samples import ArrayLosses, FileLosses, Losses, SampleCollector, of_arrays
 from toplist.evaluation.stream import (
     MatrixCollector,
     ReadSummary,
@@ -52,6 +52,9 @@ from toplist.scoring.case_scores import CaseScores, as_list_lengths
 from toplist.scoring.rules import Rule, as_rule, name_of
 from toplist.scoring.scores import as_penalty, default_penalty
 
+if TYPE_CHECKING:
+    from toplist.evaluation.part_details import SumDetails
+
 
 def compare(
     models: Mapping[str, Any],
@@ -62,10 +65,10 @@ def compare(
     k: Sequence[int] | int = 5,
     baseline: str | None = None,
     missing: str = "error",
-    min_cases: int | None = None,
     penalty: float | None = None,
     inference: Inference | str | float = Inference(),  # noqa: B008  frozen
     read: ReadOptions = ReadOptions(),  # noqa: B008  frozen
+    engine: Any = None,
     progress: Callable[[str, int, int | None], None] | None = None,
 ) -> Leaderboard:
     """Rank models of any shape on one scale, with intervals.
@@ -92,14 +95,16 @@ def compare(
         What to do about cases that a model lacks: refuse them, keep the cases that all have, compare every two models
         on the cases of both; or take a missing prediction for the uniform distribution (an empty list), for that of
         the model that scored worst on the case, or for that of the baseline.
-    min_cases : int, optional
-        Models with fewer cases are shown below the others, without a rank.
     penalty : float, optional
         Added to the score of an invalid list; by default 1 % of the score of the uniform distribution.
     inference : Inference, str or float, default Inference()
-        How intervals are made; a method such as "bootstrap" or a level such as 0.9 will do.
+        How intervals are made, and which models have a rank; a method such as "bootstrap" or a level such as 0.9 will
+        do.
     read : ReadOptions, default ReadOptions()
         How files and dataframes are read, where a `Source` does not say otherwise.
+    engine : Engine or str, optional
+        Where parts of the files are scored: an engine of `toplist.engines`, or the name of one such as "local" or
+        "dask". The result is the same to the last bit; by default all is done in this process.
     progress : callable, optional
         Called with what is being done, the rows done so far, and the number of rows where it is known.
 
@@ -128,15 +133,19 @@ def compare(
     >>> [row.name for row in board]
     ['a', 'b']
     """
-    question = _question(names_of(models), rules, k, baseline, missing, min_cases, penalty, as_inference(inference))
+    question = Question.of(names_of(models), rules, k, baseline, missing, penalty, as_inference(inference))
     given_as = ReadRequest.of(models, truth, read)
     request = with_indicators(given_as, space)
-    tables = as_tables(request, space)
-    if tables is None:
-        scored = _score_arrays(request, space, question)
-    else:
-        scored = _score_files(tables, space, question, progress or (lambda what, done, total: None))
-    inputs = tuple(os.path.abspath(one) for one in request.paths)
+    told = progress or (lambda what, done, total: None)
+    if engine is not None:
+        from toplist.evaluation.distributed import compare_on  # noqa: PLC0415 - few comparisons need an engine
+
+        return replace(
+            compare_on(engine, given_as, space, question, told), _invocation=_typed(request, space, question)
+        )
+    tables, size = as_tables(request, space), (space, question)
+    scored = _score_arrays(request, *size) if tables is None else _score_files(tables, *size, told)
+    inputs = tuple(shown(one) if url_of(one) else os.path.abspath(one) for one in request.paths)
     asked: Any = {"missing": missing, "baseline": baseline, "penalty": penalty, "inference": question.inference}
     called = None
     if all(one is other for one, other in zip(_data(request), _data(given_as), strict=True)):
@@ -144,7 +153,7 @@ def compare(
     typed = _typed(request, space, question)
     if typed is not None and scored.size is None:
         typed = replace(typed, one_space=False)
-    return replace(_rank(question, scored, inputs), _invocation=typed, _call=called)
+    return replace(rank(question, scored, inputs), _invocation=typed, _call=called)
 
 
 def _data(request: ReadRequest) -> tuple[Any, ...]:
@@ -152,7 +161,7 @@ def _data(request: ReadRequest) -> tuple[Any, ...]:
     return (*request.models.values(), request.truth.data)
 
 
-def _typed(request: ReadRequest, space: Any, question: _Question) -> Invocation | None:
+def _typed(request: ReadRequest, space: Any, question: Question) -> Invocation | None:
     """How the files are written in a shell; None where they, or their classes, are in memory."""
     if space is not None and not (isinstance(space, int | float) and not isinstance(space, bool)):
         return None
@@ -211,7 +220,7 @@ def score_cases(
     ['case', 'brier', 'accuracy', 'top_2_error', 'coverage', 'mean_length', 'mean_mass', 'invalid_rate']
     """
     name = "model"
-    scoring = _question((name,), rules, k, None, "error", None, penalty, Inference()).scoring
+    scoring = Question.of((name,), rules, k, None, "error", penalty, Inference()).scoring
     request = with_indicators(ReadRequest.of({name: model}, truth, read), space)
     tables = as_tables(request, space)
     if tables is None:
@@ -223,48 +232,58 @@ def score_cases(
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class Question:
     """What is asked of the models, checked."""
 
     names: tuple[str, ...]
     scoring: ScoringSpec
     rules: tuple[str, ...]
-    baseline: str | None
     missing: str
-    min_cases: int | None
     inference: Inference
 
+    @classmethod
+    def of(
+        cls,
+        names: tuple[str, ...],
+        rules: Any,
+        k: Any,
+        baseline: Any,
+        missing: Any,
+        penalty: Any,
+        inference: Inference,
+    ) -> Question:
+        """The arguments of `compare`, or an error that says what was expected."""
+        if not isinstance(missing, str) or missing not in MISSING:
+            raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
+        if missing == "baseline" and baseline is None:
+            raise TopListError(f"which model stands in for missing predictions? Name it with {argument('baseline')}.")
+        if baseline is not None and not (isinstance(baseline, str) and baseline in names):
+            raise TopListError(f"the baseline {baseline!r} is not among the models {', '.join(map(repr, names))}.")
+        chosen = tuple(as_rule(rule) for rule in (rules if isinstance(rules, list | tuple) else [rules]))
+        labels = tuple(map(name_of, chosen))
+        if not labels:
+            raise TopListError("name at least one rule.")
+        if len(set(labels)) < len(labels):
+            raise TopListError(f"a rule is there twice: {', '.join(labels)}.")
+        spec = ScoringSpec(chosen, as_list_lengths(k), as_penalty(penalty), baseline)
+        return cls(names, spec, labels, missing, inference)
 
-def _question(
-    names: tuple[str, ...],
-    rules: Any,
-    k: Any,
-    baseline: Any,
-    missing: Any,
-    min_cases: Any,
-    penalty: Any,
-    inference: Inference,
-) -> _Question:
-    """The arguments of `compare`, or an error that says what was expected."""
-    if not isinstance(missing, str) or missing not in MISSING:
-        raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
-    if missing == "baseline" and baseline is None:
-        raise TopListError(f"which model stands in for missing predictions? Name it with {argument('baseline')}.")
-    if baseline is not None and not (isinstance(baseline, str) and baseline in names):
-        raise TopListError(f"the baseline {baseline!r} is not among the models {', '.join(map(repr, names))}.")
-    chosen = tuple(as_rule(rule) for rule in (rules if isinstance(rules, list | tuple) else [rules]))
-    labels = tuple(map(name_of, chosen))
-    if not labels:
-        raise TopListError("name at least one rule.")
-    if len(set(labels)) < len(labels):
-        raise TopListError(f"a rule is there twice: {', '.join(labels)}.")
-    least = None if min_cases is None else as_whole(min_cases, "min_cases", 1)
-    spec = ScoringSpec(chosen, as_list_lengths(k), as_penalty(penalty), baseline)
-    return _Question(names, spec, labels, baseline, missing, least, inference)
+    @property
+    def baseline(self) -> str | None:
+        """The model to which the others are compared."""
+        return self.scoring.baseline
+
+    def bounds(self, penalised: bool) -> Bounds:
+        """The least and the largest score under each rule, with what invalid lists pay where there may be any."""
+        return tuple(score_bounds(rule, self.scoring.penalty, penalised=penalised) for rule in self.scoring.rules)
+
+
+Bounds = tuple[tuple[float, float], ...]
+"""By rule, the least and the largest score."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Scored:
+class Scored:
     """Scored cases: exact sums by group, the scores side by side where they are needed, and where they come from."""
 
     tallies: Mapping[Hashable, Aggregates]
@@ -275,13 +294,14 @@ class _Scored:
     size: Any  # the same as a number; None where it differs from case to case
     weight: str | None
     group: str | None
-    cases: CaseReader
+    cases: CaseReader | SumDetails
     spelled: Spelled
     sample: ScoreSample
-    losses: ArrayLosses | FileLosses
+    losses: Losses
+    bounds: Callable[[bool], Bounds]  # of scores, by rule; with or without a penalty
 
 
-def _score_files(request: ReadRequest, space: Any, question: _Question, progress: Progress) -> _Scored:
+def _score_files(request: ReadRequest, space: Any, question: Question, progress: Progress) -> Scored:
     """Files and frames, scored batch by batch."""
     inference, scoring = question.inference, question.scoring
     plan = plan_of(request, space, missing=question.missing, find=("cluster", "time", "group"))
@@ -289,9 +309,9 @@ def _score_files(request: ReadRequest, space: Any, question: _Question, progress
     plan = replace(plan, time=settings.time, ordered=settings.ordered)
     by_case = not settings.by_sums or question.missing == "pairwise" or plan.space is None
     with empty_set_explained(plan.set_separator):
-        tallies, panel, kept, found = _of_files(plan, scoring, by_case, progress)
+        tallies, panel, kept, found = _of_files(plan, scoring, settings, by_case, progress)
     size = None if plan.space is None else plan.space.size
-    return _Scored(
+    return Scored(
         tallies,
         panel,
         found,
@@ -302,12 +322,13 @@ def _score_files(request: ReadRequest, space: Any, question: _Question, progress
         plan.group,
         CaseReader(partial(from_files, plan, scoring), partial(scores_of_files, plan, scoring)),
         partial(spelled_in_files, plan),
-        kept.sample(settings),
+        kept.sample(settings, found.cases),
         FileLosses(plan, scoring, found.highest, kept.heaviest),
+        question.bounds,
     )
 
 
-def _score_arrays(request: ReadRequest, space: Any, question: _Question) -> _Scored:
+def _score_arrays(request: ReadRequest, space: Any, question: Question) -> Scored:
     """Models in memory, scored all at once."""
     request.require_outcomes()
     about = request.truth
@@ -316,8 +337,8 @@ def _score_arrays(request: ReadRequest, space: Any, question: _Question) -> _Sco
     held = together(request, space, question.scoring, settings)
     sheets = held.sheets()
     by_case = not settings.by_sums or question.missing == "pairwise" or held.per_case
-    return _Scored(
-        held.tallies(sheets),
+    return Scored(
+        held.tallies(sheets, drawn=settings.method == "poisson"),
         held.panel(sheets) if by_case else None,
         held.read(),
         settings,
@@ -329,10 +350,11 @@ def _score_arrays(request: ReadRequest, space: Any, question: _Question) -> _Sco
         partial(spelled_in_memory, held),
         of_arrays(held, sheets, settings),
         ArrayLosses(held),
+        question.bounds,
     )
 
 
-def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Leaderboard:
+def rank(question: Question, scored: Scored, inputs: tuple[str, ...]) -> Leaderboard:
     """The leaderboard of scored cases."""
     tallies, read, settings, panel = scored.tallies, scored.read, scored.settings, scored.panel
     if not any(weight for one in tallies.values() for weight in one.sums["weight"]):
@@ -344,9 +366,9 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
         question.scoring.ks,
         None if baseline is None else names.index(baseline),
         question.missing == "pairwise",
-        _unranked(everything, question.min_cases),
+        _unranked(everything, question.inference.min_cases),
     )
-    intervals = _intervals(question.scoring, scored)
+    intervals = _intervals(scored)
     whole, groups = sections(tallies, terms, intervals)
     count = len(everything.clusters) or (read.compared if panel is None else panel.count)
     first = [names.index(row.name) for row in whole.rows[:2]]
@@ -376,7 +398,7 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
         unit=settings.unit,
         units=count,
         effective_units=effective,
-        min_cases=question.min_cases,
+        min_cases=question.inference.min_cases,
         truth_reading=read.truth,
         truth_repairs=read.truth_repairs,
     )
@@ -391,25 +413,27 @@ def _rank(question: _Question, scored: _Scored, inputs: tuple[str, ...]) -> Lead
     return Leaderboard(results, tallies, terms, sure, scored.cases, settings.seed, inputs)
 
 
-def _intervals(scoring: ScoringSpec, scored: _Scored) -> IntervalsOf:
+def _intervals(scored: Scored) -> IntervalsOf:
     """What makes the intervals of a group, or of all cases (None), from their sums."""
-    settings, panel = scored.settings, scored.panel
     invalid = any(count for one in scored.tallies.values() for count in one.sums["invalid_cases"])
-    ever = invalid or settings.method == "bounded"  # which is about all cases there may be, not about these alone
-    bounds = tuple(score_bounds(rule, scoring.penalty, penalised=ever) for rule in scoring.rules)
-    return IntervalsOf(settings, panel, bounds)
+    ever = invalid or scored.settings.method == "bounded"  # which is about all cases there may be, not these alone
+    return IntervalsOf(scored.settings, scored.panel, scored.bounds(ever))
 
 
 def _of_files(
-    plan: Plan, scoring: ScoringSpec, by_case: bool, progress: Progress
+    plan: Plan, scoring: ScoringSpec, settings: InferenceSettings, by_case: bool, progress: Progress
 ) -> tuple[Mapping[Hashable, Aggregates], ScoreMatrix | None, SampleCollector, ReadSummary]:
     """Sums, scores side by side where they are needed, some cases to look at, and what was read."""
+
+    def sums() -> TeeCollector[SumCollector, SampleCollector]:
+        return TeeCollector(SumCollector(plan, settings.method == "poisson"), SampleCollector(plan))
+
     if not by_case:
-        both, read = run(plan, scoring, lambda: TeeCollector(SumCollector(plan), SampleCollector(plan)), progress)
+        both, read = run(plan, scoring, sums, progress)
         return both.one.tallies, None, both.other, read
 
     def collector() -> TeeCollector[TeeCollector[SumCollector, SampleCollector], MatrixCollector]:
-        return TeeCollector(TeeCollector(SumCollector(plan), SampleCollector(plan)), MatrixCollector(plan))
+        return TeeCollector(sums(), MatrixCollector(plan))
 
     found, read = run(plan, scoring, collector, progress)
     return found.one.one.tallies, found.other.panel(), found.one.other, read
@@ -426,7 +450,7 @@ def _unranked(tally: Aggregates, least: int | None) -> frozenset[int]:
 def spelled_in_files(plan: Plan, name: str) -> tuple[list[str], list[str]]:
     """How the outcomes are written in the truth, and the classes by a model."""
     source = next(one for one in plan.sources if one.name == name)
-    return in_file(plan.truth, plan.space), in_file(source, plan.space)
+    return sorted(in_file(plan.truth, plan.space)), sorted(in_file(source, plan.space))
 
 
 def spelled_in_memory(held: ArrayModels, name: str) -> tuple[list[str], list[str]]:

@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._arguments import as_probability, as_units, as_whole, is_several
+from toplist._files import as_path
 from toplist._typing import Progress
 from toplist.core.kernel import Rows
 from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
@@ -210,7 +210,7 @@ def diagnose(
     (True, 'Overconfident')
     """
     asked, source, about = as_inference(inference), as_source(model), as_truth(truth)
-    asked.require_default("diagnose", "method", "horizon")
+    asked.require_default("diagnose", "method", "horizon", "min_cases")
     band_level, draws = as_probability(band_level, "band_level"), as_whole(draws, "draws", 1)
     if missing not in MISSING:
         raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
@@ -289,7 +289,7 @@ def _one_model(request: ReadRequest, name: str) -> ReadRequest:
 
 
 def _name(predictions: Any) -> str:
-    return Path(predictions).name if isinstance(predictions, str | os.PathLike) else UNNAMED
+    return as_path(predictions).name if isinstance(predictions, str | os.PathLike) else UNNAMED
 
 
 def _classes(many: str) -> str:

@@ -124,6 +124,7 @@ def run_gate(
     """The gate of two models with their names; `command` is how to reproduce it."""
     if missing not in MISSING:
         raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
+    inference.require_default("a gate", "min_cases")
     if not inference.level > 0.5:
         raise TopListError(f"level is above one half for a one-sided bound, not {inference.level:g}.")
     (name, predicted), (other, reference) = new, baseline

@@ -9,13 +9,12 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from toplist._arguments import as_probability
-from toplist._files import require_apart, require_place, write_bytes
+from toplist._files import as_path, require_apart, require_place, write_bytes
 from toplist._typing import Progress
 from toplist.core.kernel import to_float, versions
 from toplist.errors import TopListError
@@ -40,6 +39,8 @@ from toplist.scoring.case_scores import CaseScores
 
 if TYPE_CHECKING:
     from toplist.evaluation.next_steps import Call, Invocation
+    from toplist.evaluation.part_details import SumDetails
+    from toplist.report.html import Page, Provenance
     from toplist.report.plot import Plot
 
 
@@ -68,7 +69,7 @@ class Leaderboard:
     _aggregates: Mapping[Hashable, Aggregates]  # exact sums, by group
     _spec: ComparisonSpec
     _intervals: Intervals = field(compare=False)  # over all cases
-    _cases: CaseReader = field(compare=False)
+    _cases: CaseReader | SumDetails = field(compare=False)  # the cases, or what there is without them
     _seed: int = 0  # of what is drawn
     _inputs: tuple[Any, ...] = field(default=(), compare=False)  # files that were read: nothing is written over them
     _invocation: Invocation | None = field(default=None, compare=False)  # how these are written in a shell
@@ -215,6 +216,8 @@ class Leaderboard:
             if not found.paths:
                 raise TopListError("there is no path here: tl.monitor(...) has them, and compare --sequential.")
             return plot.paths(found.paths)
+        if not isinstance(self._cases, CaseReader):
+            return self._cases.plot(kind, found)
         details = self.details()
         if kind == "reliability":
             judged, curves, _ = details.calibration(found, seed=self._seed)
@@ -252,24 +255,33 @@ class Leaderboard:
             How the files and options are written in a shell, for the commands that the page suggests.
 
         """
-        from toplist.evaluation.next_steps import actions  # noqa: PLC0415  which needs this module
-        from toplist.report.html import Page, Provenance, write  # noqa: PLC0415  templates are not for everyone
+        from toplist.report.html import Provenance, write  # noqa: PLC0415  templates are not for everyone
 
         require_apart([path], self._inputs)
         require_place(path)
-        results, details = self.comparison, self.details(progress)
         installed = {name: what for name, what in versions().items() if name != "threads"}  # which change nothing
-        page = Page(
+        made = Provenance(command=command, versions=installed, written=_today())
+        if isinstance(self._cases, CaseReader):
+            page = self._page(made, self.details(progress), invocation)
+        else:
+            page = self._cases.page(self.comparison, made)
+        write(replace(page, gates=tuple(gates), title=title or page.title), path)
+
+    def _page(self, provenance: Provenance, details: CaseDetails, invocation: Invocation | None) -> Page:
+        """All that a report shows, with the cases at hand."""
+        from toplist.evaluation.next_steps import actions  # noqa: PLC0415  which needs this module
+        from toplist.report.html import Page  # noqa: PLC0415
+
+        results = self.comparison
+        return Page(
             results,
             self._exhibits(details),
-            Provenance(command=command, versions=installed, files=details.files, written=_today()),
+            replace(provenance, files=details.files),
             **details.calibration(results, seed=self._seed)._asdict(),
             breakdowns=details.breakdowns(results, self._intervals),
             against=details.against(results),
             actions=actions(self, details, invocation),
-            gates=tuple(gates),
         )
-        write(page if title is None else replace(page, title=title), path)
 
     def _exhibits(self, details: CaseDetails) -> tuple[ModelDetails, ...]:
         """In the order of the table."""
@@ -358,7 +370,7 @@ class Leaderboard:
             ".html": self.to_html,
             ".txt": lambda: self.to_text() + "\n",
         }
-        suffix = Path(path).suffix.lower()
+        suffix = as_path(path).suffix.lower()
         if suffix not in made:
             raise TopListError(f"a leaderboard is written as {', '.join(made)}, not {suffix or 'without a suffix'}.")
         require_apart([path], self._inputs)

@@ -340,7 +340,7 @@ def monitor(
     (21, 26)
     """
     names, chosen, asked = names_of(models, least=2), as_rule(rule), as_inference(inference)
-    asked.require_default("monitor", "method", "horizon", "seed")
+    asked.require_default("monitor", "method", "horizon", "seed", "min_cases")
     first = names[0] if baseline is None else baseline
     if first not in names:
         raise TopListError(f"the baseline {first!r} is not among the models {', '.join(map(repr, names))}.")

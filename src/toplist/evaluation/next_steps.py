@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from toplist._files import shown
 from toplist._text import fixed
 from toplist._typing import Codes, Floats
 from toplist.calibration import calibration_bias
@@ -114,9 +115,9 @@ class Invocation:
         word = classes if per_case is None else per_case
         common = {name: value for name, value in request.truth_options.given().items() if name in _COMMON}
         return cls(
-            {name: os.fspath(path) for name, path in request.models.items()},
-            "" if word is None else shlex.join(["-c", word]),
-            None if about.data is None else os.fspath(about.data),
+            {name: shown(path) for name, path in request.models.items()},
+            "" if word is None else shlex.join(["-c", shown(word)]),
+            None if about.data is None else shown(about.data),
             {name: options.given() for name, options in request.options.items()},
             {**common, **{name: value for name, value in about.options.items() if value}},
             {name: value for name, value in columns.items() if value is not None and name != "group"},

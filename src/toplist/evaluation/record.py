@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import from_json_number, read_json, to_json_number, write_bytes
+from toplist._files import as_remote, from_json_number, read_json, shown, to_json_number, write_bytes
 from toplist._text import quote, significant, visible
 from toplist._typing import Floats
 from toplist.core.kernel import BITS, UNIT, exact_sums, version
@@ -60,10 +60,13 @@ def digest(text: str) -> str:
 
 def is_record(data: Any) -> bool:
     """Whether this is the path of a file that says that it is a record, of whatever version."""
-    if not isinstance(data, str | os.PathLike) or not os.path.isfile(data):
+    remote = as_remote(data) if isinstance(data, str | os.PathLike) else None
+    if remote is None and (not isinstance(data, str | os.PathLike) or not os.path.isfile(data)):
+        return False
+    if remote is not None and not remote.is_file():  # a folder, or a pattern
         return False
     try:
-        with Path(data).open("rb") as file:
+        with Path(data).open("rb") if remote is None else remote.random_access() as file:
             return _HEAD.match(file.read(_LOOK)) is not None
     except OSError:
         return False
@@ -223,7 +226,7 @@ class ScoreRecord:
             If the file is no record, is damaged, or is of a version that is not known.
 
         """
-        name = os.fspath(path)
+        name = shown(path)
         saved = read_json(path, "a record of scores, or not all of it")
         schema = saved.get("schema") if isinstance(saved, dict) else None
         if not isinstance(schema, str) or not schema.startswith(FAMILY):

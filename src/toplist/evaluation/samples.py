@@ -11,19 +11,20 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist._files import need
-from toplist._typing import Codes, Floats
+from toplist._typing import Bools, Codes, Floats
 from toplist.calibration import CalibrationBias, calibration_bias, calibration_test
 from toplist.calibration.binned import Binned
 from toplist.calibration.miscalibration import SIGNIFICANT, CalibrationVerdict
+from toplist.core.kernel import exact_sums, hash_integers, to_float, uniform
 from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels
-from toplist.evaluation.stream import Collector, ScoringSpec, coder_of
+from toplist.evaluation.stream import Collector, ScoringSpec, case_hashes, coder_of
 from toplist.inference.dependence import TruthColumn
 from toplist.inference.diagnostics import MOST_VALUES, SAMPLED, UNSEEN, ScoreSample
 from toplist.inference.settings import InferenceSettings
@@ -38,8 +39,9 @@ from toplist.lists.converters import as_single_outcomes
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace
 from toplist.lists.toplists import join
-from toplist.scoring.bounds import log_mean_gain, most_lost
+from toplist.scoring.bounds import log_mean_gains, most_lost
 from toplist.scoring.case_scores import CaseScores
+from toplist.scoring.rules import Rule
 from toplist.scoring.scores import highest_score
 
 T = TypeVar("T")
@@ -48,10 +50,15 @@ EXACT: Final = 2_000_000
 """Listed classes up to which all cases are in the sample, and curves are exact: seconds, and about 100 MB."""
 _PART: Final = 1 << 15  # cases that are put into bins at a time
 _COLUMNS = 8  # of the truth that are tested for dependence
-_SEED = 20240229
-_SLOPES: Floats = 2.0 ** np.arange(
-    -3, 11, dtype=np.float64
-)  # t of Chernoff's bound, in units of one over the range of the score
+_CANDIDATES = 32  # columns whose values are looked at for that
+_LONG = 200  # bytes of a text that is no value of a column by which cases depend on each other
+_DAY = len("2024-02-29")
+_SEED = 20240229  # of the hashes by which cases are sampled
+ROOM: Final = 1.25
+"""Times as many cases are kept as are wanted, for hashes are not spread evenly."""
+_SLOPES: Final = range(
+    -3, 11
+)  # binary logarithms of t of Chernoff's bound, in units of one over the range of the score
 _ENTRIES = 2_000_000  # listed classes of both models up to which the bound is made
 
 
@@ -320,42 +327,126 @@ def _tested(sample: CaseSample, notes: list[str]) -> tuple[Places, Places | None
 
 
 class SampleCollector(Collector):
-    """Keeps the scores of cases under the first rule: of all, or of as many as are wanted, drawn at random."""
+    """Keeps the scores of cases under the first rule: of all, or of those whose hash is below a threshold.
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan, self.heaviest = plan, 0.0
-        self.share = min(1.0, 0.95 * SAMPLED / max(plan.truth.reader.rows or 1, 1))
+    The hash is that of the case id, or of the position where there are no ids, so that neither the batches nor the
+    order of the cases show in the sample.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is compared.
+    threshold : float, optional
+        Where the hashes of the sampled cases end; by default it falls as cases come in.
+    limit : int, optional
+        How many cases are kept at most.
+    """
+
+    def __init__(self, plan: Plan, *, threshold: float | None = None, limit: int | None = None) -> None:
+        self.plan, self.heaviest, self.limit = plan, 0.0, limit
+        self.falls = threshold is None and limit is None
+        self.threshold = 1.0 if threshold is None else threshold
+        self.seen = 0
         self.parts: list[_Part] = []
 
     def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
         """See `Collector`."""
-        plan, share = self.plan, self.share
+        plan = self.plan
         weights = None if plan.weight is None else weights_of(truth, plan.weight)
         heaviest = 1.0 if weights is None else float(weights.max(initial=0.0))
-        draw = np.random.default_rng([_SEED, *truth.rows[:1].tolist()]).random(len(truth), np.float32)
-        at = np.flatnonzero(draw < share)
-        scores = np.stack([one.scores[0][at] for one in scored], axis=1)
+        scores = np.stack([one.scores[0] for one in scored], axis=1)
         for a, there in enumerate(present):
-            scores[~there[at], a] = np.nan
-        return _Part(truth.source, truth.rows[at], draw[at], scores, None if weights is None else weights[at]), heaviest
+            scores[~there, a] = np.nan
+        keys = np.stack([case_hashes(truth, _SEED), case_hashes(truth, _SEED + 1)], axis=1)
+        return _Part(truth.source, truth.rows, keys, scores, weights).below(self.threshold), len(truth), heaviest
 
     def add(self, made: Any) -> None:
         """See `Collector`."""
-        part, heaviest = made
+        part, count, heaviest = made
         self.heaviest = max(self.heaviest, heaviest)
-        self.parts.append(part.below(self.share))
-        while sum(map(len, self.parts)) > SAMPLED:
-            self.share /= 2
-            self.parts = [one.below(self.share) for one in self.parts]
+        self.seen += count
+        self.parts.append(part)
+        kept = sum(map(len, self.parts))
+        if self.limit is not None and kept > 2 * self.limit:
+            self._cut(self.limit)
+        elif self.falls and kept > ROOM * SAMPLED:
+            self.threshold = min(self.threshold, ROOM * SAMPLED / self.seen)
+            self.parts = [one.below(self.threshold) for one in self.parts]
 
-    def sample(self, settings: InferenceSettings) -> ScoreSample:
-        """The cases, with the columns of the truth by which they may depend on each other."""
-        parts = self.parts
+    def _cut(self, limit: int) -> None:
+        """Lower the threshold so that so many cases are below it."""
+        hashes = np.concatenate([np.zeros(0), *(uniform(one.keys[:, 0]) for one in self.parts)])
+        if len(hashes) > limit:
+            self.threshold = float(np.partition(hashes, limit)[limit])
+        self.parts = [one.below(self.threshold) for one in self.parts]
+
+    def cases(self, columns: Sequence[str]) -> SampledCases:
+        """The sampled cases, with columns of the truth, which is read again for them."""
+        if self.limit is not None:
+            self._cut(self.limit)
+        parts = [one.below(self.threshold) for one in self.parts if len(one)]
+        models = len(self.plan.sources)
         weights = None
         if self.plan.weight is not None:
-            weights = np.concatenate([np.zeros(0) if one.weights is None else one.weights for one in parts])
-        scores = np.concatenate([one.scores for one in parts])
-        return ScoreSample(scores, weights, self.share, _columns_of(self.plan, settings, parts))
+            weights = np.concatenate([np.zeros(0), *(one.weights for one in parts if one.weights is not None)])
+        return SampledCases(
+            self.threshold,
+            np.concatenate([np.zeros((0, 2), np.uint64), *(one.keys for one in parts)]),
+            np.concatenate([np.zeros((0, models)), *(one.scores for one in parts)]),
+            weights,
+            _values_of(self.plan, columns, parts),
+        )
+
+    def sample(self, settings: InferenceSettings, cases: int) -> ScoreSample:
+        """The sample of so many cases, in the order of the truth where that is the order of time."""
+        found = self.cases(columns_of(self.plan, settings))
+        return (found if settings.ordered else found.in_order()).drawn(cases)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledCases:
+    """The cases whose first hash, as a number in [0, 1), is below a threshold: all of them, of some part of the cases.
+
+    Two samples are merged at the lower threshold.
+    """
+
+    threshold: float
+    keys: NDArray[np.uint64]  # (cases, 2): hashes of the id with two seeds
+    scores: Floats  # (cases, models), under the first rule; not finite where a model lacks the case
+    weights: Floats | None
+    columns: Mapping[str, Any]  # of the truth: text by case, None where there is none
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def at(self, some: NDArray[Any]) -> SampledCases:
+        """Some of the cases, in this order."""
+        where = need("pyarrow").array(some) if self.columns else None
+        return SampledCases(
+            self.threshold,
+            self.keys[some],
+            self.scores[some],
+            None if self.weights is None else self.weights[some],
+            {name: values.take(where) for name, values in self.columns.items()},
+        )
+
+    def in_order(self) -> SampledCases:
+        """In the order of the hashes: whence the cases came does not show."""
+        return self.at(np.lexsort(self.keys.T[::-1]))
+
+    def below(self, threshold: float) -> SampledCases:
+        """Those that are kept at a lower threshold."""
+        if threshold >= self.threshold:
+            return self
+        return replace(self.at(np.flatnonzero(uniform(self.keys[:, 0]) < threshold)), threshold=threshold)
+
+    def drawn(self, cases: int) -> ScoreSample:
+        """The sample of so many cases, with the columns by which they may depend on each other."""
+        found = self.below(min(1.0, SAMPLED / max(cases, 1)))
+        coded = {name: _coded(values) for name, values in found.columns.items()}
+        columns = {name: one for name, one in coded.items() if one is not None}
+        first = dict(list(columns.items())[:_COLUMNS])
+        return ScoreSample(found.scores, found.weights, found.threshold, first)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -364,47 +455,66 @@ class _Part:
 
     source: str
     rows: NDArray[np.int64]
-    draw: NDArray[np.float32]
+    keys: NDArray[np.uint64]
     scores: Floats
     weights: Floats | None
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def below(self, share: float) -> _Part:
-        """Those of them that are kept at this share."""
-        at = self.draw < share
-        if at.all():
+    def below(self, threshold: float) -> _Part:
+        """Those of them that are kept at this threshold."""
+        if threshold >= 1:
             return self
-        weights = None if self.weights is None else self.weights[at]
-        return replace(self, rows=self.rows[at], draw=self.draw[at], scores=self.scores[at], weights=weights)
+        some = np.flatnonzero(uniform(self.keys[:, 0]) < threshold)
+        weights = None if self.weights is None else self.weights[some]
+        return _Part(self.source, self.rows[some], self.keys[some], self.scores[some], weights)
 
 
-def _columns_of(plan: Plan, settings: InferenceSettings, parts: Sequence[_Part]) -> dict[str, TruthColumn]:
-    """Columns of the truth with few values, of these cases, that are not in use; the truth is read again for them."""
+def columns_of(plan: Plan, settings: InferenceSettings, *, repeated: bool = True) -> tuple[str, ...]:
+    """Columns of the truth that are not in use, by which cases may depend on each other.
+
+    Values of a column that is not `repeated` among the first cases may still be so among those of all parts.
+    """
     layout, pa = plan.truth.layout, need("pyarrow")
     used = {settings.cluster, settings.time, plan.weight, plan.n_classes, layout.case, None}
     kinds = {one.name: one.type for one in plan.truth.reader.schema}
     every = dict.fromkeys((plan.group, plan.cluster, plan.time, *layout.ignored))
     names = [str(one) for one in every if one not in used and one in kinds and not pa.types.is_nested(kinds[one])]
-    first = next(iter(plan.truth.reader.pieces(names)), None) if names else None
-    if first is None:
-        return {}
-    names = [name for name in names if _is_repeated(plain(first.table.column(name)))][:_COLUMNS]
+    if not repeated or not names:
+        return tuple(names[:_CANDIDATES])
+    first: dict[str, list[Any]] = {name: [] for name in names}
+    count = 0
+    for piece in plan.truth.reader.pieces(names):
+        for name in names:
+            first[name].append(_text(piece.table.column(name).slice(0, SAMPLED - count)))
+        count += len(piece.table)
+        if count >= SAMPLED:
+            break
+    known = [name for name in names if _is_repeated(pa.chunked_array(first[name], pa.string()).combine_chunks())]
+    return tuple(known[:_CANDIDATES])
+
+
+def _text(column: Any) -> Any:
+    """A column as text."""
+    return need("pyarrow.compute").cast(plain(column), need("pyarrow").string())
+
+
+def _values_of(plan: Plan, names: Sequence[str], parts: Sequence[_Part]) -> dict[str, Any]:
+    """What columns of the truth say of these cases, as text; the truth is read again."""
+    pa = need("pyarrow")
     found: dict[str, Any] = {name: [] for name in names}
-    places = []
-    cases = _Cases(parts)
-    for piece in plan.truth.reader.pieces(names) if names else ():
+    places, cases = [], _Cases(parts)
+    for piece in plan.truth.reader.pieces(names) if names and cases.count else ():
         place, at = cases.within(piece.source, piece.row_numbers)
         if len(at):
             places.append(place)
             for name in names:
-                found[name].append(plain(piece.table.column(name)).take(pa.array(at)))
-    if not places or sum(map(len, places)) != cases.count:
+                found[name].append(_text(plain(piece.table.column(name)).take(pa.array(at))))
+    if sum(map(len, places)) != cases.count:
         return {}  # the rows of the truth are not where they were
-    order = np.argsort(np.concatenate(places))
-    made = {name: _coded(pa.chunked_array(values).combine_chunks(), order) for name, values in found.items()}
-    return {name: one for name, one in made.items() if one is not None}
+    order = pa.array(np.argsort(np.concatenate([np.zeros(0, np.int64), *places])))
+    return {name: pa.chunked_array(made, pa.string()).combine_chunks().take(order) for name, made in found.items()}
 
 
 class _Cases:
@@ -432,42 +542,42 @@ class _Cases:
 
 def _is_repeated(values: Any) -> bool:
     """Whether most values occur more than once, or say when."""
-    pc = need("pyarrow.compute")
-    return 2 * len(pc.unique(values)) <= len(values) or _is_date(values)
+    known = need("pyarrow.compute").unique(values)
+    return 2 * len(known) <= len(values) or _are_dates(known)
 
 
-def _is_date(values: Any) -> bool:
-    types, pc = need("pyarrow").types, need("pyarrow.compute")
-    if types.is_date(values.type) or types.is_timestamp(values.type):
-        return True
-    if not (types.is_string(values.type) or types.is_large_string(values.type)):
-        return False
-    known = pc.unique(values).drop_null()
-    return len(known) > 1 and "-" in known[0].as_py() and untimely(known.to_pylist()) is None
+def _are_dates(known: Any) -> bool:
+    """Whether different texts say when something was, so that their order is that of time."""
+    texts = known.drop_null().to_pylist()
+    return len(texts) > 1 and "-" in texts[0] and untimely(texts) is None
 
 
-def _coded(values: Any, order: NDArray[np.intp]) -> TruthColumn | None:
+def _coded(values: Any) -> TruthColumn | None:
     """A column as codes, those of dates in their order; None where there are too many values, or too few."""
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    dated = _is_date(values)
-    if pa.types.is_timestamp(values.type) and 2 * len(pc.unique(values)) > len(values):
-        values = values.cast(pa.date32(), safe=False)
+    pc = need("pyarrow.compute")
     known = pc.unique(values)
+    if (pc.max(pc.binary_length(known)).as_py() or 0) > _LONG:
+        return None
+    dated = _are_dates(known)
+    if dated and 2 * len(known) > len(values):
+        values = pc.utf8_slice_codeunits(values, 0, _DAY)
+        known = pc.unique(values)
     if not 2 <= len(known) <= MOST_VALUES or (not dated and 2 * len(known) > len(values)):
         return None
     if dated:
         known = known.take(pc.sort_indices(known))
     codes = as_numpy(pc.fill_null(pc.index_in(values, known), 0)).astype(np.int64)
-    return TruthColumn(codes[order], timed=dated)
+    return TruthColumn(codes, timed=dated)
 
 
 def of_arrays(held: ArrayModels, sheets: Sequence[CaseScores], settings: InferenceSettings) -> ScoreSample:
     """The same of models in memory, with the groups, or with the time where cases are taken as independent."""
-    n, share = len(sheets[0]), 1.0
-    at: Any = slice(None)
-    if n > SAMPLED:
-        share = SAMPLED / n
-        at = np.flatnonzero(np.random.default_rng(_SEED).random(n, np.float32) < share)
+    n = len(sheets[0])
+    share = min(1.0, SAMPLED / max(n, 1))
+    keys = hash_integers(np.arange(n), _SEED)
+    at = np.argsort(keys)
+    at = at if share == 1 else at[: np.searchsorted(uniform(keys[at]), share)]
+    at = np.sort(at) if settings.ordered else at
     columns = {}
     if held.groups is not None and held.groups.codes is not None and len(held.groups.keys) <= MOST_VALUES:
         columns["group"] = TruthColumn(held.groups.codes[at].astype(np.int64))
@@ -477,6 +587,16 @@ def of_arrays(held: ArrayModels, sheets: Sequence[CaseScores], settings: Inferen
             columns["time"] = TruthColumn(codes[at], timed=True)
     scores = np.stack([sheet.scores[0][at] for sheet in sheets], axis=1)
     return ScoreSample(scores, None if held.weights is None else held.weights[at], share, columns)
+
+
+class Losses(Protocol):
+    """What is known of the largest losses of models, or can be found in their lists."""
+
+    def highest(self, name: str) -> float:
+        """See `diagnostics.Highest`."""
+
+    def lost(self, sums: Mapping[tuple[str, str], float]) -> Mapping[tuple[str, str], tuple[float, float | None]]:
+        """See `diagnostics.Lost`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -494,43 +614,94 @@ class ArrayLosses:
 
     def lost(self, sums: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], tuple[float, float | None]]:
         """See `diagnostics.Lost`."""
-        lists = self.held.lists
-        heaviest = 1.0 if self.held.weights is None else float(self.held.weights.max())
-        pairs = {pair: _PairLosses(self.held.scoring, heaviest) for pair in sums}
-        for (a, b), one in pairs.items():
-            one.add(lists[a], lists[b], self.held.weights)
-            if sums[a, b] < UNSEEN * one.most:
-                one.add_gain(lists[a], lists[b], self.held.weights)
-        return {pair: one.result(sums[pair]) for pair, one in pairs.items()}
+        held, out = self.held, {}
+        heaviest = 1.0 if held.weights is None else float(held.weights.max())
+        for (a, b), total in sums.items():
+            one = PairLosses(held.scoring, heaviest)
+            one.add(held.lists[a], held.lists[b], held.weights)
+            if total < UNSEEN * one.found.most:
+                one.add_gain(held.lists[a], held.lists[b], held.weights)
+            out[a, b] = one.found.result(total, score_range(held.scoring.rules[0]), heaviest)
+        return out
 
 
-class _PairLosses:
-    """The largest loss of one model against another, and how likely its lead is if the other one's lists are right."""
+@dataclass(frozen=True, slots=True)
+class PairLoss:
+    """The largest loss of one model against another, and what bounds how likely its lead is if the other is right.
 
-    def __init__(self, scoring: ScoringSpec, heaviest: float) -> None:
-        self.rule, self.penalty, self.most = scoring.rules[0], scoring.penalty, -math.inf
-        low, high = self.rule.bounds()
-        self.t = _SLOPES / (heaviest * (high - low if math.isfinite(high - low) else 1.0))
-        self.logs = np.zeros(len(self.t))
-        self.entries = 0
+    `gains` are exact sums over cases of the logarithm of the mean of exp(t X), by the binary logarithm of t in units of
+    one over the range of the score; None where it is no finite number.
+    """
+
+    most: float = -math.inf
+    gains: Mapping[int, int | None] = field(default_factory=dict)
+    entries: int = 0  # listed classes of both
+
+    def __add__(self, other: PairLoss) -> PairLoss:
+        """That of the cases of both."""
+        gains: Mapping[int, int | None] = {}
+        entries = self.entries + other.entries
+        if entries <= _ENTRIES:
+            mine, theirs = (one.gains if one.entries else None for one in (self, other))
+            gains = mine or theirs or {} if mine is None or theirs is None else _added(mine, theirs)
+        return PairLoss(max(self.most, other.most), gains, entries)
+
+    def result(self, total: float, scale: float, heaviest: float) -> tuple[float, float | None]:
+        """See `diagnostics.Lost`: Chernoff's bound, the least of exp(-t x) E exp(t X) over some t."""
+        most = float(f"{self.most:.9g}")  # it depends on the order of a list in the last digits
+        if total >= UNSEEN * most or self.entries > _ENTRIES:
+            return most, None
+        known = {at: self.gains.get(at) for at in slopes(heaviest)}
+        gains = {at: gain for at, gain in known.items() if gain is not None}
+        if not any(gains.values()):
+            return most, None
+        least = min(to_float(gain) - 2.0**at / scale * total for at, gain in gains.items())
+        return most, float(f"{math.exp(min(0.0, least)):.3g}")
+
+
+def _added(one: Mapping[int, int | None], other: Mapping[int, int | None]) -> dict[int, int | None]:
+    out: dict[int, int | None] = {}
+    for at in one.keys() & other.keys():
+        x, y = one[at], other[at]
+        out[at] = None if x is None or y is None else x + y
+    return out
+
+
+def slopes(heaviest: float, more: int = 0) -> range:
+    """The binary logarithms of t of Chernoff's bound, where the heaviest case has this weight; `more` smaller ones."""
+    weight = math.ceil(math.log2(heaviest)) if heaviest > 0 else 0
+    return range(_SLOPES.start - weight - more, _SLOPES.stop - weight)
+
+
+def score_range(rule: Rule) -> float:
+    """The range of the scores under a rule, or one where it has no end."""
+    low, high = rule.bounds()
+    return high - low if math.isfinite(high - low) else 1.0
+
+
+class PairLosses:
+    """Finds the largest loss of one model against another, batch by batch."""
+
+    def __init__(self, scoring: ScoringSpec, heaviest: float, more: int = 0) -> None:
+        self.rule, self.penalty, self.found = scoring.rules[0], scoring.penalty, PairLoss()
+        self.slopes = slopes(heaviest, more)
+        self.t = np.array([2.0**at for at in self.slopes]) / score_range(self.rule)
 
     def add(self, a: TopLists, b: TopLists, weights: Floats | None) -> None:
         """The lists of some cases."""
         how: Any = {"rule": self.rule, "penalty": self.penalty}
-        self.most = max(self.most, most_lost(a, b, weights, **how))
+        self.found += PairLoss(most_lost(a, b, weights, **how))
 
     def add_gain(self, a: TopLists, b: TopLists, weights: Floats | None) -> None:
         """The same for how likely the lead is, as long as lists are not too many."""
-        self.entries += len(a.confidences) + len(b.confidences)
-        if self.entries <= _ENTRIES and not isinstance(b.space, LabelSets):
-            self.logs += log_mean_gain(a, b, self.t, weights, rule=self.rule, penalty=self.penalty)
-
-    def result(self, total: float) -> tuple[float, float | None]:
-        """See `diagnostics.Lost`: Chernoff's bound, the least of exp(-t x) E exp(t X) over some t."""
-        least = float(np.min(self.logs - self.t * total, where=~np.isnan(self.logs), initial=math.inf))
-        if total >= UNSEEN * self.most or self.entries > _ENTRIES or math.isinf(least) or not self.logs.any():
-            return self.most, None
-        return self.most, float(f"{math.exp(min(0.0, least)):.3g}")
+        entries = len(a.confidences) + len(b.confidences)
+        gains: dict[int, int | None] = {}
+        if self.found.entries + entries <= _ENTRIES and not isinstance(b.space, LabelSets):
+            each = log_mean_gains(a, b, self.t, weights, rule=self.rule, penalty=self.penalty)
+            finite: Bools = np.logical_and.reduce(np.isfinite(each), axis=1)
+            sums = exact_sums(np.where(finite[:, None], each, 0.0))[0]
+            gains = {at: sums[i] if finite[i] else None for i, at in enumerate(self.slopes)}
+        self.found += PairLoss(gains=gains, entries=entries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -553,20 +724,24 @@ class FileLosses:
             return {}
         asked = {name for pair in sums for name in pair}
         everyone = tuple(one.name for one in plan.sources if plan.missing == "common" or one.name in asked)
-        found: dict[tuple[str, str], _PairLosses] = {}
+        found: dict[tuple[str, str], PairLoss] = {}
         if plan.missing == "pairwise":
             for pair in sums:
-                found |= self._of([pair], pair)
+                found |= self.of([pair], pair)
         else:
-            found = self._of([*sums], everyone)
-        return {pair: one.result(sums[pair]) for pair, one in found.items()}
+            found = self.of([*sums], everyone)
+        scale = score_range(self.scoring.rules[0])
+        return {pair: one.result(sums[pair], scale, self.heaviest) for pair, one in found.items()}
 
-    def _of(self, pairs: Sequence[tuple[str, str]], names: Sequence[str]) -> dict[tuple[str, str], _PairLosses]:
-        plan, found = self.plan, dict[tuple[str, str], _PairLosses]()
+    def of(
+        self, pairs: Sequence[tuple[str, str]], names: Sequence[str], more: int = 0
+    ) -> dict[tuple[str, str], PairLoss]:
+        """The losses of these pairs, over the cases of the models with these names."""
+        plan, found = self.plan, dict[tuple[str, str], PairLosses]()
         sources = [one for one in plan.sources if one.name in names]
         cases = AlignedCases((plan.truth, *sources), "error" if plan.missing == "error" else "common")
         for way in cases.attempts():
-            found = {pair: _PairLosses(self.scoring, self.heaviest) for pair in pairs}
+            found = {pair: PairLosses(self.scoring, self.heaviest, more) for pair in pairs}
             coder = coder_of(plan)
             common = CommonEncoder(coder.space, coder.integers, coder.sets)
             try:
@@ -580,7 +755,7 @@ class FileLosses:
             except OutOfStepError:
                 continue
             break
-        return found
+        return {pair: one.found for pair, one in found.items()}
 
     def _lists(self, sources: Sequence[Any], batches: Sequence[Batch], codes: Sequence[Codes]) -> dict[str, Any]:
         plan = self.plan

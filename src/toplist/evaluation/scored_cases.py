@@ -164,7 +164,7 @@ def _of_files(
         plan.classes,
         plan.weight,
         plan.group,
-        sample.sample(settings),
+        sample.sample(settings, summary.cases),
         {
             name: doubts(name, overall(one.tallies), summary, scoring, size, partial(spelled_in_files, plan))
             for name, one in zip(names, each.parts, strict=True)

@@ -9,11 +9,11 @@ import math
 import tempfile
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 from toplist._files import allocate, disk_full_explained, need, temporary_folder
 from toplist._text import argument
 from toplist._typing import Codes, Floats, Progress
-from toplist.core.kernel import parallel_map
+from toplist.core.kernel import hash_text, parallel_map
 from toplist.errors import AlignmentError, CaseError, FileError, OutcomeError
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, merge, tally
 from toplist.inference.missing import Difficulty
 from toplist.inference.results import SourceSummary
 from toplist.io.align import AlignedCases, Matched, OutOfStepError
 from toplist.io.batches import Batch
-from toplist.io.columns import plain
-from toplist.io.encoding import ClassEncoder, has_integers
+from toplist.io.columns import as_arrow, id_hashes, plain
+from toplist.io.encoding import ClassEncoder, NamesSeen, has_integers
 from toplist.io.lists import (
     NEAR_ONE,
     class_counts,
@@ -88,6 +88,11 @@ class ScoreStore:
         invalid = np.flatnonzero(scored.invalid)
         if len(invalid):
             self._unpenalised.append((places[invalid], scored.unpenalised[:, invalid]))
+
+    def prepare(self, like: ScoreStore) -> None:
+        """Make room for the records of another store, where nothing was written."""
+        if self.records is None:
+            self._allocate(like.read(0, 1))
 
     def read(self, lo: int, hi: int) -> CaseScores:
         """Cases lo to hi. What was not written is zero."""
@@ -267,6 +272,9 @@ class ReadSummary:
     truth_repairs: Mapping[str, int] = field(default_factory=dict)  # what was repaired in it, in how many cases
     highest: Mapping[str, float] = field(default_factory=dict)  # by model, a bound on scores under the first rule
     difficulty: Difficulty | None = None  # of what is missing; None where nothing is
+    repaired: tuple[Mapping[str, int], ...] = ()  # the repairs of the truth, in the cases of each model
+    matched: tuple[int, ...] = ()  # cases of the truth that each model has
+    names: tuple[NamesSeen, ...] = ()  # of the classes of each model
 
 
 class Collector(ABC):
@@ -316,15 +324,41 @@ def scorers_of(
 
 
 def run(
-    plan: Plan, scoring: ScoringSpec, collector: Callable[[], S], progress: Progress = lambda what, done, total: None
+    plan: Plan,
+    scoring: ScoringSpec,
+    collector: Callable[[], S],
+    progress: Progress = lambda what, done, total: None,
+    *,
+    part: bool = False,
+    start: int = 0,
 ) -> tuple[S, ReadSummary]:
-    """Read, align and score; a new collector is made for a second attempt, where the first finds no common order."""
+    """Read, align and score; a new collector is made for a second attempt, where the first finds no common order.
+
+    Of a `part` of the cases a model may lack all, and none may be left to compare; where cases have no ids, `start` is
+    the position of the first one.
+    """
     cases, to = aligned(plan), collector()
     try:
-        return to, _in_step(plan, cases, scoring, to, progress)
+        found = _in_step(plan, cases, scoring, to, progress, part=part, start=start)
     except OutOfStepError:
         to = collector()
-    return to, _joined(plan, cases, scoring, to, progress)
+        found = _joined(plan, cases, scoring, to, progress, part=part)
+    if not part:
+        require_cases(plan.truth.path, found.cases, found.compared)
+    return to, found
+
+
+def require_cases(truth: str, cases: int, compared: int) -> None:
+    """Refuse a comparison of nothing."""
+    if not cases:
+        raise FileError(truth, "there are no cases.")
+    if not compared:
+        raise AlignmentError("there is no case that all models and the truth have.")
+
+
+def most_repaired(repaired: Sequence[Mapping[str, int]]) -> Mapping[str, int]:
+    """The repairs of the truth, from the model that has most of its cases."""
+    return max(repaired, key=lambda counts: sum(counts.values()))
 
 
 def aligned(plan: Plan) -> AlignedCases:
@@ -333,33 +367,90 @@ def aligned(plan: Plan) -> AlignedCases:
 
 
 def _in_step(
-    plan: Plan, aligned: AlignedCases, scoring: ScoringSpec, collector: Collector, progress: Progress
+    plan: Plan,
+    aligned: AlignedCases,
+    scoring: ScoringSpec,
+    collector: Collector,
+    progress: Progress,
+    *,
+    part: bool,
+    start: int,
 ) -> ReadSummary:
     scorers, done = scorers_of(plan, scoring, collector.watchers), 0
+    difficulty = Difficulty(len(scorers)) if part and plan.missing != "error" else None  # others may lack cases
+    lock = Lock()
 
     def work(cases: list[Batch]) -> tuple[int, Any]:
         truth, *batches = cases
         scored = [scorer.score(batch, truth) for scorer, batch in zip(scorers, batches, strict=True)]
+        if difficulty is not None:
+            scores = np.array([one.scores[0] for one in scored])
+            with lock:
+                difficulty.add(scores, np.ones(scores.shape, bool))
         return len(truth), collector.make(truth, scored, ())
 
-    for count, made in parallel_map(work, aligned.in_step()):
+    for count, made in parallel_map(work, _with_positions(aligned.in_step(), start)):
         collector.add(made)
         done += count
         progress("scoring", done, plan.truth.reader.rows)
-    if not done:
-        raise FileError(plan.truth.path, "there are no cases.")
-    for scorer in scorers:
+    for scorer in scorers if not part else ():  # other parts may have other names
         scorer.coder.finish()
     origins = tuple(scorer.summary(scorer.cases) for scorer in scorers)
+    return _summary(plan, scorers, origins, done, done, [done] * len(scorers), difficulty, part=part)
+
+
+POSITION: Final = ""
+"""What the column with the positions of cases is called, in a truth without ids."""
+
+
+def _with_positions(cases: Iterator[list[Batch]], start: int) -> Iterator[list[Batch]]:
+    """The same with the positions of the cases, where there are no ids."""
+    for truth, *others in cases:
+        if truth.ids is None:
+            places = as_arrow(np.arange(start, start + len(truth)))
+            yield [replace(truth, extra={**truth.extra, POSITION: places}), *others]
+        else:
+            yield [truth, *others]
+        start += len(truth)
+
+
+def case_hashes(truth: Batch, seed: int) -> NDArray[np.uint64]:
+    """The hash of the text of the id of each case, or of its position: 7 and "7" have the same."""
+    return id_hashes(truth.extra[POSITION] if truth.ids is None else truth.ids, seed)
+
+
+def cluster_hashes(clusters: Grouping) -> NDArray[np.uint64]:
+    """The hash of the name of the cluster of each case."""
+    names = [str(key).encode("utf-8", "surrogatepass") for key in clusters.keys]
+    ends = np.cumsum([0, *map(len, names)])
+    made = hash_text(np.frombuffer(b"".join(names), np.uint8), ends.astype(np.int64))
+    return made if clusters.codes is None else made[clusters.codes]
+
+
+def _summary(
+    plan: Plan,
+    scorers: Sequence[BatchScorer],
+    origins: tuple[SourceSummary, ...],
+    cases: int,
+    compared: int,
+    matched: Sequence[int],
+    difficulty: Difficulty | None = None,
+    *,
+    part: bool,
+) -> ReadSummary:
+    repaired = tuple(dict(scorer.truth_repaired) for scorer in scorers)
     highest = {scorer.source.name: scorer.highest for scorer in scorers}
-    return ReadSummary(origins, done, done, plan.truth.reading, dict(scorers[0].truth_repaired), highest)
+    mended = most_repaired(repaired)
+    told = plan.truth.reading
+    names = tuple(scorer.coder.seen for scorer in scorers) if part else ()
+    return ReadSummary(origins, cases, compared, told, mended, highest, difficulty, repaired, tuple(matched), names)
 
 
 def _joined(
-    plan: Plan, aligned: AlignedCases, scoring: ScoringSpec, collector: Collector, progress: Progress
+    plan: Plan, aligned: AlignedCases, scoring: ScoringSpec, collector: Collector, progress: Progress, *, part: bool
 ) -> ReadSummary:
     scorers = scorers_of(plan, scoring, collector.watchers)
-    with aligned.joined() as join, temporary_folder() as folder:
+    with aligned.joined(part=part) as join, temporary_folder() as folder:
         stores = []
         for at, scorer in enumerate(scorers):
             store = ScoreStore(folder / f"scores-{at}", join.cases, len(scorers))
@@ -372,11 +463,13 @@ def _joined(
                 store.put(found.places, one)
                 done += len(found.places)
                 progress(f"scoring {scorer.source.name}", done, scorer.source.reader.rows)
-            scorer.coder.finish()
+            if not part:
+                scorer.coder.finish()
             stores.append(store)
         lacking = [np.flatnonzero(~store.present) for store in stores]
         cases = [scorer.cases for scorer in scorers]
-        aligned.require_same_cases(join, {j.source.name: away for j, away in zip(scorers, lacking, strict=True)})
+        if not part or plan.missing == "error":
+            aligned.require_same_cases(join, {j.source.name: away for j, away in zip(scorers, lacking, strict=True)})
         for scorer, store, away in zip(scorers, stores, lacking, strict=True):
             if plan.missing == "uniform":
                 _fill(scorer, store, away, join.first)
@@ -388,7 +481,7 @@ def _joined(
                     f"the baseline {scoring.baseline} lacks {len(lacking[stand_in]):,} cases, so that its predictions "
                     f"cannot stand in for missing ones: choose {argument('missing', 'worst')}, or another baseline."
                 )
-        compared, difficulty = _in_order(plan, collector, stores, stand_in, progress)
+        compared, difficulty = _in_order(plan, collector, stores, stand_in, progress, part=part)
     nobody = join.cases - compared
     imputed = plan.missing in ("uniform", "worst", "baseline")
     filled = [len(away) - nobody if imputed else 0 for away in lacking]
@@ -397,22 +490,27 @@ def _joined(
         scorer.summary(count, filled=fills, left_out=unknown + (count - compared if plan.missing == "common" else 0))
         for scorer, fills, unknown, count in zip(scorers, filled, beyond, cases, strict=True)
     )
-    mended = max((dict(scorer.truth_repaired) for scorer in scorers), key=lambda counts: sum(counts.values()))
-    highest = {scorer.source.name: scorer.highest for scorer in scorers}
-    return ReadSummary(origins, join.cases, compared, plan.truth.reading, mended, highest, difficulty)
+    matched = [join.cases - len(away) for away in lacking]
+    return _summary(plan, scorers, origins, join.cases, compared, matched, difficulty, part=part)
 
 
 def _in_order(
-    plan: Plan, collector: Collector, stores: list[ScoreStore], stand_in: int | None, progress: Progress
+    plan: Plan, collector: Collector, stores: list[ScoreStore], stand_in: int | None, progress: Progress, *, part: bool
 ) -> tuple[int, Difficulty | None]:
     """The scored cases, in the order of the truth; how many there were, and how hard the missing ones are."""
     lo = compared = 0
-    difficulty = Difficulty(len(stores)) if not all(store.present.all() for store in stores) else None
+    lacking = not all(store.present.all() for store in stores)
+    difficulty = Difficulty(len(stores)) if lacking or (part and plan.missing != "error") else None
+    written = next((store for store in stores if store.records is not None), None)
+    if written is None:
+        return 0, difficulty
+    for store in stores:
+        store.prepare(written)
     for truth in plan.truth.batches(together=True):
         hi = lo + len(truth)
         present = [store.present[lo:hi] for store in stores]
         scored = [store.read(lo, hi) for store in stores]
-        part = truth
+        rest = truth
         if difficulty is not None:
             difficulty.add(np.array([one.scores[0] for one in scored]), np.array(present))
         if plan.missing in ("worst", "baseline"):
@@ -420,14 +518,12 @@ def _in_order(
         if plan.missing in ("common", "worst"):
             together = np.logical_and if plan.missing == "common" else np.logical_or
             keep = np.flatnonzero(together.reduce(present))
-            part, scored = truth.take(keep), [one.take(keep) for one in scored]
+            rest, scored = truth.take(keep), [one.take(keep) for one in scored]
         present = present if plan.missing == "pairwise" else []
-        if len(part):
-            collector.add(collector.make(part, scored, present))
-        lo, compared = hi, compared + len(part)
+        if len(rest):
+            collector.add(collector.make(rest, scored, present))
+        lo, compared = hi, compared + len(rest)
         progress("adding up", lo, stores[0].cases)
-    if not compared:
-        raise AlignmentError("there is no case that all models and the truth have.")
     return compared, difficulty
 
 
@@ -480,6 +576,7 @@ class SumCollector(Collector):
     """Adds up exactly."""
 
     plan: Plan
+    drawn: bool = False  # whether units are drawn from sums, in a Poisson bootstrap
     tallies: dict[Hashable, Aggregates] = field(default_factory=dict)
 
     def make(
@@ -487,13 +584,19 @@ class SumCollector(Collector):
     ) -> dict[Hashable, Aggregates]:
         """See `Collector`."""
         plan = self.plan
-        clusters = None if plan.ordered or plan.missing == "pairwise" else plan.cluster
+        pairwise = plan.missing == "pairwise"
+        clusters = None if plan.ordered or plan.cluster is None else groups_of(filled(truth, plan.cluster, "cluster"))
+        keys = None
+        if self.drawn:
+            keys = case_hashes(truth, 0) if clusters is None else cluster_hashes(clusters)
         return tally(
             scored,
             present=present,
             weights=None if plan.weight is None else weights_of(truth, plan.weight),
             groups=None if plan.group is None else self._groups(truth.extra[plan.group]),
-            clusters=None if clusters is None else groups_of(filled(truth, clusters, "cluster")),
+            clusters=None if pairwise else clusters,
+            keys=keys,
+            pairwise=pairwise,
         )
 
     def _groups(self, column: Any) -> Grouping:

@@ -15,12 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toplist._text import argument
 from toplist._typing import Codes, Floats
-from toplist.core.kernel import UNIT, Integers, exact_sums
+from toplist.core.kernel import FIXED_BITS, FIXED_MOST, UNIT, Integers, exact_sums, fixed_sums, mix
 from toplist.errors import TopListError
 from toplist.scoring.case_scores import CaseScores, Grouping
 
 Keys = NDArray[np.uint64]
+MOST_CASES = 1 << 62
+MOST_BITS = 1074 + 1023  # of a sum that is a double
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +42,11 @@ class Aggregates:
       of both, the score of the first is infinite.
 
     `clusters` holds, for each cluster, the weight and the (R, K) sums of x.
+
+    Where units are to be drawn, there are sums over U sets of units, which a hash of their ids makes at random, in
+    units of 2**-60: `set_x` (R, K, U), `set_w` (1, U) and `set_empty` (R, 1, U), of x, the weight and the weighted
+    score of the empty list; where every two models have cases of their own, `set_x` (R, K * K, U) and `set_w`
+    (R, K * (K + 1) / 2, U) over the cases of both, and `set_empty` (R, K, U). See `UnitSums`.
     """
 
     cases: int
@@ -46,6 +54,8 @@ class Aggregates:
     clusters: Mapping[Hashable, tuple[int, Integers]] = field(default_factory=dict)
 
     def __add__(self, other: Aggregates) -> Aggregates:
+        if self.sums.keys() != other.sums.keys() or self.sums["x"].shape != other.sums["x"].shape:
+            raise TopListError("these sums are of different models, rules, metrics or weights: they cannot be added.")
         sums = {name: value + other.sums[name] for name, value in self.sums.items()}
         clusters = dict(self.clusters)
         for key, (weight, x) in other.clusters.items():
@@ -69,6 +79,25 @@ class Aggregates:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def to_bytes(self) -> bytes:
+        """These sums as bytes, for another process or a file; equal sums have equal bytes."""
+        from toplist.inference.aggregate_bytes import sums_to_bytes  # noqa: PLC0415 - few comparisons leave a process
+
+        return sums_to_bytes(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, source: str = "memory") -> Aggregates:
+        """The sums that `to_bytes` made bytes of.
+
+        Raises
+        ------
+        FileError
+            If the bytes are damaged, or cannot be sums of any cases; it names the source.
+        """
+        from toplist.inference.aggregate_bytes import sums_from_bytes  # noqa: PLC0415
+
+        return sums_from_bytes(data, source)
+
 
 def merge(*parts: Mapping[Hashable, Aggregates]) -> dict[Hashable, Aggregates]:
     """Tallies by group of all parts together."""
@@ -87,9 +116,9 @@ def overall(parts: Mapping[Hashable, Aggregates]) -> Aggregates:
     return first
 
 
-_LARGEST = 1e150  # a score, times its weight, whose square is still a double
+LARGEST = 1e150  # a score, times its weight, whose square is still a double
 _HEAVIEST, _LIGHTEST = 1e60, 1e-60  # weights whose fifth power is a double with all its digits
-_POWERS = ("w3", "w4", "w5")  # of weights, which say how many cases of equal weight they count like
+POWERS = ("w3", "w4", "w5")  # of weights, which say how many cases of equal weight they count like
 
 
 def tally(
@@ -99,14 +128,33 @@ def tally(
     weights: Floats | None = None,
     groups: Grouping | None = None,
     clusters: Grouping | None = None,
+    keys: Keys | None = None,
+    pairwise: bool = False,
 ) -> dict[Hashable, Aggregates]:
-    """Tallies by group of the same cases under several models; `present` says which cases each predicts."""
+    """Tallies by group of the same cases under several models.
+
+    Parameters
+    ----------
+    scored : sequence of CaseScores
+        One for each model.
+    present : sequence of boolean array-likes, optional
+        Which cases each model predicts; without, all of them predict all.
+    weights, groups, clusters : optional
+        What is known of the cases.
+    keys : array of uint64, optional
+        A hash of the id of each case, or of its cluster where cases of a cluster are drawn together: with it, sums are
+        kept for a bootstrap of sets of units.
+    pairwise : bool, default False
+        Whether every two models have cases of their own, here or in what these sums are added to.
+    """
     if weights is not None:
         _require_powers(weights)
     at = Grouping([None]) if groups is None else groups
     adding = _Adding(at, weights, len(scored[0]))
     there = [None] * len(scored) if not present else [None if p is None or p.all() else p for p in present]
     sums = _singles(adding, scored, there) | _pairs(adding, scored, there)
+    if keys is not None:
+        sums |= _by_set(adding, scored, there, keys, pairwise=pairwise)
     for a, one_model in enumerate(scored):
         if one_model.unpenalised is one_model.scores:  # nobody pays: the sums are those of the scores
             for r in range(len(one_model.scores)):
@@ -223,7 +271,7 @@ def _pairs(adding: _Adding, scored: Sequence[CaseScores], there: Sequence[Any]) 
     g, k, rules = len(adding.groups.keys), len(scored), len(scored[0].scores)
     out = {name: np.zeros((g, rules, k, k), object) for name in ("both", "w", "ww", "x", "wx", "xx", "xy", "infinite")}
     if adding.weights is not None:
-        out |= {name: np.zeros((g, rules, k, k), object) for name in _POWERS}
+        out |= {name: np.zeros((g, rules, k, k), object) for name in POWERS}
     out["cases"] = np.zeros((g, k, k), object)
     for a, b in combinations_with_replacement(range(k), 2):
         mask = there[b] if there[a] is None else there[a] if there[b] is None else there[a] & there[b]
@@ -236,7 +284,7 @@ def _pairs(adding: _Adding, scored: Sequence[CaseScores], there: Sequence[Any]) 
         complete = np.logical_and.reduce(fine)
         x = [np.where(ok, s, 0.0) if not ok.all() else s for s, ok in zip(scores, fine, strict=True)]
         x = x if adding.weights is None else [column * adding.weights for column in x]
-        if any(column.max(initial=0.0) > _LARGEST or column.min(initial=0.0) < -_LARGEST for column in x):
+        if any(column.max(initial=0.0) > LARGEST or column.min(initial=0.0) < -LARGEST for column in x):
             raise TopListError(
                 "a score or weight is above 1e150: choose a smaller penalty (or an infinite one) or scale."
             )
@@ -270,7 +318,7 @@ def _add_complete(adding: _Adding, x: list[Floats], rows: Any, to: dict[str, Int
     weight = count.astype(object) * UNIT if w is None else made[:, k]
     to["w"] += weight[:, None, None]
     to["ww"] += weight[:, None, None] if w is None else made[:, -1][:, None, None]
-    for at, name in enumerate(() if w is None else _POWERS, k + 1):
+    for at, name in enumerate(() if w is None else POWERS, k + 1):
         to[name] += made[:, at][:, None, None]
     to["x"] += first[:, :, None]
     to["wx"] += first[:, :, None] if w is None else grams[:, len(pairs) : len(pairs) + k][:, :, None]
@@ -296,7 +344,7 @@ def _add_incomplete(
     for a, b in combinations_with_replacement(range(k), 2):
         both = fine[a] & fine[b]
         xa, xb, ww = (np.where(both, column, 0.0) for column in (x[a], x[b], w))
-        powers = {} if adding.weights is None else dict(zip(_POWERS, _powers(ww), strict=True))
+        powers = {} if adding.weights is None else dict(zip(POWERS, _powers(ww), strict=True))
         made = adding.exact([xa, xb, ww, *powers.values()], [(0, 0), (1, 1), (0, 1), (2, 0), (2, 1), (2, 2)], rows)
         sums = dict(zip(("a", "b", "w", *powers, "aa", "bb", "ab", "wa", "wb", "ww"), made.T, strict=True))
         inside = np.zeros(adding.cases, bool)
@@ -312,6 +360,51 @@ def _add_incomplete(
             to["xx"][:, i, j] += sums[own * 2]
             to["xy"][:, i, j] += sums["ab"]
             to["infinite"][:, i, j] += adding.weighty(common & np.isinf(scores[i]))
+
+
+SETS = 1024  # of units, for a bootstrap
+_SET_OF = np.uint64(64 - 10)  # the first ten bits of a hash are the number of a set
+
+
+def _by_set(
+    adding: _Adding, scored: Sequence[CaseScores], there: Sequence[Any], keys: Keys, *, pairwise: bool
+) -> dict[str, Integers]:
+    """Sums over sets of units, by group."""
+    k, rules, g = len(scored), len(scored[0].scores), len(adding.groups.keys)
+    w = np.ones(adding.cases) if adding.weights is None else adding.weights
+    x: list[Floats] = []
+    weights: list[Floats] = [] if pairwise else [w]
+    empty: list[Floats] = []
+    for r in range(rules):
+        fine = [
+            np.isfinite(one.scores[r]) & (True if own is None else own) for one, own in zip(scored, there, strict=True)
+        ]
+        own = [np.where(ok, one.scores[r], 0.0) * w for ok, one in zip(fine, scored, strict=True)]
+        expected = [
+            np.where(np.isfinite(one.empty[r]), one.empty[r], 0.0) * w for one in scored[: k if pairwise else 1]
+        ]
+        if not pairwise:
+            x, empty = x + own, empty + expected
+            continue
+        x += [np.where(fine[b], own[a], 0.0) for a in range(k) for b in range(k)]
+        weights += [np.where(fine[a] & fine[b], w, 0.0) for a, b in combinations_with_replacement(range(k), 2)]
+        empty += [np.where(ok, column, 0.0) for ok, column in zip(fine, expected, strict=True)]
+    columns = np.array([*x, *weights, *empty])
+    if max(columns.max(initial=0.0), -columns.min(initial=0.0)) > FIXED_MOST:
+        raise TopListError(
+            "a score times its weight is above 1e9, too large for a Poisson bootstrap: scale the weights, or choose a "
+            "smaller penalty."
+        )
+    codes = (mix(keys) >> _SET_OF).astype(np.int32)
+    if adding.groups.codes is not None:
+        codes += SETS * adding.groups.codes.astype(np.int32)
+    made = fixed_sums(columns, codes, g * SETS).reshape(g, SETS, len(columns)).swapaxes(1, 2)
+    at = np.cumsum([len(x), len(weights)])
+    return {
+        "set_x": made[:, : at[0]].reshape(g, rules, -1, SETS),
+        "set_w": made[:, at[0] : at[1]].reshape((g, rules, -1, SETS) if pairwise else (g, 1, SETS)),
+        "set_empty": made[:, at[1] :].reshape(g, rules, -1, SETS),
+    }
 
 
 def _by_cluster(
@@ -428,24 +521,17 @@ def _keys(scores: Floats, *columns: Floats) -> Keys:
     new &= ~np.isnan(found)
     mixed = np.zeros(len(scores), np.uint64)
     for column, there in (*zip(found.T, new.T, strict=True), *((column + 0.0, True) for column in columns)):
-        mixed = np.where(there, _mix(mixed ^ np.ascontiguousarray(column).view(np.uint64)), mixed)
+        mixed = np.where(there, mix(mixed ^ np.ascontiguousarray(column).view(np.uint64)), mixed)
     return mixed
 
 
 def _own(scores: Floats, keys: Keys) -> Keys:
     """What tells cases with the same key apart: which model has which score, models in the order of all they have."""
-    own = _mix(keys[:, None] ^ np.where(np.isnan(scores), np.nan, scores + 0.0).view(np.uint64))
+    own = mix(keys[:, None] ^ np.where(np.isnan(scores), np.nan, scores + 0.0).view(np.uint64))
     mixed = np.zeros(len(scores), np.uint64)
     for a in np.argsort(own.sum(axis=0), kind="stable"):
-        mixed = _mix(mixed ^ own[:, a])
+        mixed = mix(mixed ^ own[:, a])
     return mixed
-
-
-def _mix(x: Keys) -> Keys:
-    """Every bit of the result depends on all bits (the finalizer of SplitMix64)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 def _order(keys: Keys, own: Keys, units: Codes | None, *, timed: bool) -> tuple[NDArray[np.intp], Codes | None]:
@@ -492,6 +578,19 @@ class UnitSums:
         k = self.models
         column: Floats = self.sums[k + 1 if self.complete else k * k + k * (k + 1) // 2 + a]
         return column
+
+    @classmethod
+    def of_sets(cls, tally: Aggregates, rule: int) -> UnitSums:
+        """The sums over sets of units that a tally has under one rule."""
+        if "set_x" not in tally.sums:
+            raise TopListError(
+                f"{argument('method', 'poisson')} is for leaderboards, of one run or of merged parts: use "
+                f"{argument('method', 'bootstrap')} here."
+            )
+        x, w, empty = (tally.sums[name] for name in ("set_x", "set_w", "set_empty"))
+        parts = (x[rule], w[rule] if w.ndim == 3 else w, empty[rule])
+        sums = (np.concatenate(parts) / (1 << FIXED_BITS)).astype(np.float64)
+        return cls(sums, len(tally.sums["cases"]), complete=w.ndim == 2)
 
     @cached_property
     def all(self) -> UnitSums:

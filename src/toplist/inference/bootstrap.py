@@ -1,19 +1,25 @@
-"""Intervals from resamples of independent units: the bootstrap-t, and the wild bootstrap with the null imposed."""
+"""Intervals from resamples of independent units: the bootstrap-t, and the wild bootstrap with the null imposed.
+
+The bootstrap-t draws units with replacement, or sets of units a Poisson number of times.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Floats
+from toplist.core.kernel import mix, uniform
 from toplist.inference.aggregates import UnitSums
 from toplist.inference.estimation import Estimand
 from toplist.inference.results import Estimate
 
 FEWEST = 10  # units; of fewer, too few different samples can be drawn
+FEWEST_POISSON = 20  # units; of fewer, a Poisson sample may have none
 MOST = 20_000  # units; more are merged at random
 _CELLS = 1 << 20  # random numbers at a time
 _ROUNDING = 1e-13  # of a sum of products: what is less may be zero
@@ -22,6 +28,7 @@ _FAR = 512.0  # standard errors: farther away, sums cancel, and nothing changes
 _WEBB = np.sqrt([0.5, 1.0, 1.5])
 _WEBB = np.concatenate([-_WEBB, _WEBB])
 _COUNTS = np.arange(256.0)
+_POISSON = np.cumsum([math.exp(-1) / math.factorial(count) for count in range(18)])  # what is beyond is below 2**-53
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +57,21 @@ def counts(units: int, draws: int, rng: np.random.Generator) -> Draws:
         drawn = rng.integers(0, units, (min(step, draws - at), units))
         drawn += units * np.arange(len(drawn))[:, None]
         codes[at : at + step] = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
+    return Draws(codes, _COUNTS)
+
+
+@lru_cache(maxsize=1)
+def poisson(units: int, draws: int, seed: int) -> Draws:
+    """How often each unit is drawn, in samples of about as many units: a Poisson number with mean one.
+
+    It follows from a hash of the unit, the draw and the seed, and so is the same in every process and version.
+    """
+    start = mix(np.array([seed % (1 << 64)], np.uint64) ^ mix(np.arange(1, draws + 1, dtype=np.uint64)))
+    codes = np.empty((draws, units), np.uint8)
+    step = max(1, _CELLS // units)
+    for at in range(0, draws, step):
+        hashes = mix(start[at : at + step, None] ^ mix(np.arange(1, units + 1, dtype=np.uint64)))
+        codes[at : at + step] = np.searchsorted(_POISSON, uniform(hashes), side="right")
     return Draws(codes, _COUNTS)
 
 

@@ -336,7 +336,8 @@ def _parts(
             c, w = replace(sample, weights=None).contributions(a, b)  # a weight is no skewness
             out[rival] = c[w > 0]
         elif intervals.matrix is not None and (intervals.matrix.units is not None or intervals.matrix.ordered):
-            units, estimand = intervals.unit_sums(0), Difference(a, b)
+            by_unit = replace(intervals, method="t") if intervals.method == "poisson" else intervals
+            units, estimand = by_unit.unit_sums(0), Difference(a, b)
             out[rival] = estimand.contributions(units)[estimand.weights(units) > 0]
         elif intervals.tally.clusters:
             out[rival] = _of_clusters(intervals.tally, a, b)
@@ -344,8 +345,8 @@ def _parts(
 
 
 def _of_clusters(tally: Aggregates, a: int, b: int) -> Floats:
-    """The same from the exact sums of clusters."""
-    found: list[Any] = [(x[0][a] - x[0][b], weight) for weight, x in tally.clusters.values() if weight]
+    """The same from the exact sums of clusters, in the order of these sums."""
+    found: list[Any] = sorted((x[0][a] - x[0][b], weight) for weight, x in tally.clusters.values() if weight)
     total, weight = (sum(column) for column in zip(*found, strict=True))
     return np.array([(d * weight - total * w) / (weight * weight) for d, w in found], np.float64)
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from toplist._typing import Bools, Floats
 from toplist.core.degrees_of_freedom import bell_mccaffrey, of_weights, satterthwaite
-from toplist.core.kernel import UNIT
+from toplist.core.kernel import BITS, FIXED_BITS, UNIT
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, UnitSums
-from toplist.inference.bootstrap import FEWEST, BootstrapT, Draws, Wild, counts, thinned
+from toplist.inference.bootstrap import FEWEST, FEWEST_POISSON, BootstrapT, Draws, Wild, counts, poisson, thinned
 from toplist.inference.bounded import bounded_interval
 from toplist.inference.dependence import (
     autocorrelation,
@@ -55,6 +55,7 @@ NO_SPREAD = "no spread: the same in every {}, up to rounding"
 _ROUNDING = 1e-12  # of the largest contribution
 _EQUAL = 10**9  # no case differs by more than this part of the root mean square of the scores
 _MEAN = 1e-9  # of the mean score: a difference of means that is no larger is rounding
+_LOST = 10**6  # one over the largest part of all weight, or of a usual score, that sums over sets may lose
 _CASE = 1e-6  # of the range of the score, or of the mean score where there is no end to it: the same of single cases
 
 
@@ -199,7 +200,7 @@ class Intervals:
 
     def relative(self, rule: int, a: int, value: float, others: tuple[int, ...]) -> Estimate:
         """The geometric mean of the ratios to others, whose value is known; its logarithm has the interval."""
-        if self.matrix is None:
+        if self.matrix is None and not self._by_sets:
             return Estimate(value, reason="relative skill has an interval where cases are kept")
         if not any(b != a for b in others):
             return Estimate(value, reason="there is nobody to compare with")
@@ -226,7 +227,7 @@ class Intervals:
 
     def units(self, rule: int, a: int, b: int) -> int:
         """Over how many units the difference of a and b goes."""
-        if not self._by_sums and self.matrix is not None and self.matrix.units is not None:
+        if not self._by_sums and not self._by_sets and self.matrix is not None and self.matrix.units is not None:
             return int(np.count_nonzero(Difference(a, b).weights(self.unit_sums(rule)) > 0))
         return self._count(rule, Difference(a, b))
 
@@ -260,17 +261,22 @@ class Intervals:
         return self.method in ("t", "normal") and self.matrix is not None and self.matrix.ordered
 
     @property
+    def _by_sets(self) -> bool:
+        """Whether sets of units are drawn, whose sums the tally has."""
+        return self.method == "poisson"
+
+    @property
     def _by_sums(self) -> bool:
-        """Whether sums say all about means and differences; else the cases are asked."""
-        if self.matrix is None:
-            return True
+        """Whether sums say all about means and differences; else the cases, or sets of them, are asked."""
+        if self.matrix is None or self._by_sets:
+            return not self._by_sets
         independent = self._timeless or self.matrix.units is None or bool(self.tally.clusters)
         return self.method in ("t", "normal") and independent
 
     @property
     def _one_empty(self) -> bool:
-        """Whether the empty list scores the same in every case."""
-        return self.matrix is None or len(self.matrix.empty) == 1
+        """Whether it is known that the empty list scores the same in every case."""
+        return not self._by_sets and (self.matrix is None or len(self.matrix.empty) == 1)
 
     def _mean(self, rule: int, a: int, *, by_sums: bool) -> Estimate:
         if self.tally.sums["infinite"][rule, a, a]:
@@ -382,9 +388,12 @@ class Intervals:
         return int(self.tally.sums["both"][rule, estimand.a, estimand.other])
 
     def _cluster_sums(self, rule: int) -> tuple[int, UnitSums]:
-        """The clusters that count, without the zeros at the end of all their sums, and how many zeros these are."""
+        """The clusters that count, without the zeros at the end of all their sums, and how many zeros these are.
+
+        They are in the order of their sums: in which order they were added shows in no digit.
+        """
         if rule not in self._clusters:
-            found = [[*x[rule], weight] for weight, x in self.tally.clusters.values() if weight]
+            found = sorted([*x[rule], weight] for weight, x in self.tally.clusters.values() if weight)
             low = _zeros(reduce(or_, (number for one in found for number in one), 0))
             sums = np.array([[number >> low for number in one] for one in found], object).T
             models = len(self.tally.sums["cases"])
@@ -394,8 +403,11 @@ class Intervals:
     # From the cases
 
     def unit_sums(self, rule: int = 0) -> UnitSums:
-        """The sums of each unit."""
+        """The sums of each unit, or of each set of units where these are drawn."""
         if rule not in self._units:
+            if self._by_sets:
+                self._units[rule] = UnitSums.of_sets(self.tally, rule)
+                return self._units[rule]
             if self.matrix is None:
                 raise ValueError("there are no cases here, only their sums")
             matrix = replace(self.matrix, units=None) if self._timeless else self.matrix
@@ -405,6 +417,9 @@ class Intervals:
     def _from_units(self, rule: int, estimand: Estimand, value: float) -> Estimate:
         """The interval of an estimand, with the degrees of freedom that its own units give it."""
         units, unit = self.unit_sums(rule), self._unit
+        small = self._too_small(rule) if self._by_sets else ""
+        if small:
+            return Estimate(value, reason=f"{small} are too small for a Poisson bootstrap: use t")
         weighty = estimand.weights(units) > 0
         count, own = int(np.count_nonzero(weighty)), estimand.effective(units)
         if own < 2 - _ROUNDING:
@@ -482,6 +497,8 @@ class Intervals:
 
     def balance(self, rule: int = 0, a: int = 0, b: int | None = None) -> float:
         """How many units of equal weight the units of two models count like, whatever the method."""
+        if self._by_sets:
+            return replace(self, method="t").balance(rule, a, b)
         units = self.unit_sums(rule) if self.matrix is not None else self._cluster_sums(rule)[1]
         weights = np.asarray(units.w(a, a if b is None else b), np.float64)
         shares = weights[weights > 0] / weights.sum()
@@ -538,7 +555,8 @@ class Intervals:
         weights = estimand.weights(units)
         if float(weights.max()) > (1 - _ROUNDING) * float(weights.sum()):
             return Estimate(value, reason=f"one {unit} has all the weight")
-        if self.method == "bootstrap" and own < FEWEST - _ROUNDING:
+        fewest = {"bootstrap": FEWEST, "poisson": FEWEST_POISSON}.get(self.method, 0)
+        if own < fewest - _ROUNDING:
             return Estimate(value, reason=f"{own:.3g} {unit}s are too few to draw from")
         if (rule, estimand) not in self._resamples:
             self._resamples[rule, estimand] = self._resample(rule, estimand)
@@ -550,11 +568,42 @@ class Intervals:
             rng = np.random.default_rng(self.seed)
             return Wild.of(estimand, thinned(self.unit_sums(rule), rng), self.draws, rng)
         if rule not in self._draws:
-            rng = np.random.default_rng(self.seed)
-            units = thinned(self.unit_sums(rule), rng)
-            draws = counts(units.sums.shape[1], self.draws, rng)
+            units, draws = self._drawn_sets(rule) if self._by_sets else self._drawn_units(rule)
             self._draws[rule] = units, draws, replace(units, sums=draws.dot(units.sums.T).T)
-        return BootstrapT.of(estimand, *self._draws[rule])
+        found = BootstrapT.of(estimand, *self._draws[rule])
+        return replace(found, error=self._exact_error(rule, estimand) or found.error)
+
+    def _drawn_units(self, rule: int) -> tuple[UnitSums, Draws]:
+        """Units, and how often each is drawn with replacement."""
+        rng = np.random.default_rng(self.seed)
+        units = thinned(self.unit_sums(rule), rng)
+        return units, counts(units.sums.shape[1], self.draws, rng)
+
+    def _drawn_sets(self, rule: int) -> tuple[UnitSums, Draws]:
+        """Sets with any units, and how often each is drawn, which does not depend on the others."""
+        sets = self.unit_sums(rule)
+        draws = poisson(sets.sums.shape[1], self.draws, self.seed)
+        filled = sets.sums.any(axis=0)
+        return replace(sets, sums=sets.sums[:, filled]), replace(draws, codes=draws.codes[:, filled])
+
+    def _exact_error(self, rule: int, estimand: Estimand) -> float | None:
+        """The standard error from sums over all units, of which sets of them show it less well; None without them."""
+        by_unit = self.matrix is None or self.matrix.units is None or bool(self.tally.clusters)
+        if not self._by_sets or not by_unit or not isinstance(estimand, Mean | Difference | BaselineSkill):
+            return None
+        return replace(self, method="normal", matrix=None)._from_sums(rule, estimand, math.nan).error
+
+    def _too_small(self, rule: int) -> str:
+        """Weights, or scores, of which sums over sets, whose digits have an end, may have lost part; else nothing."""
+        sums = self.tally.sums
+        pairwise = sums["set_w"].ndim == 3
+        whole = max(sums["w"][rule].diagonal() if pairwise else sums["weight"])
+        kept = max((sums["set_w"][rule] if pairwise else sums["set_w"]).sum(axis=-1)) << (BITS - FIXED_BITS)
+        if (whole - kept) * _LOST > whole:
+            return "weights"
+        counts, squares = (sums[name][rule].diagonal() for name in ("both", "xx"))
+        sizes = (math.sqrt(square / (count * UNIT)) for count, square in zip(counts, squares, strict=True) if square)
+        return "scores" if any(size < _LOST * 2.0**-FIXED_BITS for size in sizes) else ""
 
     def _bounded(self, rule: int, estimand: Estimand, value: float) -> Estimate:
         """The interval of a mean of numbers with bounds: scores, differences, or skill with one number of classes."""
@@ -579,7 +628,9 @@ class Intervals:
 
     @property
     def _unit(self) -> str:
-        return "case" if self._timeless or self.matrix is None else self.matrix.unit
+        if self.matrix is None:
+            return "cluster" if self._by_sets and self.tally.clusters else "case"
+        return "case" if self._timeless else self.matrix.unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Floats
-from toplist.inference.aggregates import ScoreMatrix, UnitSums
+from toplist.core.kernel import UNIT, Integers, exact_sums
+from toplist.errors import TopListError
+from toplist.inference.aggregates import LARGEST, MOST_BITS, MOST_CASES, ScoreMatrix, UnitSums
 from toplist.inference.estimation import Estimand
 from toplist.inference.results import BoardWarning
 
@@ -104,27 +107,66 @@ def _codes(matrix: ScoreMatrix, kept: NDArray[np.bool_]) -> tuple[NDArray[np.int
 class Difficulty:
     """How hard the cases are that each model has and lacks: the mean score of the other models there.
 
-    Sums over cases, to be filled batch by batch; for each model, of (present, missing): count, sum, sum of squares.
+    Exact sums over cases, to be filled batch by batch and merged by adding: for each model, of (present, missing), the
+    count, the sum and the sum of squares, the latter two in units of 2**-1074.
     """
 
     models: int
-    sums: Floats = field(init=False)
+    sums: Integers = field(init=False)
 
     def __post_init__(self) -> None:
-        self.sums = np.zeros((self.models, 2, 3))
+        self.sums = np.zeros((self.models, 2, 3), object)
+
+    def __add__(self, other: Difficulty) -> Difficulty:
+        if self.models != other.models:
+            raise TopListError("these sums are of different numbers of models: they cannot be added.")
+        both = Difficulty(self.models)
+        both.sums = self.sums + other.sums
+        return both
 
     def add(self, scores: Floats, present: NDArray[np.bool_]) -> None:
         """Cases of all models: scores and who has them, both (models, cases)."""
-        fine = present & np.isfinite(scores)
+        fine = present & (np.abs(scores) <= LARGEST)
         x = np.where(fine, scores, 0.0)
-        total, count = x.sum(axis=0), fine.sum(axis=0)
+        total = np.zeros(x.shape[1])
+        for row in x:  # model by model: how cases lie in memory does not show
+            total += row
+        count = fine.sum(axis=0)
         for a in range(self.models):
             others = count - fine[a]
             known = others > 0
-            hard = (total - x[a])[known] / others[known]
-            for at, side in enumerate((present[a], ~present[a])):
-                own = hard[side[known]]
-                self.sums[a, at] += (len(own), own.sum(), own @ own)
+            hard = (total - x[a]) / np.where(known, others, 1)
+            sides = np.array([known & present[a], known & ~present[a]])
+            made = exact_sums(np.where(sides, hard, 0.0), ((0, 0), (1, 1)))[0]
+            counts = np.count_nonzero(sides, axis=1).astype(object)
+            self.sums[a] += np.stack([counts, made[:2], made[2:]], axis=1)
+
+    def to_plain(self) -> dict[str, Any]:
+        """The sums as values for JSON."""
+        from toplist.inference.partial_bytes import pack_integers  # noqa: PLC0415 - few comparisons leave a process
+
+        return {"models": self.models, "sums": pack_integers(self.sums).hex()}
+
+    @classmethod
+    def from_plain(cls, plain: Any, source: str) -> Difficulty:
+        """The sums that `to_plain` made values of; a FileError where they cannot be sums of any cases."""
+        from toplist.inference.partial_bytes import damaged, take, unpack_integers  # noqa: PLC0415
+
+        models, text = take(plain, "models", int, source), take(plain, "sums", str, source)
+        try:
+            data = bytes.fromhex(text)
+        except ValueError:
+            damaged(source, "the sums of what is missing are no numbers")
+        if not 0 < models <= len(data):
+            damaged(source, "the sums of what is missing have another length than it says")
+        made = cls(models)
+        made.sums = unpack_integers(data, models * 6, source).reshape(models, 2, 3)
+        for count, total, squares in made.sums.reshape(-1, 3):
+            if count < 0 or squares < 0 or total**2 > 2 * (count * UNIT * (squares + count)):
+                damaged(source, "the sums of what is missing are those of no cases")
+            if max(abs(total), squares).bit_length() > MOST_BITS or count > MOST_CASES:
+                damaged(source, "the sums of what is missing are larger than any")
+        return made
 
     def warnings(self, names: Sequence[str], rule: str, units: float = 1.0) -> list[BoardWarning]:
         """Models whose missing cases are significantly harder or easier than those they have, by Welch's test.
@@ -136,8 +178,8 @@ class Difficulty:
             (n, x, xx), (k, y, yy) = self.sums[a]
             if min(n, k) < _FEW:
                 continue
-            mean, other = x / n, y / k
-            variance = (max(xx / n - mean**2, 0.0) / n + max(yy / k - other**2, 0.0) / k) / units
+            mean, other = x / (n * UNIT), y / (k * UNIT)
+            variance = (_variance(n, x, xx) / n + _variance(k, y, yy) / k) / units
             if variance <= 0 or math.erfc(abs(other - mean) / math.sqrt(2 * variance)) * self.models > _RARE:
                 continue
             how, end = ("harder", "low") if other > mean else ("easier", "high")
@@ -148,3 +190,8 @@ class Difficulty:
             )
             found.append(BoardWarning("missing cases differ", sentence, (name,)))
         return found
+
+
+def _variance(count: int, total: int, squares: int) -> float:
+    """Of the numbers that have these exact sums, rounded once; their squares may be rounded below the last digit."""
+    return max(count * squares * UNIT - total**2, 0) / (count * UNIT) ** 2

@@ -21,7 +21,7 @@ from toplist.inference.intervals import NO_CASES, SAME, Intervals, same_scores
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelRow, Pair, RuleScore
 from toplist.scoring.case_scores import Metric, metrics_for
 
-_RESAMPLED = ("bootstrap", "wild")  # methods whose intervals end at a draw
+_RESAMPLED = ("bootstrap", "poisson", "wild")  # methods whose intervals end at a draw
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:

@@ -252,6 +252,24 @@ class FileRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class PartRecord:
+    """A part of the input, scored apart from the others: a partial result, or a range of cases."""
+
+    name: str  # a file, or what else it is called
+    cases: int
+    sources: tuple[str, ...] = ()  # what was read for it
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedPart:
+    """A part of the input that could not be read and is not in the result."""
+
+    file: Annotated[str, "The file that could not be read."]
+    rows: Annotated[int | None, "How many of its rows are not in the result; null where they could not be counted."]
+    reason: Annotated[str, "Why, in a sentence."]
+
+
+@dataclass(frozen=True, slots=True)
 class BoardWarning:
     """A reason to doubt that the right things were compared."""
 
@@ -335,6 +353,11 @@ class Comparison:
     min_cases: Annotated[int | None, "Models with fewer compared cases are not ranked; null where all are."] = None
     diagnostics: Annotated[
         tuple[Diagnostic, ...], "What was measured about skewness and dependence of the leader's differences."
+    ] = ()
+    skipped: Annotated[
+        tuple[SkippedPart, ...],
+        "Parts of the input that could not be read and were skipped, because that was asked for: the result is of the "
+        "other cases.",
     ] = ()
 
 

@@ -8,11 +8,16 @@ from typing import Any, Literal, get_args
 from toplist._text import argument, did_you_mean
 from toplist.errors import TopListError
 
-IntervalMethod = Literal["t", "normal", "ewc", "hac", "bootstrap", "wild", "bounded"]
-Method = Literal["auto", "t", "normal", "ewc", "hac", "bootstrap", "wild", "bounded"]
+IntervalMethod = Literal["t", "normal", "ewc", "hac", "bootstrap", "poisson", "wild", "bounded"]
+Method = Literal["auto", "t", "normal", "ewc", "hac", "bootstrap", "poisson", "wild", "bounded"]
 METHODS: tuple[IntervalMethod, ...] = get_args(IntervalMethod)
 TIMED: tuple[IntervalMethod, ...] = ("ewc", "hac")  # which take cases as they follow each other
-DRAWN: tuple[IntervalMethod, ...] = ("bootstrap", "wild", "bounded")  # which need a seed, and independent units
+DRAWN: tuple[IntervalMethod, ...] = (
+    "bootstrap",
+    "poisson",
+    "wild",
+    "bounded",
+)  # which need a seed, and independent units
 DRAWS = 1999  # of a bootstrap
 _ALIASES = {"cosine": "ewc"}
 _MANY = 1000  # time points; with fewer, lags do not catch all dependence
@@ -26,19 +31,22 @@ class Inference:
 
     Parameters
     ----------
-    method : {"auto", "t", "normal", "ewc", "hac", "bootstrap", "wild", "bounded"}, default "auto"
+    method : {"auto", "t", "normal", "ewc", "hac", "bootstrap", "poisson", "wild", "bounded"}, default "auto"
         "auto" follows from what the truth says: "t" for independent cases or clusters; for cases in time "ewc", a
         Diebold-Mariano test with an equally weighted cosine variance, to which that of clusters is added where there
         are both.
-        Of independent cases or clusters, "bootstrap" is a bootstrap-t, for skewed scores, and "wild" a wild bootstrap,
-        for few clusters of unequal size. "bounded" holds for every distribution of independent cases under a rule
-        with bounds, at the price of wider intervals.
+        Of independent cases or clusters, "bootstrap" is a bootstrap-t, for skewed scores, "poisson" one that draws
+        sets of units a Poisson number of times, for parts that are merged and for more cases than fit on a disk, and
+        "wild" a wild bootstrap, for few clusters of unequal size. "bounded" holds for every distribution of
+        independent cases under a rule with bounds, at the price of wider intervals.
     level : float, default 0.95
         The confidence level.
     horizon : int, default 1
         How many time points lie between a prediction and its outcome; of "ewc" and "hac" only.
     seed : int, default 0
         Of what is drawn.
+    min_cases : int, optional
+        Models with fewer cases are shown below the others, without a rank.
 
     Raises
     ------
@@ -48,19 +56,22 @@ class Inference:
     Examples
     --------
     >>> Inference(level=0.9)
-    Inference(method='auto', level=0.9, horizon=1, seed=0)
+    Inference(method='auto', level=0.9, horizon=1, seed=0, min_cases=None)
     """
 
     method: Method = field(
         default="auto",
         metadata={
-            "help": "Intervals: t, normal, ewc or hac (time series), bootstrap, wild (few clusters), bounded (any "
-            "distribution); auto is t, or ewc for cases in time."
+            "help": "Intervals: t, normal, ewc or hac (time series), bootstrap, poisson (a bootstrap from sums that "
+            "merge), wild (few clusters), bounded (any distribution); auto is t, or ewc for cases in time."
         },
     )
     level: float = field(default=0.95, metadata={"help": "Confidence level."})
     horizon: int = field(default=1, metadata={"help": "Time points between a prediction and its outcome."})
     seed: int = field(default=0, metadata={"help": "Random seed."})
+    min_cases: int | None = field(
+        default=None, metadata={"help": "Rank only models with at least this many compared cases."}
+    )
 
     def __post_init__(self) -> None:
         method = _ALIASES.get(self.method, self.method) if isinstance(self.method, str) else self.method
@@ -69,14 +80,16 @@ class Inference:
             near = did_you_mean(method, known) if isinstance(method, str) else ""
             raise TopListError(f"method is {', '.join(known[:-1])} or {known[-1]}, not {self.method!r}.{near}")
         object.__setattr__(self, "method", method)
-        given = (self.level, self.horizon, self.seed)
-        if given == (0.95, 1, 0) and not any(isinstance(one, bool) for one in given):
+        given = (self.level, self.horizon, self.seed, self.min_cases)
+        if given == (0.95, 1, 0, None) and not any(isinstance(one, bool) for one in given):
             return  # the defaults are right, and the help of the command does not wait for numpy
         from toplist._arguments import as_probability, as_whole  # noqa: PLC0415
 
         object.__setattr__(self, "level", as_probability(self.level, "level"))
         object.__setattr__(self, "horizon", as_whole(self.horizon, "horizon", 1))
         object.__setattr__(self, "seed", as_whole(self.seed, "seed", 0))
+        if self.min_cases is not None:
+            object.__setattr__(self, "min_cases", as_whole(self.min_cases, "min_cases", 1))
 
     def settings(self, cluster: str | None, time: str | None, *, weighted: bool = False) -> InferenceSettings:
         """The method that follows from what is known of the cases.
@@ -150,8 +163,8 @@ class InferenceSettings:
 
     @property
     def by_sums(self) -> bool:
-        """Whether sums over cases or clusters say all about means and differences."""
-        return self.method in ("t", "normal")
+        """Whether sums over cases, clusters or sets of them say all about means and differences."""
+        return self.method in ("t", "normal", "poisson")
 
     @property
     def unit(self) -> str:
@@ -190,8 +203,12 @@ class InferenceSettings:
             )
         if self.method in DRAWN:
             units_drawn = "paired" if self.cluster is None else "cluster"
-            kind = f"{units_drawn} bootstrap-t" if self.method == "bootstrap" else "wild bootstrap"
-            return f"{weights}{kind} intervals{over} ({DRAWS:,} draws, seed {self.seed}), which assume that {apart}"
+            kinds = {"bootstrap": f"{units_drawn} bootstrap-t", "poisson": f"{units_drawn} Poisson bootstrap-t"}
+            kind = kinds.get(self.method, "wild bootstrap")
+            sets = f" of {self.unit}s in random sets" if self.method == "poisson" else ""
+            return (
+                f"{weights}{kind} intervals{over} ({DRAWS:,} draws{sets}, seed {self.seed}), which assume that {apart}"
+            )
         kind = "paired" if self.cluster is None else "cluster-robust"
         return f"{weights}{kind} {self.method} intervals{over}, which assume that {apart}"
 

@@ -131,12 +131,19 @@ class AlignedCases:
         return first, [Matched(np.arange(len(first)), batch, first) for batch in others]
 
     @contextmanager
-    def joined(self, *, gather: bool = True) -> Iterator[Join]:
-        """The cases of the first table, to look up those of the others; with `gather` they are kept in memory."""
+    def joined(self, *, gather: bool = True, part: bool = False) -> Iterator[Join]:
+        """The cases of the first table, to look up those of the others; with `gather` they are kept in memory.
+
+        Of a `part` of the cases there may be none.
+        """
         if self.sources[0].layout.case is None:
             raise AlignmentError(_differing_lengths(self.sources)) from None
         with connect() as engine, temporary_folder() as folder:
-            yield Join(engine, self.sources[0], folder, text=_ids_are_text(self.sources), gather=gather)
+            text = _ids_are_text(self.sources)
+            join = Join(engine, self.sources[0], folder, text=text, gather=gather)
+            if gather and not part and not join.cases:
+                raise FileError(self.sources[0].path, "there are no cases.")
+            yield join
 
     def require_same_cases(self, join: Join, lacking: Mapping[str, NDArray[Any]]) -> None:
         """Where no choice was made, refuse tables that lack cases of the first one, or have others.
@@ -306,8 +313,6 @@ class Join:
         if not unique.rising:
             _require_unique(engine, "cases", source)
         ((self.cases,),) = engine.execute("SELECT count(*) FROM cases").fetchall()
-        if gather and not self.cases:
-            raise FileError(source.path, "there are no cases.")
         self.first = concat(batches, source.path, source.names)
         new = [at for at, batch in enumerate(batches) if not at or batch.source != batches[at - 1].source]
         self._files = [batches[at].source for at in new]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from toplist._files import need
 from toplist._text import argument, quote
+from toplist.core.kernel import hash_integers, hash_text
 from toplist.errors import FileError
 
 if TYPE_CHECKING:
@@ -141,6 +142,17 @@ def identifiers(column: Any, source: str, rows: NDArray[np.int64]) -> Column:
     if pa.types.is_temporal(ids.type) or pa.types.is_boolean(ids.type):
         return pc.cast(ids, pa.string())
     raise FileError(source, f"case ids are text or whole numbers, not {kind_of(ids.type)}.")
+
+
+def id_hashes(ids: Column, seed: int) -> NDArray[np.uint64]:
+    """A hash of the text of each id, which is an integer or a text: 7 and "7" have the same."""
+    pa, ids = need("pyarrow"), plain(ids)
+    if pa.types.is_integer(ids.type):
+        return hash_integers(as_numpy(ids), seed)
+    text = need("pyarrow.compute").cast(ids, pa.large_string())
+    _, offsets, data = text.buffers()
+    at = np.frombuffer(offsets, np.int64)[text.offset : text.offset + len(text) + 1]
+    return hash_text(np.frombuffer(b"" if data is None else data, np.uint8), at, seed)
 
 
 def numbers(column: Any, source: str, rows: NDArray[np.int64], name: str = "", hint: str = "") -> NDArray[Any]:

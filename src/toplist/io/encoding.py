@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, cast
 
@@ -28,6 +28,7 @@ from toplist.lists.space import ClassSpace, as_space, show_size
 from toplist.lists.toplists import join
 
 _TRACKED = 1_000_000  # numbers of classes up to which the names that occur are counted
+_KEPT = 100_000  # names up to which they are told to those who read other cases
 _UNIT = "\x1f"  # between the labels of a set, except in messages and files
 _EMPTY = "{}"  # the empty set, where a blank is no class
 EMPTY_REMEDY = f"The empty set is written {_EMPTY}."
@@ -61,7 +62,7 @@ def as_sets(space: Any, sets: str | None) -> ClassSpace:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class NamePlace:
     """A name and where it stands."""
 
     row: int
@@ -70,7 +71,49 @@ class _Place:
     name: str
 
     def error(self, problem: str) -> FileError:
+        """What is wrong with it, and where."""
         return FileError(self.source, f"{self.what} {quote(self.name)} {problem}", row=self.row or None)
+
+
+@dataclass(frozen=True, slots=True)
+class NamesSeen:
+    """The names of the classes of some cases, as far as they tell something together with those of other cases."""
+
+    names: tuple[str, ...] = ()  # the different ones, where they are few enough to be kept
+    named: bool = False  # whether some name is no number: then all are names
+    plain: str | None = None  # a number without a decimal point
+    pointed: NamePlace | None = None  # the first with one
+    outside: NamePlace | None = None  # the first that is no code
+
+    def __add__(self, other: NamesSeen) -> NamesSeen:
+        """Those of the cases of both."""
+        return NamesSeen(
+            tuple(sorted({*self.names, *other.names})),
+            self.named or other.named,
+            min((one for one in (self.plain, other.plain) if one is not None), default=None),
+            _earlier(self.pointed, other.pointed),
+            _earlier(self.outside, other.outside),
+        )
+
+    def problem(self, size: Any) -> TopListError | None:
+        """What makes these no names of so many classes, or nothing."""
+        if len(self.names) > size:
+            return SpaceError(_too_many(self.names, size))
+        if self.named:
+            return None
+        if self.pointed is not None and self.plain is not None:
+            return self.pointed.error(
+                f"is written with a decimal point, but {quote(self.plain)} is not: these would be different classes. "
+                "Write whole numbers in all files."
+            )
+        if self.outside is None:
+            return None
+        upto = f" (0 to {size - 1})" if size < 10**12 else ""
+        where = f"is outside the space of {show_size(size)} classes{upto}" if size < math.inf else "is not a class"
+        return self.outside.error(
+            f"{where}: whole numbers are codes from 0. Declare the right number of classes or, if these are names, "
+            "give all of them as labels."
+        )
 
 
 @dataclass(slots=True)
@@ -79,8 +122,8 @@ class _Numbers:
 
     named: bool = False  # whether some name is no number: then all are names
     plain: str | None = None  # one without a decimal point
-    pointed: _Place | None = None  # the first with one
-    outside: _Place | None = None  # the first that is no code
+    pointed: NamePlace | None = None  # the first with one
+    outside: NamePlace | None = None  # the first that is no code
 
 
 @dataclass(slots=True)
@@ -246,25 +289,19 @@ class ClassEncoder:
         if found is not None:
             raise found
 
-    def stray(self) -> FileError | None:
+    def stray(self) -> TopListError | None:
         """What `finish` refuses, or nothing."""
-        seen = self._numbers
-        if seen.named or self.sets is not None:
-            return None
-        if seen.pointed is not None and seen.plain is not None:
-            return seen.pointed.error(
-                f"is written with a decimal point, but {quote(seen.plain)} is not: these would be different classes. "
-                "Write whole numbers in all files."
-            )
-        if seen.outside is None:
-            return None
-        size = math.inf if self.space is None else self.space.size
-        upto = f" (0 to {size - 1})" if size < 10**12 else ""
-        where = f"is outside the space of {show_size(size)} classes{upto}" if size < math.inf else "is not a class"
-        return seen.outside.error(
-            f"{where}: whole numbers are codes from 0. Declare the right number of classes or, if these are names, "
-            "give all of them as labels."
-        )
+        return replace(self.seen, names=()).problem(math.inf if self.space is None else self.space.size)
+
+    @property
+    def seen(self) -> NamesSeen:
+        """What is known of the names, to be put together with those of other cases."""
+        found = self._numbers
+        few = self._seen is not None and len(self._seen) <= _KEPT
+        names = tuple(sorted(self._written(self._seen))) if few else ()
+        if self.sets is not None:
+            return NamesSeen(names, named=True)
+        return NamesSeen(names, found.named, found.plain, found.pointed, found.outside)
 
     def _note(self, names: Any, sides: Sequence[tuple[Any, Batch, str]], *, typed: bool, wide: bool) -> None:
         """Remember whether all names are numbers, and the first that is no code.
@@ -302,14 +339,19 @@ class ClassEncoder:
             seen = names if self._seen is None else pc.unique(pa.concat_arrays([self._seen, names]))
             self._seen = seen
         if len(seen) > size:
-            pairs = near_duplicates(self._written(seen))
-            alike = "; ".join(f"{quote(one)} and {quote(other)}" for one, other in pairs[:3])
-            which = f"{alike} differ only in case or blanks" if pairs else listed(self._written(seen[-3:]))
-            remedy = "Write a class in one way in all files." if pairs else "Declare the right number of classes."
-            raise SpaceError(
-                f"{batch.source}, by row {batch.rows[-1]:,}: {len(seen):,} different classes have been named "
-                f"({'' if pairs else 'among them '}{which}), but there are only {show_size(size)}. {remedy}"
-            )
+            raise SpaceError(f"{batch.source}, by row {batch.rows[-1]:,}: {_too_many(self._written(seen), size)}")
+
+
+def _too_many(names: Sequence[str], size: Any) -> str:
+    """What to say of more names than classes."""
+    pairs = near_duplicates(names)
+    alike = "; ".join(f"{quote(one)} and {quote(other)}" for one, other in pairs[:3])
+    which = f"{alike} differ only in case or blanks" if pairs else listed(names[-3:])
+    remedy = "Write a class in one way in all files." if pairs else "Declare the right number of classes."
+    return (
+        f"{len(names):,} different classes have been named ({'' if pairs else 'among them '}{which}), but there are "
+        f"only {show_size(size)}. {remedy}"
+    )
 
 
 def _require_digits(batch: Batch) -> None:
@@ -332,20 +374,21 @@ def _as_numbers(names: Any) -> NDArray[Any]:
         return np.array([int(name) for name in whole.to_pylist()], dtype=object)
 
 
-def _first(odd: Any, sides: Sequence[tuple[Any, Batch, str]]) -> _Place | None:
+def _first(odd: Any, sides: Sequence[tuple[Any, Batch, str]]) -> NamePlace | None:
     """Where one of these names stands first."""
     pc = need("pyarrow.compute")
     for values, batch, what in sides:
         found = np.flatnonzero(truths(pc.is_in(values, value_set=odd)))
         if len(found):
             at = int(found[0])
-            return _Place(_row(at, batch) or 0, batch.source, what, values[at].as_py())
+            return NamePlace(_row(at, batch) or 0, batch.source, what, values[at].as_py())
     return None
 
 
-def _earlier(one: _Place | None, other: _Place | None) -> _Place | None:
+def _earlier(one: NamePlace | None, other: NamePlace | None) -> NamePlace | None:
     """The one in the earlier row, however batches are shared among threads."""
-    return min((place for place in (one, other) if place is not None), key=lambda p: p.row, default=None)
+    found = [place for place in (one, other) if place is not None]
+    return min(found, key=lambda place: (place.row, place.source, place.what, place.name), default=None)
 
 
 def has_integers(source: OpenTable) -> bool:

@@ -6,22 +6,27 @@ import glob
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import filter as filter_names
+from fnmatch import fnmatch
+from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path, PurePath
 from typing import Any
 
+from toplist._files import as_path, as_remote, shown, url_of
 from toplist._text import argument, closest_file, did_you_mean, listed, quote
 from toplist.errors import FileError, TopListError
 from toplist.io import producers
 from toplist.io.options import ReadOptions
-from toplist.io.producers.base import OUTCOME, FirstLook, Match, Request, files_of, recognised
+from toplist.io.producers.base import OUTCOME, Entry, Match, Producer, Request, at_path
 from toplist.io.readers import FORMATS, Format, MemoryReader, Reader, open_frame
-from toplist.io.readers.base import COMPRESSIONS
+from toplist.io.readers.base import COMPRESSIONS, FirstLook
 
 _PLAIN = ("layout", "class_column", "confidence", "records")  # options that say how a plain table is read
 _OF_TABLES = ("case", "ignore", "by_position", "set_separator", "normalize", "duplicates", "blanks", "where")
+_BEGINNING = 1 << 16  # bytes in which the beginning of a file is looked for
 _OTHERS = (".eval",)  # suffixes of files that producers alone read
 _ABOUT = {
     "answers": "tokens of language models",
@@ -88,7 +93,7 @@ def open_table(what: Any, name: str, options: ReadOptions, *, truth: bool = Fals
         said = " and ".join(argument(field, getattr(options, field)) for field in plain)
         note = f"Read as a plain table, as {said} says, though it looks like {chosen}."
         return Opened(open_path(path), options, notes=(note,))
-    made = producers.load(chosen.name).open(Request(path, options, match.paths))
+    made = producers.load(chosen.name).open(Request(shown(path), options, match.paths))
     if truth and OUTCOME not in made.schema.names:
         return Opened(open_path(path), options)
     return Opened(made, options, chosen, (*match.notes, *_not_read(look, match, made), *getattr(made, "notes", ())))
@@ -124,6 +129,80 @@ def _recognised(path: str, *, strict: bool) -> tuple[Produced, Match, FirstLook]
     return None if found is None else (Produced(found[0], found[1].reason), found[1], look)
 
 
+def recognised(
+    look: FirstLook, producers: Mapping[str, Entry], load: Callable[[str], Producer]
+) -> tuple[str, Match] | None:
+    """The producer whose files these certainly are, with the reason; an error where there are two; or None.
+
+    A module is imported only where a file has all that its entry says. In a folder, or among the files that match a
+    pattern, every file is looked at.
+    """
+    found = {}
+    for name, entry in producers.items():
+        match = None if entry.asked else _fits(look, entry)
+        match = None if match is None else load(name).match(look, match)
+        if match is not None:
+            found[name] = match
+    if len(found) > 1:
+        ways = " or ".join(argument("producer", name) for name in found)
+        saw = "; ".join(f"{producers[name].title}: {match.reason}" for name, match in found.items())
+        problem = f"this may come from {listed(list(found), show=str)} ({saw}). Say which: {ways}."
+        raise FileError(shown(look.path), problem)
+    if not found:
+        return None
+    (one,) = found.items()
+    if look.too_many:
+        raise FileError(
+            shown(look.path),
+            f"these are more than {look.most:,} files, some of them of {producers[one[0]].title}: name those to read, "
+            "as a folder or by a pattern.",
+        )
+    return one
+
+
+def files_of(entry: Entry, look: FirstLook) -> tuple[Path, ...]:
+    """The files that a producer reads which is asked for: those with its names or, where there are none, all."""
+    return tuple(p for p in look.files if _is_named(p, entry)) or look.files
+
+
+def _fits(look: FirstLook, entry: Entry) -> Match | None:
+    """The files that have all that an entry says."""
+    if not (entry.keys or entry.columns) and "*" in entry.names:
+        return None
+    able = (path for path in look.files if _is_named(path, entry) and _may_fit(look, path, entry))
+    reasons = {path: reason for path in able for reason in [_reason(look, path, entry)] if reason}
+    return Match(tuple(reasons), next(iter(reasons.values()))) if reasons else None
+
+
+def _is_named(path: Path, entry: Entry) -> bool:
+    return any(fnmatch(path.name.lower(), pattern) for pattern in entry.names)
+
+
+def _may_fit(look: FirstLook, path: Path, entry: Entry) -> bool:
+    """Whether a file has the words that an entry needs: most have not, and need not be taken apart."""
+    sight = look.sight(path)
+    words = [max(pattern.split("*"), key=len) for pattern in entry.columns]
+    words += [f'"{part}"' for key in entry.keys for part in key.split(".") if not part.isdigit()]
+    if entry.head and not re.search(entry.head.encode(), sight[:_BEGINNING]):
+        return False
+    line = sight.partition(b"\n")[0].rstrip()
+    whole = not entry.keys or line[-1:] in (b"}", b"]")  # a header, or a record in a line of its own
+    return all(word.encode() in (line if whole else sight) for word in words)
+
+
+def _reason(look: FirstLook, path: Path, entry: Entry) -> str:
+    """What tells that a file has all that an entry says; nothing where it has not."""
+    if entry.keys:
+        record: Any = look.first(path)
+        seen = record is not None and all(at_path(record, key) is not None for key in entry.keys)
+        return f"its records have {listed(list(entry.keys))}" if seen else ""
+    if not entry.columns:
+        return f"it is called {path.name}"
+    names = look.columns(path)
+    seen = all(pattern in names or filter_names(names, pattern) for pattern in entry.columns)
+    return f"it has the columns {listed(list(entry.columns))}" if seen else ""
+
+
 def _not_read(look: FirstLook, match: Match, made: Reader) -> list[str]:
     """That there are tables beside those that are read, which may be thought to be read too."""
     own = {*match.paths, *made.paths}
@@ -150,7 +229,8 @@ def _by_name(path: Any, data: Any, name: str, options: ReadOptions) -> Opened:
         request = Request(name, options, data=data)
     else:
         require_path(path)
-        request = Request(os.fspath(path), options, files_of(producers.PRODUCERS[asked], FirstLook(os.fspath(path))))
+        look = FirstLook(os.fspath(path))
+        request = Request(shown(path), options, files_of(producers.PRODUCERS[asked], look))
     made = producers.load(asked).open(request)
     return Opened(made, options, Produced(asked), tuple(getattr(made, "notes", ())))
 
@@ -173,9 +253,9 @@ def open_path(path: str | os.PathLike[str]) -> Reader:
     """A reader for a file, a folder or a pattern."""
     found = find(path)
     for one in found.paths:
-        if not os.access(one, os.R_OK):
+        if as_remote(one) is None and not os.access(one, os.R_OK):
             raise FileError(str(one), "this file may not be read.")
-    return found.format.open(found.paths, os.fspath(path))
+    return found.format.open(found.paths, shown(path))
 
 
 def stem_of(path: str | os.PathLike[str]) -> str:
@@ -184,7 +264,7 @@ def stem_of(path: str | os.PathLike[str]) -> str:
     >>> stem_of("out/a.csv.gz"), stem_of("b.txt"), stem_of(".csv"), stem_of("c.eval")
     ('a', 'b.txt', '.csv', 'c')
     """
-    name = Path(path).name or os.fspath(path)
+    name = as_path(path).name or shown(path)
     known = "|".join(suffix[1:] for suffix in (*(s for one in FORMATS if one.certain for s in one.suffixes), *_OTHERS))
     packed = "|".join(suffix[1:] for suffix in COMPRESSIONS)
     return re.sub(rf"(\.({known}))?(\.({packed}))?$", "", name, flags=re.IGNORECASE) or name
@@ -196,8 +276,10 @@ def require_path(path: str | os.PathLike[str]) -> None:
     place = Path(text)
     if not text or "\0" in text or len(text) > 4000:
         raise FileError(quote(text), "this is no path.")
-    if "://" in text and not place.exists():
-        raise FileError(text, "this is an address: toplist reads files of this machine.")
+    remote = as_remote(path)
+    if remote is not None:
+        _elsewhere().require(remote)
+        return
     try:
         if place.exists():
             return
@@ -215,9 +297,9 @@ def require_path(path: str | os.PathLike[str]) -> None:
 def find(path: str | os.PathLike[str]) -> FileSet:
     """A file, a folder of files, or a pattern such as `preds/*.parquet`."""
     require_path(path)
-    text = os.fspath(path)
+    text = shown(path)
     try:
-        found = _found(text, Path(text))
+        found = _found(text, as_path(path))
     except OSError as error:
         raise FileError(quote(text), f"this cannot be opened: {error.strerror}.") from None
     odd = next((path for path in found.paths if not _is_text(str(path.absolute()))), None)
@@ -246,7 +328,15 @@ def _found(text: str, place: Path) -> FileSet:
         if not place.is_file():
             raise FileError(text, "this is not a file.")
         return _same_format(text, [place])
+    remote = as_remote(place)
+    if remote is not None:
+        return _same_format(text, [as_path(one) for one in _elsewhere().matching(remote) if one.is_file()])
     return _same_format(text, sorted(Path(p) for p in glob.glob(text, recursive=True) if Path(p).is_file()))
+
+
+def _elsewhere() -> Any:
+    """What URLs name; most files are here."""
+    return import_module("toplist.io.remote")
 
 
 def is_table(path: Path) -> bool:
@@ -315,7 +405,7 @@ def models_by_path(*paths: str | os.PathLike[str]) -> dict[str, str]:
     """
     given: list[tuple[str, str]] = []  # names, where there are any, and paths
     for word in (os.fspath(path) for path in paths):
-        name, mark, path = word.partition("=")
+        name, mark, path = ("", "", word) if url_of(word) else word.partition("=")
         if mark and name and path and not os.path.exists(word):
             given.append((name, _one(name, path)))
         else:
@@ -325,7 +415,7 @@ def models_by_path(*paths: str | os.PathLike[str]) -> dict[str, str]:
     for name, path in given:
         called = name or names[path]
         if called in found:
-            raise TopListError(f"two files are called {called!r}: give them names, as in old={path}.")
+            raise TopListError(f"two files are called {called!r}: give them names, as in old={shown(path)}.")
         found[called] = path
     return found
 
@@ -335,14 +425,18 @@ def _one(name: str, path: str) -> str:
     folders = _folders(path)
     if len(folders) > 1:
         raise TopListError(
-            f"{name}={path}: this pattern matches {len(folders):,} folders, and each of them is a model. Leave out the "
-            "name, or name each folder."
+            f"{name}={shown(path)}: this pattern matches {len(folders):,} folders, and each of them is a model. Leave "
+            "out the name, or name each folder."
         )
     return folders[0] if folders else path
 
 
 def _folders(path: str) -> list[str]:
     """The folders that match a pattern which no file matches."""
+    remote = as_remote(path)
+    if remote is not None:
+        found = [] if not _elsewhere().is_pattern(remote) or remote.exists() else _elsewhere().matching(remote)
+        return [] if any(one.is_file() for one in found) else [os.fspath(one) for one in found]
     if not glob.has_magic(path) or "\0" in path or os.path.exists(path):
         return []
     matches = sorted(glob.glob(path, recursive=True))
@@ -367,7 +461,7 @@ def _apart(paths: Sequence[str], name: str) -> dict[str, str]:
 
     A path that has no such part keeps its name.
     """
-    parts = [PurePath(os.path.normpath(path)).parts[-2::-1] for path in paths]
+    parts = [PurePath(os.path.normpath(shown(path))).parts[-2::-1] for path in paths]
     rows = list(zip_longest(*parts, fillvalue=""))
     differing = [row for row in rows if len(set(row)) > 1]
     whole = next((row for row in differing if len(set(row)) == len(paths)), None)

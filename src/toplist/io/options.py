@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from toplist._files import as_remote
 from toplist._text import did_you_mean
 from toplist._typing import Blanks, Duplicates, Scale
 from toplist.errors import TopListError
@@ -199,7 +200,7 @@ class Source:
     __slots__ = ("data", "options")
 
     def __init__(self, data: Any, /, **options: Any) -> None:
-        self.data = data
+        self.data = _located(data)
         self.options: Mapping[str, Any] = _checked(options, "Source", data)
 
     def __repr__(self) -> str:
@@ -281,7 +282,14 @@ class Truth:
         _require_column("n_classes", n_classes)
         if outcome is not None and options.get("class_column") is not None:
             raise TopListError("outcome and class_column are the same column of the truth: give one of them.")
-        given = {"data": data, "outcome": outcome, "weight": weight, "group": group, "cluster": cluster, "time": time}
+        given = {
+            "data": _located(data),
+            "outcome": outcome,
+            "weight": weight,
+            "group": group,
+            "cluster": cluster,
+            "time": time,
+        }
         for what, value in given.items():
             object.__setattr__(self, what, value)
         object.__setattr__(self, "n_classes", n_classes)
@@ -414,6 +422,12 @@ class ReadRequest:
         """What is known about the truth, of which `extra` are columns to keep."""
         read = self.truth_options
         return _hints(read, space, class_column=self.truth.outcome or read.class_column, extra=extra, truth=True)
+
+
+def _located(data: Any) -> Any:
+    """Data as they are given; a URL as a path, which does not show what is secret in it."""
+    remote = as_remote(data) if isinstance(data, str | os.PathLike) else None
+    return data if remote is None else remote
 
 
 def as_source(value: Any) -> Source:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from toplist._files import need
+from toplist._files import identity, need
 from toplist._text import argument, listed, quote
 from toplist._typing import Floats
 from toplist.errors import AlignmentError, FileError
@@ -442,7 +442,7 @@ class CaseColumnRequest:
         reader = self.table.reader
         if not reader.paths:
             return frozenset([id(reader if reader.origin is None else reader.origin)])
-        return frozenset((info.st_dev, info.st_ino) for info in (path.stat() for path in reader.paths))
+        return frozenset(identity(path) for path in reader.paths)
 
 
 def case_columns(asked: Sequence[CaseColumnRequest]) -> list[str | None]:

@@ -9,13 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import Output, inputs_of, need, require_apart, write_errors_explained
+from toplist._files import Output, as_path, inputs_of, need, require_apart, shown, write_errors_explained
 from toplist._text import quote
 from toplist._typing import Progress
 from toplist.core.kernel import parallel_map
@@ -40,7 +39,7 @@ class Writer:
     """Tables to a file, one after the other, all with the columns of the first."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path = as_path(path)
         if self.path.suffix.lower() not in (*WRITTEN, ".pq"):
             raise TopListError(f"the output is {', '.join(WRITTEN)}, not {self.path.suffix or 'without a suffix'}.")
         self.output = Output(path)
@@ -219,8 +218,8 @@ def convert(
 
     `repaired` is called for each batch with the number of cases in which something was repaired.
     """
-    if Path(path).suffix.lower() not in (".parquet", ".pq"):
-        raise TopListError(f"lists are written as Parquet: name the output {Path(path).stem}.parquet.")
+    if as_path(path).suffix.lower() not in (".parquet", ".pq"):
+        raise TopListError(f"lists are written as Parquet: name the output {as_path(path).stem}.parquet.")
     require_apart([path], inputs_of([source]))
     pa, known = need("pyarrow"), ClassSpace(math.inf) if space is None else space
     whole = known.labels is None and sets is None and has_integers(source)
@@ -315,7 +314,7 @@ def transform(
         except OutOfStepError:
             continue
         break
-    return WriteSummary(str(output), cases, entries, faint, repairs, dict(files.cases.left_out))
+    return WriteSummary(shown(output), cases, entries, faint, repairs, dict(files.cases.left_out))
 
 
 def _doubles(lists: TopLists) -> NDArray[np.float64]:

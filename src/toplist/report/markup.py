@@ -14,7 +14,7 @@ from toplist.errors import RuleError
 from toplist.inference.ranking import judge, tie_groups
 from toplist.inference.results import Comparison, Estimate, GateResult, PairCases, RuleScore
 from toplist.report.path_statements import paths_table
-from toplist.report.statements import STEPS, at_once, method_notes, over_uniform, stars, top_1_cases, verdict
+from toplist.report.statements import STEPS, at_once, method_notes, over_uniform, skipped, stars, top_1_cases, verdict
 from toplist.report.tables import DAGGER, RULE, STAR, called, details, leaderboard, leaders, pivot, signs, telling
 from toplist.report.text import (
     Column,
@@ -209,16 +209,19 @@ def as_markdown(
         Two models case by case, for how many cases one has right that the other has wrong.
 
     """
+    lost = [f"**Warning: {in_markdown(str(one))}**" for one in skipped(results)]
     if detail:
-        return "\n\n".join(_titled(table) for table in details(results)) + "\n"
+        tables = [replace(one, warnings=one.warnings[len(lost) :]) for one in details(results)]
+        return "\n\n".join([*lost, *map(_titled, tables)]) + "\n"
     table = board(results)
     said = [f"**{in_markdown(str(verdict(results, called(results))))}**", ""]
+    said += [line for one in lost for line in (one, "")]
     gated = [f"- {'FAIL' if one.failed else 'PASS'} {in_markdown(one.sentence)}" for one in gates]
     right = [str(one) for pair in against for one in top_1_cases(pair, results.baseline, called(results))]
-    told = [f"- {in_markdown(one)}" for one in (*table.warnings, *right, *table.notes)]
+    told = [f"- {in_markdown(one)}" for one in (*table.warnings[len(lost) :], *right, *table.notes)]
     below = gated + told[: max(_NOTES - len(gated), 0)]
     if results.baseline is not None or len(results.overall.rows) == 2:
-        return "\n".join([*said, *_grid(_shortened(table, results)), "", *below[:_BELOW]]) + "\n"
+        return "\n".join([*said, *_grid(_shortened(table, results)), "", *below[: _BELOW - 2 * len(lost)]]) + "\n"
     groups = [["", *_grid(one), "", in_markdown(" ".join(one.notes))] for one in by_group(results)]
     return "\n".join([*said, *_grid(table), "", *below, *(line for lines in groups for line in lines)]).rstrip() + "\n"
 

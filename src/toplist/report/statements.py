@@ -15,7 +15,7 @@ from statistics import NormalDist
 
 from toplist._text import fixed, visible
 from toplist.inference.ranking import PairwiseVerdict, judge, significant, verdicts
-from toplist.inference.results import Comparison, Estimate, Group, ModelRow, PairCases, RuleScore
+from toplist.inference.results import Comparison, Estimate, Group, ModelRow, PairCases, RuleScore, SkippedPart
 from toplist.inference.results import SourceSummary as Source
 from toplist.report.text import (
     FEWEST_DECIMALS,
@@ -59,6 +59,7 @@ _MISSING = {
     "good",
 }
 _RULE = 30  # characters of a rule's name
+_FILE, _REASON = 60, 160  # characters of a file that was skipped, and of why
 _METHOD = 40  # characters of what an interval is called
 _NAMES = 4  # in a verdict, before the others are counted
 MOST_WORDS = 40  # of a verdict
@@ -134,6 +135,39 @@ def doubts(results: Comparison, shown: Shown) -> list[Sentence]:
         sentence(*series(shown[who] for who in one.models if who in shown), f": {visible(one.sentence)}")
         for one in results.warnings
     ]
+
+
+def skipped(results: Comparison) -> list[Sentence]:
+    """Which parts of the input are not in the result, and why, in a sentence; at most three files are named.
+
+    >>> from dataclasses import replace
+    >>> from toplist import compare
+    >>> from toplist.inference.results import SkippedPart
+    >>> found = compare({"a": [0, 1]}, [0, 1], space=3).comparison
+    >>> lost = (SkippedPart("b.parquet", 100, "the file ends too early."), SkippedPart("c.parquet", None, "no footer."))
+    >>> print(skipped(replace(found, skipped=lost))[0])
+    2 parts were skipped: b.parquet (100 rows; the file ends too early), c.parquet (no footer). The result is of the \
+other cases.
+    """
+    parts = results.skipped
+    if not parts:
+        return []
+    files: dict[str, list[SkippedPart]] = {}
+    for one in parts:
+        files.setdefault(one.file, []).append(one)
+    reasons = {plain(stripped(one.reason), _REASON) for one in parts}
+    said: list[Words] = []
+    for file, own in list(files.items())[:MOST]:
+        known = [one.rows for one in own if one.rows is not None]
+        rows = number_of(sum(known), "row") if known and len(known) == len(own) else ""
+        why = plain(stripped(own[0].reason), _REASON) if len(reasons) > 1 else ""
+        about = "; ".join(filter(None, (rows, why)))
+        said += [", " if said else "", name(file, _FILE), f" ({about})" if about else ""]
+    more = len(files) - MOST
+    more_files = f" and {number_of(more, 'more file')}" if more > 0 else ""
+    same = next(iter(reasons)) if len(reasons) == 1 else ""
+    were = f"{number_of(len(parts), 'part')} {noun(len(parts), 'was', 'were')} skipped: "
+    return [sentence(were, *said, f"{more_files}{f': {same}' if same else ''}. The result is of the other cases.")]
 
 
 def groups_and_all(results: Comparison) -> tuple[Group, ...]:

@@ -140,6 +140,7 @@ class TerminalBoard:
         return [
             *([(line, "bold")] for line in wrap(verdict, page)),
             *([(line, "dim")] for line in wrap(setting, page)),
+            *(line for one in statements.skipped(self.results) for line in self._note("!", str(one), page)),
             [],
         ]
 

@@ -119,7 +119,7 @@ def _closed_form(rule: Rule) -> Callable[[Floats, Floats], Floats] | None:
     return log if type(rule) is Log else brier if isinstance(rule, Brier) and not rule.scale_by_half else None
 
 
-def log_mean_gain(
+def log_mean_gains(
     a: TopLists,
     b: TopLists,
     t: Floats,
@@ -128,15 +128,15 @@ def log_mean_gain(
     rule: Any = "brier",
     penalty: float | None = None,
 ) -> Floats:
-    """For each t the sum over cases of log E exp(t w (S(b, Y) - S(a, Y))), where Y has the distribution of b.
+    """For each t and each case log E exp(t w (S(b, Y) - S(a, Y))), where Y has the distribution of b.
 
     Under the log score it is zero at t = 1: the ratio of the two probabilities has the mean one.
 
     >>> a, b = TopLists.from_dicts([{0: 0.6}], 3), TopLists.from_dicts([{0: 0.5, 1: 0.3}], 3)
-    >>> log_mean_gain(a, b, np.array([0.5, 1.0, 2.0]), rule="log").round(6).tolist()
-    [-0.007355, 0.0, 0.05196]
+    >>> log_mean_gains(a, b, np.array([0.5, 1.0, 2.0]), rule="log").round(6).tolist()
+    [[-0.007355], [0.0], [0.05196]]
     """
-    rule, out = as_rule(rule), np.zeros(len(t))
+    rule, out = as_rule(rule), np.empty((len(t), len(a)))
     again = renumbering(a, b)
     for lo in range(0, len(a), _BLOCK):
         here = slice(lo, min(lo + _BLOCK, len(a)))
@@ -152,7 +152,7 @@ def log_mean_gain(
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 each = np.where(p > 0, p * np.exp(slope * gain), 0.0)
                 other = np.where(rest > 0, rest * np.exp(slope * unlisted), 0.0)
-                out[at] += float(np.log(np.bincount(which, each, n) + other).sum())
+                out[at, here] = np.log(np.bincount(which, each, n) + other)
     return out
 
 

@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from toplist.io import producers
+from toplist.io import opening, producers
 from toplist.io.options import ReadOptions
-from toplist.io.producers import FirstLook, Match, Request, base, load
+from toplist.io.producers import Match, Request, load
+from toplist.io.readers.base import FirstLook
 
 
 def recognised(path: Path | str) -> tuple[str, Match] | None:
     """The producer of these files, and what it was recognised by."""
-    return base.recognised(FirstLook(str(path)), producers.PRODUCERS, load)
+    return opening.recognised(FirstLook(str(path)), producers.PRODUCERS, load)
 
 
 def produced(path: Path | str, producer: str = "auto", **options: Any) -> tuple[list[dict[str, Any]], tuple[str, ...]]:

@@ -23,8 +23,9 @@ from tests.cli.messages import said
 from tests.io.producers.reading import recognised
 from toplist.errors import FileError, TopListError
 from toplist.io import producers
-from toplist.io.producers import Entry, FirstLook
+from toplist.io.producers import Entry
 from toplist.io.producers.base import ProducedReader, Producer, Request, Row, batches_of, columns_of
+from toplist.io.readers.base import FirstLook
 
 QUESTIONS = {"q1": "A", "q2": "B", "q3": "A", "q4": "B"}
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
 import pytest
 
 from tests.report import results as made
 from tests.report.html.hostile import HOSTILE
-from toplist.inference.results import CaseView, FileRecord, PredictionView
+from toplist.calibration.top_bins import ReliabilityBins
+from toplist.evaluation.part_details import SumDetails
+from toplist.inference.results import CaseView, Comparison, FileRecord, PartRecord, PredictionView, SkippedPart
+from toplist.lists import TopLists
 from toplist.report.html import Page, Provenance, render
 
 ONE = ("alone",)
@@ -24,6 +28,7 @@ PAGES = {
         )
     ),
     "bare": lambda: Page(made.drawn(paths=0)),
+    "sums": lambda: sums(made.drawn(groups=3, paths=0)),
     "strangers": lambda: Page(made.drawn(paths=2), made.exhibits(made.drawn(("x", "y"))), Provenance()),
 }
 
@@ -61,6 +66,19 @@ def everywhere(name: str) -> Page:
     )
     provenance = Provenance(name, {name: name}, (FileRecord(name, name, 1, name),), name)
     return Page(found, exhibits, provenance, name)
+
+
+def sums(found: Comparison, called: str = "part") -> Page:
+    """A page of a board without cases, of which some parts were skipped."""
+    rng, cases = np.random.default_rng(0), found.overall.rows[0].cases
+    bins = {}
+    for row in found.overall.rows:
+        confidence = rng.random(cases)
+        lists = TopLists.from_topk(np.zeros((cases, 1), int), confidence[:, None], 9)
+        bins[row.name] = ReliabilityBins.of(lists, rng.random(cases) < confidence**2)
+    parts = tuple(PartRecord(f"{called}-{i}.tlp", 10, (f"{called}.csv", "truth.csv")) for i in range(60))
+    lost = tuple(SkippedPart(f"{called}-{i}.csv", 10 * i, f"{called} ends too early.") for i in range(5))
+    return SumDetails(bins, parts).page(replace(found, skipped=lost), Provenance())
 
 
 @cache

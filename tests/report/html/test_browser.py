@@ -44,7 +44,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("pages")
     for name, (models, cases, long) in BOARDS.items():
         whole_board(models, cases, long=long).report(found / f"{name}.html")
-    (found / "six.html").write_text(text("six"), encoding="utf-8")
+    for name in ("six", "sums"):
+        (found / f"{name}.html").write_text(text(name), encoding="utf-8")
     return found
 
 
@@ -92,7 +93,7 @@ def test_no_column_says_the_same_of_all_rows(visit: Any, name: str) -> None:
     assert visit(name).page.evaluate(constant) == []
 
 
-@pytest.mark.parametrize("name", [*BOARDS, "six"])
+@pytest.mark.parametrize("name", [*BOARDS, "six", "sums"])
 def test_words_of_the_field_are_used_and_no_others(visit: Any, name: str) -> None:
     page = visit(name).page
     said = page.evaluate("document.body.textContent.replace(document.querySelector('#data').textContent, '')")
@@ -162,6 +163,8 @@ def test_nothing_is_said_on_the_console_and_nothing_is_asked_of_the_network(visi
         ("two", "dark", WIDE, False),
         ("six", "dark", WIDE, True),
         ("six", "light", PHONE, True),
+        ("sums", "light", PHONE, True),
+        ("sums", "dark", WIDE, True),
     ],
 )
 def test_axe_finds_nothing(
@@ -377,7 +380,7 @@ def test_contents_mark_the_section_in_view(visit: Any) -> None:
 # On a phone
 
 
-@pytest.mark.parametrize("name", [*BOARDS, "six"])
+@pytest.mark.parametrize("name", [*BOARDS, "six", "sums"])
 def test_a_phone_shows_the_leaderboard_at_once_and_without_scrolling_sideways(visit: Any, name: str) -> None:
     page = visit(name, POCKET).page
     assert page.evaluate("document.documentElement.scrollWidth") == POCKET["width"]

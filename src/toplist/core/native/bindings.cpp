@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "exact_sum.hpp"
+#include "hash.hpp"
 #include "validate.hpp"
 #include "rank_of_outcome.hpp"
 #include "pool.hpp"
@@ -208,6 +209,44 @@ void bind_exact(nb::module_& m) {
         },
         nb::arg("columns").noconvert(), nb::arg("left"), nb::arg("right"), nb::arg("codes").none(),
         nb::arg("out").noconvert());
+  m.def("fixed_sums",
+        [](In2<double> columns, In<std::int32_t> codes,
+           nb::ndarray<std::int64_t, nb::ndim<3>, nb::c_contig, nb::device::cpu> out) {
+          const std::size_t count = columns.shape(0), rows = columns.shape(1);
+          require(out.shape(1) == count && out.shape(2) == 2 && rows <= (std::size_t{1} << 17),
+                  "out must be (groups, columns, 2), of at most 131,072 rows");
+          require(codes.shape(0) == rows && all_below(codes, out.shape(0)), "codes must be one group per row");
+          bool small = true;
+          for (std::size_t i = 0; i < count * rows; ++i) small &= std::fabs(columns.data()[i]) <= 0x1p30;
+          require(small, "numbers must be at most 2**30");
+          nb::gil_scoped_release release;
+          fixed_sums(columns.data(), rows, count, rows, codes.data(), out.data());
+        },
+        nb::arg("columns").noconvert(), nb::arg("codes").noconvert(), nb::arg("out").noconvert());
+}
+
+template <class I>
+void bind_hash_integers(nb::module_& m) {
+  m.def("hash_integers",
+        [](In<I> values, std::uint64_t seed, Out<std::uint64_t> out) {
+          require(out.shape(0) == values.shape(0), "out must have one entry per number");
+          nb::gil_scoped_release release;
+          hash_integers(values.data(), values.shape(0), seed, out.data());
+        },
+        nb::arg("values").noconvert(), nb::arg("seed"), nb::arg("out").noconvert());
+}
+
+void bind_hash(nb::module_& m) {
+  m.def("hash_text",
+        [](In<std::uint8_t> data, In<std::int64_t> offsets, std::uint64_t seed, Out<std::uint64_t> out) {
+          const std::size_t rows = count_rows(offsets, data.shape(0));
+          require(out.shape(0) == rows, "out must have one entry per text");
+          nb::gil_scoped_release release;
+          hash_text(data.data(), offsets.data(), rows, seed, out.data());
+        },
+        nb::arg("data"), nb::arg("offsets"), nb::arg("seed"), nb::arg("out").noconvert());
+  bind_hash_integers<std::int64_t>(m);
+  bind_hash_integers<std::uint64_t>(m);
 }
 
 // One of the arrays of a member, as it is: a converted copy would not outlive this call.
@@ -356,6 +395,7 @@ NB_MODULE(_kernel, m) {
   bind<std::int64_t, double>(m);
   bind<std::int64_t, float>(m);
   bind_exact(m);
+  bind_hash(m);
   bind_pool(m);
   bind_tokens(m);
   bind_select<double>(m);

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from toplist.io.producers.base import Entry, FirstLook, Match, ProducedReader, Producer, Request
+from toplist.io.producers.base import Entry, Match, ProducedReader, Producer, Request
 
 JSON = ("*.json", "*.jsonl", "*.ndjson", "*.json.gz", "*.jsonl.gz", "*.ndjson.gz")
 
@@ -114,7 +114,6 @@ def load(name: str) -> Producer:
 __all__ = [
     "PRODUCERS",
     "Entry",
-    "FirstLook",
     "Match",
     "ProducedReader",
     "Producer",

@@ -6,8 +6,9 @@ as a list, a segment with two birds would have more mass than one, and a silent 
 
 from __future__ import annotations
 
-from toplist.io.producers.base import FirstLook, Match, Producer
+from toplist.io.producers.base import Match, Producer
 from toplist.io.producers.entries import matched, refusal
+from toplist.io.readers.base import FirstLook
 
 # The columns of its tables: CSV, Raven, Kaleidoscope, and those of the birdnet package.
 _TABLES = (

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from toplist._text import quote
-from toplist.io.producers.base import FirstLook, Match, ProducedReader, Producer, Request, Row, at_path
+from toplist.io.producers.base import Match, ProducedReader, Producer, Request, Row, at_path
 from toplist.io.producers.entries import Record, documents_of, matched, reader_of
+from toplist.io.readers.base import FirstLook
 from toplist.lists.pipelines import PER_LABEL, Remedy
 
 _NOT_EXCLUSIVE = (

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 
-from toplist.io.producers.base import FirstLook, Match, Producer
+from toplist.io.producers.base import Match, Producer
 from toplist.io.producers.entries import matched, refusal
+from toplist.io.readers.base import FirstLook
 from toplist.lists.pipelines import PER_LABEL
 
 _NUMBER = r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?"

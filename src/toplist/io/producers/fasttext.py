@@ -13,9 +13,9 @@ import numpy as np
 from toplist._files import need
 from toplist.errors import FileError
 from toplist.io.columns import as_numpy
-from toplist.io.producers.base import CLASSES, CONFIDENCES, FirstLook, Match, ProducedReader, Producer, Request
+from toplist.io.producers.base import CLASSES, CONFIDENCES, Match, ProducedReader, Producer, Request
 from toplist.io.producers.entries import DIVIDED, counted, matched
-from toplist.io.readers.base import TableChunk
+from toplist.io.readers.base import FirstLook, TableChunk
 from toplist.io.readers.delimited import FastTextReader, is_fasttext
 from toplist.lists.pipelines import REMEDIES, fasttext_excess
 

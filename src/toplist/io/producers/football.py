@@ -23,7 +23,6 @@ from toplist.io.producers.base import (
     GROUP,
     N_CLASSES,
     OUTCOME,
-    FirstLook,
     Match,
     ProducedReader,
     Producer,
@@ -33,6 +32,7 @@ from toplist.io.producers.base import (
     columns_of,
 )
 from toplist.io.producers.csv_rows import csv_rows
+from toplist.io.readers.base import FirstLook
 from toplist.lists.odds import fair_probabilities
 
 _RESULTS = ("H", "D", "A")  # home win, draw, away win

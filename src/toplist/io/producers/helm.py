@@ -8,9 +8,10 @@ from typing import Any
 
 from toplist._text import listed
 from toplist.errors import FileError
-from toplist.io.producers.base import FirstLook, Match, ProducedReader, Producer, Request, Row, at_path
+from toplist.io.producers.base import Match, ProducedReader, Producer, Request, Row, at_path
 from toplist.io.producers.harness import HARD, Cases, NoListsError, hard_label, known_of, others, require_files
 from toplist.io.producers.json_records import Record, records
+from toplist.io.readers.base import FirstLook
 
 _FILE = "scenario_state.json"
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from toplist._files import need
+from toplist._files import as_path, need
 from toplist._text import argument, listed, quote
 from toplist._typing import Bools, Ints
 from toplist.errors import FileError
@@ -28,7 +28,6 @@ from toplist.io.producers.base import (
     GROUP,
     N_CLASSES,
     OUTCOME,
-    FirstLook,
     Match,
     ProducedReader,
     Producer,
@@ -53,6 +52,7 @@ from toplist.io.producers.hub_tasks import (
     readable,
 )
 from toplist.io.readers import MemoryReader
+from toplist.io.readers.base import FirstLook
 from toplist.io.views import Condition, View
 
 _BINARY = (".parquet", ".pq")
@@ -71,7 +71,7 @@ def _open(request: Request) -> ProducedReader:
         raise FileError(
             request.name,
             f"these are the files of {len(folders)} models ({listed([Path(f).name for f in folders], 3)}): name one "
-            f"folder per model, as in toplist compare '{Path(folders[0]).parent}/*/'.",
+            f"folder per model, as in toplist compare '{as_path(folders[0]).parent}/*/'.",
         )
     root = hub_root(paths[0])
     if root is None:

@@ -11,8 +11,9 @@ from typing import Any
 
 from toplist._text import argument, quote
 from toplist.errors import FileError
-from toplist.io.producers.base import FirstLook, Match, ProducedReader, Producer, Request, Row, at_path
+from toplist.io.producers.base import Match, ProducedReader, Producer, Request, Row, at_path
 from toplist.io.producers.entries import Record, documents_of, matched, reader_of
+from toplist.io.readers.base import FirstLook
 
 _VISION, _COMBINED = "vision_score", "combined_score"
 _CLASSES = ("taxon.name", "taxon.id")

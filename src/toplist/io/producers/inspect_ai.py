@@ -22,17 +22,7 @@ from toplist._text import argument, listed, quote
 from toplist.errors import CaseError, FileError
 from toplist.io.answers import OTHER, AnswerSpace
 from toplist.io.producers import fields
-from toplist.io.producers.base import (
-    ANSWER_MASS,
-    LISTED_TOKENS,
-    FirstLook,
-    Match,
-    ProducedReader,
-    Producer,
-    Request,
-    Row,
-    at_path,
-)
+from toplist.io.producers.base import ANSWER_MASS, LISTED_TOKENS, Match, ProducedReader, Producer, Request, Row, at_path
 from toplist.io.producers.conditions import Conditions
 from toplist.io.producers.fields import FieldError
 from toplist.io.producers.harness import HARD, Cases, NoListsError, hard_label, known_of, letters, others, require_files
@@ -40,6 +30,7 @@ from toplist.io.producers.json_records import Record, records
 from toplist.io.producers.openai import position_of
 from toplist.io.producers.tokens import Position, Positions, Summary, after, as_position
 from toplist.io.producers.zip_members import members_of
+from toplist.io.readers.base import FirstLook
 
 if TYPE_CHECKING:
     from toplist.io.options import ReadOptions

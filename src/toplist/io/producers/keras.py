@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from toplist._text import quote
-from toplist.io.producers.base import FirstLook, Match, ProducedReader, Producer, Request, Row
+from toplist.io.producers.base import Match, ProducedReader, Producer, Request, Row
 from toplist.io.producers.entries import Record, matched, reader_of, records_of
+from toplist.io.readers.base import FirstLook
 
 _WORDNET = re.compile(r"n\d{8}")
 

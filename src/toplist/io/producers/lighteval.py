@@ -17,12 +17,12 @@ from toplist._files import need
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError, TopListError
 from toplist.io.producers import fields
-from toplist.io.producers.base import FirstLook, Match, ProducedReader, Producer, Request, Row
+from toplist.io.producers.base import Match, ProducedReader, Producer, Request, Row
 from toplist.io.producers.conditions import Conditions
 from toplist.io.producers.fields import FieldError
 from toplist.io.producers.harness import Cases, NoListsError, known_of, require_files
 from toplist.io.producers.likelihoods import MEANINGS, NormError, ScoredChoices
-from toplist.io.readers.base import unreadable
+from toplist.io.readers.base import FirstLook, unreadable
 
 _NAME = re.compile(r"details_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.parquet", re.IGNORECASE)
 _COLUMNS = (("doc", "model_response", "metric"), ("__doc__", "__model_response__", "__metric__"))

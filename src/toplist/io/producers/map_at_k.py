@@ -12,8 +12,9 @@ from pathlib import Path
 
 from toplist._text import argument
 from toplist.errors import FileError
-from toplist.io.producers.base import FirstLook, Match, ProducedReader, Producer, Request, Row
+from toplist.io.producers.base import Match, ProducedReader, Producer, Request, Row
 from toplist.io.producers.entries import matched, reader_of, rows_in
+from toplist.io.readers.base import FirstLook
 
 NAME = "map-at-k"
 TOP_K_ERROR = "sum(y not in labels.split() for y, labels in zip(outcomes, column)) / len(outcomes)"

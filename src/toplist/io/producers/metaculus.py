@@ -22,7 +22,6 @@ from toplist.io.producers.base import (
     CLUSTER,
     N_CLASSES,
     OUTCOME,
-    FirstLook,
     Match,
     ProducedReader,
     Producer,
@@ -33,6 +32,7 @@ from toplist.io.producers.base import (
 )
 from toplist.io.producers.conditions import Conditions
 from toplist.io.producers.csv_rows import csv_rows
+from toplist.io.readers.base import FirstLook
 
 QUESTIONS = "question_data.csv"
 _ID, _KIND, _PROBABILITIES = "Question ID", "Question Type", "Probability Yes Per Category"

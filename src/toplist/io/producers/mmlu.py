@@ -109,7 +109,7 @@ def _is_share(text: str) -> bool:
 def _open(request: Request) -> ProducedReader:
     cases, conditions, absent = Cases(request), Conditions.of(request.options.where), 0
     tables = [_table(path) for path in require_files(request)]
-    alone = Path(request.name).is_file()
+    alone = request.name in map(str, request.paths) or Path(request.name).is_file()
     for table in tables:
         for row, cells in enumerate(table.rows, 1):
             record = {name: cell.strip() for name, cell in zip(table.header, cells, strict=False)}

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from toplist.io.producers import fields
-from toplist.io.producers.base import FirstLook, Match, ProducedReader, Producer, Request, at_path
+from toplist.io.producers.base import Match, ProducedReader, Producer, Request, at_path
 from toplist.io.producers.fields import FieldError
 from toplist.io.producers.json_records import Record
 from toplist.io.producers.servers import FAILED, REFUSED, WITHOUT, Server, open_answers
 from toplist.io.producers.tokens import Position, Token
+from toplist.io.readers.base import FirstLook
 
 _REMEDY = (
     "Ask for them: logprobs=True and top_logprobs=20 for chat completions, logprobs=5 for legacy completions, "

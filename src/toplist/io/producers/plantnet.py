@@ -14,8 +14,9 @@ from typing import Any
 
 from toplist.io.columns import CASE as CASE_NAMES
 from toplist.io.columns import named
-from toplist.io.producers.base import FirstLook, Match, ProducedReader, Producer, Request, Row, at_path
+from toplist.io.producers.base import Match, ProducedReader, Producer, Request, Row, at_path
 from toplist.io.producers.entries import Record, counted, documents_of, matched, reader_of, rows_in, text_of
+from toplist.io.readers.base import FirstLook
 
 _NAME = "species.scientificNameWithoutAuthor"
 _RANKED = re.compile(r"r(\d+) (name|score)")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from toplist.io.producers.base import FirstLook, Match, Producer
+from toplist.io.producers.base import Match, Producer
 from toplist.io.producers.entries import matched, refusal
+from toplist.io.readers.base import FirstLook
 
 _WHOLE = {"score", "metrics", "htmls", "convos"}  # keys of NAME_allresults.json
 _SUMS = {"score", "chars"}  # keys of NAME.json, beside others that are numbers, too

@@ -11,8 +11,9 @@ from typing import Any
 
 from toplist._text import argument, quote
 from toplist.errors import FileError
-from toplist.io.producers.base import FirstLook, Match, ProducedReader, Producer, Request, Row, at_path
+from toplist.io.producers.base import Match, ProducedReader, Producer, Request, Row, at_path
 from toplist.io.producers.entries import Record, counted, documents_of, matched, reader_of
+from toplist.io.readers.base import FirstLook
 
 _FAILED = "CLASSIFIER"  # among the failures, where the classifier gave nothing
 _PARTS: dict[str, Callable[[list[str]], str]] = {

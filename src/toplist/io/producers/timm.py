@@ -15,9 +15,10 @@ from typing import Any
 
 from toplist._text import argument, quote
 from toplist.errors import FileError
-from toplist.io.producers.base import FirstLook, Match, ProducedReader, Producer, Request, Row, at_path
+from toplist.io.producers.base import Match, ProducedReader, Producer, Request, Row, at_path
 from toplist.io.producers.entries import Record, matched, reader_of, records_in, rows_in, text_of
 from toplist.io.readers.arrow import PARQUET
+from toplist.io.readers.base import FirstLook
 
 _CASE, _INDEX, _LABEL, _PROB, _LOGIT = "filename", "index", "label", "prob", "logit"
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")

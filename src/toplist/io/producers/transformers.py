@@ -17,8 +17,9 @@ import numpy as np
 from toplist._files import need
 from toplist._text import argument, listed, quote
 from toplist.errors import TopListError
-from toplist.io.producers.base import N_CLASSES, FirstLook, Match, ProducedReader, Producer, Request, Row
+from toplist.io.producers.base import N_CLASSES, Match, ProducedReader, Producer, Request, Row
 from toplist.io.producers.entries import DIVIDED, Record, counted, matched, reader_of, records_of
+from toplist.io.readers.base import FirstLook
 from toplist.lists.pipelines import (
     REMEDIES,
     Outputs,

@@ -6,12 +6,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate, repeat
 from pathlib import Path
 from typing import Any
 
-from toplist._files import need
+from toplist._files import as_remote, need
 from toplist.errors import FileError
-from toplist.io.readers.base import Format, Reader, TableChunk, batch_rows
+from toplist.io.readers.base import (
+    Format,
+    Reader,
+    TableChunk,
+    Unit,
+    batch_rows,
+    cut_pieces,
+    random_access,
+    transferred,
+    unreadable_files,
+)
 from toplist.io.readers.column_types import fitted, is_nested_dictionary, one_schema
 
 
@@ -21,22 +32,58 @@ class ArrowReader(Reader):
 
     paths: tuple[Path, ...]
     name: str
+    unread: frozenset[str] = field(default_factory=unreadable_files, init=False, repr=False)
+    _known: dict[int, tuple[int, ...] | None] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def schema(self) -> Any:
         """Names and types, of all files."""
-        return one_schema((str(path), _schema(path)) for path in self.paths)
+        return one_schema((str(self.paths[file]), _schema(self.paths[file])) for file in self.files)
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
-        for path in self.paths:
-            start = 0
-            with _opened(path, columns) as (_, batches):
+        schema = need("pyarrow").schema([self.schema.field(name) for name in columns])
+        return (piece for file in self.files for piece in self.pieces_in(file, schema))
+
+    def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
+        """See `Reader`: of a file that is no stream, batches before the range are not read."""
+        path, columns = self.paths[file], list(schema.names)
+        first, start = self._before(file, lo) if lo else (0, 0)
+
+        def parts(start: int) -> Iterator[TableChunk]:
+            with _opened(path, columns, first) as (_, batches):
                 for batch in batches:
-                    whole = fitted(batch.select(list(columns)), self.schema, str(path), start)
+                    whole = fitted(batch.select(columns), self.schema, str(path), start)
                     for part in _cut(whole):
                         yield TableChunk(str(path), start, part)
                         start += len(part)
+
+        return cut_pieces(parts(start), lo, hi)
+
+    def units(self) -> Sequence[Unit]:
+        """See `Reader`: the record batches of a file, or a stream as a whole."""
+        found: list[Unit] = []
+        able = set(self.files)
+        for file in range(len(self.paths)):
+            sizes = self._sizes(file) if file in able else None
+            starts = accumulate(sizes or (), initial=0)
+            found += [Unit(file, 0, None)] if sizes is None else map(Unit, repeat(file), starts, sizes)
+        return found
+
+    def _before(self, file: int, row: int) -> tuple[int, int]:
+        """The first record batch that has this row or later ones, and the number of rows before it."""
+        start = 0
+        for at, size in enumerate(self._sizes(file) or ()):
+            if start + size > row:
+                return at, start
+            start += size
+        return 0, 0
+
+    def _sizes(self, file: int) -> tuple[int, ...] | None:
+        """The rows of each record batch, of a file that is no stream."""
+        if file not in self._known:
+            self._known[file] = _batch_sizes(self.paths[file])
+        return self._known[file]
 
 
 @dataclass
@@ -63,8 +110,18 @@ class MemoryReader(Reader):
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
-        start = 0
-        for batch in self.table.select(list(columns)).to_batches():
+        return self._pieces(self.table.select(list(columns)), 0)
+
+    def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
+        """See `Reader`."""
+        return self._pieces(self.table.select(schema.names).slice(lo, None if hi is None else hi - lo), lo)
+
+    def units(self) -> Sequence[Unit]:
+        """See `Reader`."""
+        return (Unit(0, 0, self.rows),)
+
+    def _pieces(self, table: Any, start: int) -> Iterator[TableChunk]:
+        for batch in table.to_batches():
             for part in _cut(fitted(batch, self.schema, self.name, start)):
                 yield TableChunk(self.name, start, part)
                 start += len(part)
@@ -89,18 +146,18 @@ def _schema(path: Path) -> Any:
 
 
 @contextmanager
-def _opened(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[Any, Iterator[Any]]]:
-    """The schema and the batches, read and not mapped: a map ends the process when somebody else cuts the file."""
+def _opened(path: Path, columns: Sequence[str] = (), first: int = 0) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """The schema and the batches from one of them on."""
     pa, ipc = need("pyarrow"), need("pyarrow.ipc")
     try:
-        with pa.OSFile(str(path.absolute())) as source:
+        with transferred(path), random_access(path) as source:
             if source.read(6) == b"ARROW1":
                 file = ipc.open_file(source)
                 schema = file.schema
                 wanted = sorted(schema.get_field_index(name) for name in columns if name in schema.names)
                 if wanted and wanted[0] >= 0:  # the others are not read
                     file = ipc.open_file(source, options=ipc.IpcReadOptions(included_fields=wanted))
-                yield schema, (file.get_batch(i) for i in range(file.num_record_batches))
+                yield schema, (file.get_batch(i) for i in range(first, file.num_record_batches))
             else:
                 source.seek(0)
                 try:
@@ -112,8 +169,31 @@ def _opened(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[Any, Iter
         raise FileError(str(path), "this is no Arrow file, or it is damaged.") from None
 
 
+def _batch_sizes(path: Path) -> tuple[int, ...] | None:
+    """The rows of each record batch, of which no more than one column is read; None for a stream."""
+    pa, ipc = need("pyarrow"), need("pyarrow.ipc")
+    try:
+        with transferred(path), random_access(path) as source:
+            if source.read(6) != b"ARROW1":
+                return None
+            file = ipc.open_file(source)
+            kinds = list(file.schema.types)
+            if kinds:
+                least = min(range(len(kinds)), key=lambda at: (pa.types.is_nested(kinds[at]), not _fixed(kinds[at])))
+                file = ipc.open_file(source, options=ipc.IpcReadOptions(included_fields=[least]))
+            return tuple(file.get_batch(i).num_rows for i in range(file.num_record_batches))
+    except (pa.ArrowException, OSError, SystemError, UnicodeDecodeError):
+        raise FileError(str(path), "this is no Arrow file, or it is damaged.") from None
+
+
+def _fixed(kind: Any) -> bool:
+    """Whether values take the same few bytes each."""
+    return bool(need("pyarrow").types.is_primitive(kind))
+
+
 _SAMPLE = 256  # rows that tell how long lists are
 _BUFFER = 1 << 20  # bytes read ahead per column; whole column chunks would be hundreds of megabytes
+_REQUESTED = 1 << 22  # the same of a file that is elsewhere: every request takes its time
 
 
 @dataclass
@@ -123,14 +203,17 @@ class ParquetReader(Reader):
     paths: tuple[Path, ...]
     name: str
     rows: int | None = field(init=False)
+    unread: frozenset[str] = field(default_factory=unreadable_files, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.rows = 0
+        self._groups: dict[int, tuple[int, ...]] = {}  # rows of the row groups of each file
         schemas = []
-        for path in self.paths:
-            with _opened_parquet(path) as file:
-                self.rows += file.metadata.num_rows
-                schemas.append((str(path), file.schema_arrow))
+        for at in self.files:
+            with opened_parquet(self.paths[at]) as file:
+                self._groups[at] = _group_rows(file)
+                schemas.append((str(self.paths[at]), file.schema_arrow))
+        known = len(self._groups) == len(self.paths)
+        self.rows = sum(map(sum, self._groups.values())) if known else None
         self._schema = one_schema(schemas)
 
     @property
@@ -140,28 +223,52 @@ class ParquetReader(Reader):
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
-        for path in self.paths:
-            start = 0
-            with _opened_parquet(path) as file:
-                for batch in _batches(file, columns):
-                    yield TableChunk(
-                        str(path), start, fitted(batch.select(list(columns)), self.schema, str(path), start)
-                    )
+        schema = need("pyarrow").schema([self.schema.field(name) for name in columns])
+        return (piece for file in self.files for piece in self.pieces_in(file, schema))
+
+    def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
+        """See `Reader`: row groups without a row of the range are not read."""
+        path, columns = self.paths[file], list(schema.names)
+
+        def parts() -> Iterator[TableChunk]:
+            with opened_parquet(path) as opened:
+                sizes = _group_rows(opened)
+                ends = list(accumulate(sizes))
+                groups = [at for at, end in enumerate(ends) if end > lo and (hi is None or end - sizes[at] < hi)]
+                start = ends[groups[0]] - sizes[groups[0]] if groups else 0
+                for batch in _batches(opened, columns, groups):
+                    yield TableChunk(str(path), start, fitted(batch.select(columns), self.schema, str(path), start))
                     start += len(batch)
 
+        return cut_pieces(parts(), lo, hi)
 
-def _batches(file: Any, columns: Sequence[str]) -> Iterator[Any]:
+    def units(self) -> Sequence[Unit]:
+        """See `Reader`: the row groups."""
+        found: list[Unit] = []
+        for file in range(len(self.paths)):
+            sizes = self._groups.get(file)
+            starts = accumulate(sizes or (), initial=0)
+            found += [Unit(file, 0, None)] if sizes is None else map(Unit, repeat(file), starts, sizes)
+        return found
+
+
+def _group_rows(file: Any) -> tuple[int, ...]:
+    """The rows of each row group."""
+    return tuple(file.metadata.row_group(group).num_rows for group in range(file.num_row_groups))
+
+
+def _batches(file: Any, columns: Sequence[str], groups: Sequence[int]) -> Iterator[Any]:
     """Batches of one size; row group by row group, where pyarrow cannot read across them."""
-    rows, own = batch_rows(_width(file, columns)), file.schema_arrow
+    rows, own = batch_rows(_width(file, columns, groups)), file.schema_arrow
     apart = any(is_nested_dictionary(own.field(name).type) for name in columns)
-    for groups in [[group] for group in range(file.num_row_groups)] if apart else [None]:
-        yield from file.iter_batches(batch_size=rows, columns=list(columns), row_groups=groups)
+    for some in [[group] for group in groups] if apart else [list(groups)]:
+        yield from file.iter_batches(batch_size=rows, columns=list(columns), row_groups=some)
 
 
-def _width(file: Any, columns: Sequence[str]) -> int:
+def _width(file: Any, columns: Sequence[str], groups: Sequence[int]) -> int:
     """Values per row, by the first rows of some row groups: to ask for damaged column metadata ends the process."""
-    widest, groups = 0, file.num_row_groups
-    for group in range(0, groups, max(1, groups // 4)):
+    widest = 0
+    for group in groups[:: max(1, len(groups) // 4)]:
         first = next(file.iter_batches(batch_size=_SAMPLE, row_groups=[group], columns=list(columns)), None)
         if first is not None and len(first):
             widest = max(widest, sum(_parquet_entries(column) for column in first.columns) // len(first))
@@ -173,13 +280,22 @@ def _parquet_entries(column: Any) -> int:
 
 
 @contextmanager
-def _opened_parquet(path: Path) -> Iterator[Any]:
-    pa = need("pyarrow")
+def opened_parquet(path: Path) -> Iterator[Any]:
+    """A Parquet file, here or elsewhere; of its columns, only those that are asked for are read."""
+    pa, parquet = need("pyarrow"), need("pyarrow.parquet")
     try:
-        with need("pyarrow.parquet").ParquetFile(path.absolute(), pre_buffer=False, buffer_size=_BUFFER) as file:
+        with (
+            transferred(path),
+            random_access(path) as source,
+            parquet.ParquetFile(source, pre_buffer=False, buffer_size=_buffer(path)) as file,
+        ):
             yield file
     except (pa.ArrowException, OSError, SystemError, UnicodeDecodeError):
         raise FileError(str(path), "this is no Parquet file, or it is damaged.") from None
+
+
+def _buffer(path: Path) -> int:
+    return _BUFFER if as_remote(path) is None else _REQUESTED
 
 
 PARQUET = Format("parquet", (".parquet", ".pq"), ParquetReader)

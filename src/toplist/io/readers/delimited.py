@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toplist._files import need
+from toplist._files import local, need
 from toplist._text import quote
 from toplist.errors import FileError
 from toplist.io.columns import CASE, CLASS, CONFIDENCE, as_arrow, offsets_of, truths
@@ -27,9 +27,11 @@ from toplist.io.readers.base import (
     Format,
     Reader,
     TableChunk,
+    Unit,
     batch_rows,
     compression_of,
     connect,
+    cut_pieces,
     head_of,
     last_line,
     lines_of,
@@ -38,6 +40,7 @@ from toplist.io.readers.base import (
     quoted,
     require_enough,
     require_lines,
+    unreadable_files,
     without_columns,
 )
 from toplist.io.readers.column_types import require_same_columns
@@ -75,6 +78,7 @@ class DelimitedReader(Reader):
     tabs: bool = False
     classes: tuple[str, ...] = ()  # columns that are classes with their confidences
     padded_rows: bool = False  # whether a row may end early, as a short list does: the rest is blank
+    unread: frozenset[str] = field(default_factory=unreadable_files, init=False, repr=False)
     _headers: dict[Path, _Header] = field(default_factory=dict, init=False)
     _whole: set[Path] = field(default_factory=set, init=False)
     _short: set[Path] = field(default_factory=set, init=False)  # files in which rows end early
@@ -90,7 +94,7 @@ class DelimitedReader(Reader):
     def schema(self) -> Any:
         """The names in the headers, in the order of the first file; every column is text."""
         pa = need("pyarrow")
-        first, *others = self.paths
+        first, *others = [self.paths[file] for file in self.files]
         names = self._header(first).names
         for path in others:
             require_same_columns(self._header(path).names, str(path), names, str(first))
@@ -98,23 +102,33 @@ class DelimitedReader(Reader):
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
-        for path in self.paths:
-            header = self._header(path)
-            if path not in self._whole:
-                require_lines(path, _HEAD)
-                self._whole.add(path)
-            start = 0
-            try:
-                for piece in self._of(path, header, columns, start):
-                    yield piece
-                    start += len(piece.table)
-            except _ShortRowsError:
-                self._short.add(path)
-                for piece in self._of(path, header, columns, start):
-                    yield piece
-                    start += len(piece.table)
-            if header.more and not start:
-                raise FileError(str(path), "the header ends in another way than other lines: save the file anew.")
+        return (piece for file in self.files for piece in self._rows_of(self.paths[file], columns))
+
+    def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
+        """See `Reader`."""
+        return cut_pieces(self._rows_of(self.paths[file], schema.names), lo, hi)
+
+    def units(self) -> Sequence[Unit]:
+        """See `Reader`: files."""
+        return [Unit(file, 0, None) for file in range(len(self.paths))]
+
+    def _rows_of(self, path: Path, columns: Sequence[str]) -> Iterator[TableChunk]:
+        header = self._header(path)
+        if path not in self._whole:
+            require_lines(path, _HEAD)
+            self._whole.add(path)
+        start = 0
+        try:
+            for piece in self._of(path, header, columns, start):
+                yield piece
+                start += len(piece.table)
+        except _ShortRowsError:
+            self._short.add(path)
+            for piece in self._of(path, header, columns, start):
+                yield piece
+                start += len(piece.table)
+        if header.more and not start:
+            raise FileError(str(path), "the header ends in another way than other lines: save the file anew.")
 
     def _of(self, path: Path, header: _Header, columns: Sequence[str], start: int) -> Iterator[TableChunk]:
         """The rows of one file, from one of them on."""
@@ -277,7 +291,7 @@ def _query(path: Path, header: _Header, columns: Sequence[str], *, short: bool) 
 
 def _escaped(path: Path) -> str:
     """The path as DuckDB takes it: not as a pattern, and ~ is no home folder."""
-    return re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))
+    return re.sub(r"([*?\[])", r"[\1]", str(local(path)))
 
 
 def _fields(text: str) -> tuple[int, int] | None:
@@ -430,18 +444,30 @@ class FastTextReader(Reader):
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
-        pa = need("pyarrow")
-        for path in self.paths:
-            lines, start = lines_of(path), 0
-            while held := list(islice(lines, _ROWS)):
-                pairs = [_pairs(line, str(path), row) for row, line in enumerate(held, start + 1)]
-                at = as_arrow(offsets_of(np.array([len(labels) for labels, _ in pairs])))
-                classes = pa.array([label for labels, _ in pairs for label in labels], pa.string())
-                values = pa.array([value for _, numbers in pairs for value in numbers], pa.float64())
-                lists = [pa.LargeListArray.from_arrays(at, flat) for flat in (classes, values)]
-                table = pa.record_batch(lists, names=["classes", "confidences"])
-                yield TableChunk(str(path), start, table.select(list(columns)))
-                start += len(held)
+        return (piece for path in self.paths for piece in _lines_as_lists(path, columns))
+
+    def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
+        """See `Reader`."""
+        return cut_pieces(_lines_as_lists(self.paths[file], schema.names), lo, hi)
+
+    def units(self) -> Sequence[Unit]:
+        """See `Reader`: files."""
+        return [Unit(file, 0, None) for file in range(len(self.paths))]
+
+
+def _lines_as_lists(path: Path, columns: Sequence[str]) -> Iterator[TableChunk]:
+    """The lines of a file, some at a time."""
+    pa = need("pyarrow")
+    lines, start = lines_of(path), 0
+    while held := list(islice(lines, _ROWS)):
+        pairs = [_pairs(line, str(path), row) for row, line in enumerate(held, start + 1)]
+        at = as_arrow(offsets_of(np.array([len(labels) for labels, _ in pairs])))
+        classes = pa.array([label for labels, _ in pairs for label in labels], pa.string())
+        values = pa.array([value for _, numbers in pairs for value in numbers], pa.float64())
+        lists = [pa.LargeListArray.from_arrays(at, flat) for flat in (classes, values)]
+        table = pa.record_batch(lists, names=["classes", "confidences"])
+        yield TableChunk(str(path), start, table.select(list(columns)))
+        start += len(held)
 
 
 def _pairs(line: bytes, source: str, row: int) -> tuple[list[str], list[float]]:

@@ -25,9 +25,12 @@ from toplist.io.readers.base import (
     Format,
     Reader,
     TableChunk,
+    Unit,
     batch_rows,
+    cut_pieces,
     head_of,
     opened,
+    unreadable_files,
     without_columns,
 )
 
@@ -269,6 +272,7 @@ class JsonReader(Reader):
     floats: frozenset[str] = frozenset()  # fields that hold 0.5 in one line and 1 in another
     required: tuple[str, ...] = ()  # fields that every line has, if only as null
     classes: tuple[str, ...] = ()  # fields that are classes with their confidences, and may lack
+    unread: frozenset[str] = field(default_factory=unreadable_files, init=False, repr=False)
     decimal = True
     unit = "line"  # what holds one object, in messages
 
@@ -296,14 +300,14 @@ class JsonReader(Reader):
     def _kinds(self) -> dict[str, Any]:
         """The types of all fields, by all lines: a field that comes late counts as well."""
         seen, total = Fields(), 0
-        for path in self.paths:
+        for path in (self.paths[file] for file in self.files):
             rows = 0
             for block in self.blocks(path):
                 rows += _note(block, seen, str(path), rows, self.unit)
             if not rows:
                 raise FileError(str(path), f"there is no {self.unit} in this file.")
             total += rows
-        self.rows = total
+        self.rows = total if len(self.files) == len(self.paths) else None
         return seen.kinds
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
@@ -312,6 +316,17 @@ class JsonReader(Reader):
 
     def pieces_of(self, schema: Any) -> Iterator[TableChunk]:
         """See `Reader`: what nobody wants of an object may be of several kinds."""
+        return (piece for file in self.files for piece in self.pieces_in(file, schema))
+
+    def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
+        """See `Reader`."""
+        return cut_pieces(self._pieces(self.paths[file], schema), lo, hi)
+
+    def units(self) -> Sequence[Unit]:
+        """See `Reader`: files."""
+        return [Unit(file, 0, None) for file in range(len(self.paths))]
+
+    def _pieces(self, path: Path, schema: Any) -> Iterator[TableChunk]:
         pa, columns = need("pyarrow"), schema.names
         asked, classes = set(columns), set(self.classes)
         required = [name for name in self.required if name in asked]
@@ -320,20 +335,19 @@ class JsonReader(Reader):
         names = own if keyed else columns
         wanted = pa.schema([(n, settled(schema.field(n).type, floats=n in self.floats)) for n in names])
         most = ENTRIES // max(1, sum(map(_leaves, wanted.types)))  # objects with very many keys, a few at a time
-        for path in self.paths:
-            start = 0
-            for block in (part for whole in self.blocks(path) for part in _cut(whole, most)):
-                if keyed:
-                    piece = _keyed(block, wanted, self.classes, required, str(path), start, self.unit)
-                    yield piece
-                    start += len(piece.table)
-                    continue
-                table = _parsed(block, wanted, str(path), start, self.unit)
-                _require_fields(table, block, required, str(path), start, self.unit)
-                step = batch_rows(_width(table))
-                for lo in range(0, len(table), step):
-                    yield TableChunk(str(path), start + lo, table.slice(lo, step))
-                start += len(table)
+        start = 0
+        for block in (part for whole in self.blocks(path) for part in _cut(whole, most)):
+            if keyed:
+                piece = _keyed(block, wanted, self.classes, required, str(path), start, self.unit)
+                yield piece
+                start += len(piece.table)
+                continue
+            table = _parsed(block, wanted, str(path), start, self.unit)
+            _require_fields(table, block, required, str(path), start, self.unit)
+            step = batch_rows(_width(table))
+            for lo in range(0, len(table), step):
+                yield TableChunk(str(path), start + lo, table.slice(lo, step))
+            start += len(table)
 
 
 def _leaves(kind: Any) -> int:

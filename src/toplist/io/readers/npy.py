@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +17,8 @@ from toplist._files import need
 from toplist._text import listed
 from toplist.errors import FileError
 from toplist.io.readers.arrow import MemoryReader
-from toplist.io.readers.base import Format
+from toplist.io.readers.base import Format, Reader, TableChunk, Unit, batch_rows
+from toplist.io.readers.column_types import one_schema
 
 _IDS = ("case", "cases", "ids", "id")
 _DENSE = ("probs", "probabilities", "proba", "confidences", "p", "arr_0")
@@ -21,13 +26,92 @@ _LABELS = ("labels", "outcomes", "y", "arr_0")
 _PAIRS = (("classes", "confidences"), ("indices", "values"))
 
 
-def open_arrays(paths: tuple[Path, ...], name: str) -> MemoryReader:
+def open_arrays(paths: tuple[Path, ...], name: str) -> Reader:
     """A table of lists, of probabilities or of labels from `.npy` or `.npz`, without pickle."""
     if len(paths) > 1:
         raise FileError(name, "arrays are read from one file at a time.")
-    path, arrays = paths[0], _load(paths[0])
+    path = paths[0]
+    header = _header(path)
+    if header is not None:
+        return ArrayReader(path, header)
+    arrays = _load(path)
     unnamed = not {"classes", "names"} & arrays.keys()
     return MemoryReader(_table(arrays, str(path)), str(path), unnamed=unnamed, paths=(path,))
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """Where the rows of a file with one array begin, and what they are."""
+
+    offset: int
+    shape: tuple[int, ...]
+    kind: Any  # the dtype
+
+    @property
+    def row_bytes(self) -> int:
+        """How many bytes a row takes."""
+        return int(math.prod(self.shape[1:])) * int(self.kind.itemsize)
+
+
+def _header(path: Path) -> _Header | None:
+    """The header of a `.npy` whose rows follow each other; None for anything else, which is read as a whole."""
+    formats = np.lib.format
+    try:
+        with path.open("rb") as file:
+            version = formats.read_magic(file)
+            read = formats.read_array_header_1_0 if version == (1, 0) else formats.read_array_header_2_0
+            shape, by_columns, kind = read(file)
+            found = _Header(file.tell(), shape, kind)
+            rest = file.seek(0, os.SEEK_END) - found.offset
+    except (OSError, ValueError, EOFError):
+        return None
+    kinds = {1: "iuUS", 2: "fiu"}.get(len(shape), "")
+    plain = kind.kind in kinds and not (by_columns and len(shape) > 1)
+    return found if plain and rest == found.row_bytes * shape[0] > 0 else None
+
+
+class ArrayReader(Reader):
+    """The rows of a `.npy`, which are read when they are needed."""
+
+    unnamed = True
+
+    def __init__(self, path: Path, header: _Header) -> None:
+        self.paths, self.name, self.rows = (path,), str(path), header.shape[0]
+        self._header = header
+
+    @cached_property
+    def schema(self) -> Any:
+        """Names and types, as those of no rows have them."""
+        nothing = np.empty((0, *self._header.shape[1:]), self._header.kind)
+        return one_schema([(self.name, _table({"arr_0": nothing}, self.name).schema)])
+
+    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
+        """The named columns, batch by batch."""
+        return self.pieces_in(0, need("pyarrow").schema([self.schema.field(name) for name in columns]))
+
+    def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
+        """See `Reader`."""
+        header, names = self._header, list(schema.names)
+        width = int(math.prod(header.shape[1:]))
+        stop = header.shape[0] if hi is None else min(hi, header.shape[0])
+        for start in range(lo, stop, batch_rows(width)):
+            rows = self._rows(start, min(batch_rows(width), stop - start))
+            for batch in _table({"arr_0": rows}, self.name).select(names).to_batches():
+                yield TableChunk(self.name, start, batch)
+
+    def _rows(self, start: int, count: int) -> Any:
+        header = self._header
+        try:
+            with self.paths[0].open("rb") as source:
+                source.seek(header.offset + start * header.row_bytes)
+                data = source.read(count * header.row_bytes)
+            return np.frombuffer(data, header.kind).reshape(count, *header.shape[1:])
+        except (OSError, ValueError):
+            raise FileError(self.name, "this is no readable numpy file: it has changed, or is damaged.") from None
+
+    def units(self) -> Sequence[Unit]:
+        """See `Reader`."""
+        return (Unit(0, 0, self.rows),)
 
 
 def _load(path: Path) -> dict[str, Any]:

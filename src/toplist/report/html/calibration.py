@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from toplist._text import NOTHING, fixed
+from toplist.inference.results import Comparison
 from toplist.report import calibration_statements, plot
 from toplist.report.html.grid import (
     Box,
@@ -33,7 +34,8 @@ from toplist.report.text import (
 
 if TYPE_CHECKING:
     from toplist.calibration.decomposition import Decomposition
-    from toplist.calibration.miscalibration import CalibrationVerdict
+    from toplist.calibration.miscalibration import CalibrationBias, CalibrationVerdict
+    from toplist.calibration.top_bins import BinnedCalibration
     from toplist.report.html.page import Page
 
 _OPEN = 6  # models up to which the table is not folded, and panels that are drawn
@@ -43,6 +45,8 @@ _LITTLE = 0.00005  # a part of a score below it is written 0.0000
 
 def calibration(page: Page, shown: Shown) -> Section | None:
     """Who is over- or underconfident by the test of calibration, curves with bands, and a table of all models."""
+    if page.binned:
+        return _of_bins(page, shown)
     judged = {row.name: page.judged[row.name] for row in page.results.overall.rows if row.name in page.judged}
     curves = [row.name for row in page.results.overall.rows if row.name in page.curves][:_OPEN]
     if not judged and not curves:
@@ -78,6 +82,91 @@ def calibration(page: Page, shown: Shown) -> Section | None:
     )
 
 
+def _of_bins(page: Page, shown: Shown) -> Section:
+    """Calibration from sums in bins: curves with an interval for each bin, and a table of all models.
+
+    Nobody is called over- or underconfident here: that takes the test of calibration, which needs the cases.
+    """
+    found = {row.name: page.binned[row.name] for row in page.results.overall.rows if row.name in page.binned}
+    first = next(iter(found.values()))
+    chosen = [who for who in drawn_models(page.results) if who in found]
+    drawn = [panel(plot.binned_panel(name_of(shown, who).text, found[who]), i) for i, who in enumerate(chosen, 1)]
+    level = percent(first.level)
+    ends = f"; vertical lines: {level} Clopper-Pearson interval of each bin alone" if first.ends else ""
+    note = (
+        f"Points: cases in {first.width} bins of equal width by confidence{ends}; orange diamond: mean confidence and "
+        f"accuracy; bars: number of cases.{_whose(page, chosen)}{own_cases(page)}"
+    )
+    why = {"cluster": "of one cluster", "time point": "that follow each other in time"}.get(page.results.unit, "")
+    depends = (
+        f"There are no intervals here: cases {why} may depend on each other, and sums in bins do not tell how much."
+    )
+    tests = "Models are not tested for calibration here, which needs the cases"
+    lines = [
+        *([f"{tests}: an interval without 0 is that of one model alone."] if first.ends else [depends, f"{tests}."]),
+        f"ECE: expected calibration error over {first.width} bins; by chance it is above 0 for calibrated models too.",
+    ]
+    table = _binned_table(page, found, shown)
+    return section(
+        "calibration",
+        "Calibration",
+        ("text", note, "reading"),
+        ("panels", drawn, len(drawn) == 2),
+        ("chart", table, f"Calibration of all {count(len(found))} models" if len(found) > _OPEN else ""),
+        ("lines", lines, "small"),
+    )
+
+
+def _binned_table(page: Page, found: Mapping[str, BinnedCalibration], shown: Shown) -> Chart:
+    """Bias and expected calibration error of all models."""
+
+    def error(value: float) -> Box:
+        return Box(fixed(value, 3), value=value)
+
+    def cases(one: BinnedCalibration) -> Box:
+        return Box(count(one.cases), value=float(one.cases))
+
+    every = list(found.values())
+    level, width = percent(page.results.level), every[0].width
+    interval = f"points, {level}" if every[0].ends else "points"
+    columns: list[tuple[Top, list[Box]]] = [
+        (Top("mean confidence", wide=True), [_share(one.bias.mean_confidence) for one in every]),
+        (Top("accuracy", wide=True), [_share(one.bias.hit_rate) for one in every]),
+        (Top("overconfidence", interval), [_bias(one.bias) for one in every]),
+        (Top("ECE", f"{width} bins", means="expected calibration error"), [error(one.error) for one in every]),
+        (Top("ECE if calibrated", "about", wide=True), [error(one.chance) for one in every]),
+    ]
+    counts = {row.name: row.cases for row in page.results.overall.rows}
+    if any(one.cases != counts[who] for who, one in found.items()):
+        columns.append((Top("cases", means="that name a class", wide=True), [cases(one) for one in every]))
+    columns, same = varied(columns)
+    model = Top("model", left=True), [Box(name_of(shown, who)) for who in found]
+    caption = sentence("Calibration of the top-1 prediction, from sums in bins.", *same)
+    return chart("reliability", caption, [model, *columns], sorts=True)
+
+
+def _bias(bias: CalibrationBias | None) -> Box:
+    """Mean confidence minus accuracy in points, with its interval."""
+    if bias is None:
+        return Box(NOTHING)
+    low, high = calibration_statements.bias_ends(bias)
+    between = "" if low is None or high is None else f"{_points(low)} to {_points(high)}"
+    return Box(_points(bias.difference), small=between, value=abs(bias.difference))
+
+
+def _share(value: float | None) -> Box:
+    return Box(NOTHING if value is None else share(value), value=value)
+
+
+def drawn_models(results: Comparison) -> list[str]:
+    """Whose panels are drawn where all models have curves: the first that are tied for best, and the last two."""
+    ranked = [row.name for row in results.overall.rows if row.rank is not None]
+    tied = () if results.confidence_set is None else results.confidence_set.members
+    some = {*(tied or ranked[:1])[: _OPEN - 2], *ranked[-2:]}
+    every = [row.name for row in results.overall.rows]
+    return every if len(every) <= _OPEN else [who for who in every if who in some]
+
+
 def _drawn(page: Page, curves: Sequence[str], judged: Mapping[str, CalibrationVerdict]) -> str:
     """How to read the panels, and whose they are where these are not all models."""
     if not curves:
@@ -86,19 +175,23 @@ def _drawn(page: Page, curves: Sequence[str], judged: Mapping[str, CalibrationVe
     bands = [page.curves[who].band for who in curves]
     level = next((f"; grey: {percent(band.level)} band if calibrated" for band in bands if band is not None), "")
     means = "orange diamond: mean confidence and accuracy"
-    said = f"Line: isotonic fit{level}; {means}; bars: number of cases{holm}."
+    return f"Line: isotonic fit{level}; {means}; bars: number of cases{holm}.{_whose(page, curves)}"
+
+
+def _whose(page: Page, curves: Sequence[str]) -> str:
+    """Whose the panels are, where these are not all models."""
     every = [row.name for row in page.results.overall.rows]
     chosen = page.results.confidence_set
     best = [who for who in every if chosen is not None and who in chosen.members] or every[:1]
     own, last = [who for who in curves if who in best], [who for who in curves if who not in best]
     if len(curves) == len(every):
-        return said
+        return ""
     which = "the best model"
     if len(best) > 1:
         some = "" if len(own) == len(best) else f"{count(len(own))} of the {count(len(best))} "
         which = f"{some}models that no other one is significantly better than"
     two = "the model" if len(last) == 1 else f"the {spelled(len(last))}"
-    return f"{said} Panels: {which}{f', and {two} ranked last' if last else ''}."
+    return f" Panels: {which}{f', and {two} ranked last' if last else ''}."
 
 
 def _of_two(page: Page, judged: Mapping[str, CalibrationVerdict], shown: Shown) -> Words:
@@ -167,14 +260,6 @@ def _calibration_table(
     biases = {who: one.bias for who, one in judged.items()}
     largest = max((d.score for d in page.decompositions.values() if math.isfinite(d.score)), default=0.0)
 
-    def points(who: str) -> Box:
-        bias = biases[who]
-        if bias is None:
-            return Box(NOTHING)
-        low, high = calibration_statements.bias_ends(bias)
-        between = "" if low is None or high is None else f"{_points(low)} to {_points(high)}"
-        return Box(_points(bias.difference), small=between, value=abs(bias.difference))
-
     def detectable(who: str) -> Box:
         bias = biases[who]
         least = None if bias is None else bias.detectable
@@ -185,14 +270,13 @@ def _calibration_table(
 
     def means(who: str, which: str) -> Box:
         bias = biases[who]
-        value = None if bias is None else float(getattr(bias, which))
-        return Box(NOTHING if value is None else share(value), value=value)
+        return _share(None if bias is None else float(getattr(bias, which)))
 
     level = percent(page.results.level)
     columns: list[tuple[Top, list[Box]]] = [
         (Top("mean confidence", wide=True), [means(who, "mean_confidence") for who in judged]),
         (Top("accuracy", wide=True), [means(who, "hit_rate") for who in judged]),
-        (Top("overconfidence", f"points, {level}"), [points(who) for who in judged]),
+        (Top("overconfidence", f"points, {level}"), [_bias(biases[who]) for who in judged]),
         (Top("p", "Holm"), [p_value(who) for who in judged]),
         (
             Top("detectable", "points", wide=True, means="difference whose interval would exclude 0 with 80% power"),

@@ -164,6 +164,8 @@ def _legend(page: Page, found: Breakdown) -> list[str]:
     if found.incomplete:
         each.append("Groups in which a model lacks cases are not tested: their means are of different cases.")
     mean = "the other model" if pair else "the mean of the models"
+    if not _tested(page, found):
+        return [f"Differences to {mean} are not tested here, which needs the cases. Bold: the lowest score.", *each]
     if least is None:
         return [f"No difference to {mean} is significant {holm}.", *each]
     return [
@@ -172,6 +174,11 @@ def _legend(page: Page, found: Breakdown) -> list[str]:
         *([] if pair else ["Bold: the lowest score."]),
         *each,
     ]
+
+
+def _tested(page: Page, found: Breakdown) -> bool:
+    """Whether differences to the mean of the models are tested: of more than two models, that needs the cases."""
+    return not page.absent or len(found.models) == 2
 
 
 def _same_cases(found: Breakdown) -> bool:
@@ -188,8 +195,8 @@ def heat_map(page: Page, found: Breakdown, called: Shown, shown: Shown, key: str
 
     def box(g: int, m: int) -> Box:
         value, d, step = found.means[g][m], found.differences[g][m], level[g][m]
-        significant = "significant" if step else "not significant"
-        beside = "" if not math.isfinite(d) else f", {fixed(d, 4, signed=True)} against the mean ({significant})"
+        tested = f" ({'significant' if step else 'not significant'})" if _tested(page, found) else ""
+        beside = "" if not math.isfinite(d) else f", {fixed(d, 4, signed=True)} against the mean{tested}"
         right = found.accuracy[g][m]
         accuracy = "" if math.isnan(right) else f", accuracy {share(right)}"
         who, where = name_of(shown, found.models[m]).text, called[found.groups[g]].text
@@ -235,7 +242,8 @@ def _numbers(found: Breakdown, many: Sequence[int]) -> list[tuple[Top, list[Box]
 def _two_models(page: Page, found: Breakdown, called: Shown, shown: Shown, key: str, many: Sequence[int]) -> Chart:
     """Groups as rows, the two means, and their difference, which alone has a colour."""
     pair, level = two(page), steps(found)
-    order = [0, 1] if pair is None or found.models[0] == pair.reference else [1, 0]
+    reference = (page.results.baseline or found.models[1]) if pair is None else pair.reference
+    order = [0, 1] if found.models[0] == reference else [1, 0]
     old, new = (name_of(shown, found.models[m]) for m in order)
 
     def difference(g: int) -> Box:

@@ -24,6 +24,7 @@ from toplist.inference.results import (
     GateResult,
     ModelDetails,
     PairCases,
+    PartRecord,
 )
 from toplist.report import calibration_statements, export, statements
 from toplist.report.html import calibration, cases, leaderboard, sections
@@ -55,6 +56,7 @@ from toplist.report.text import (
 if TYPE_CHECKING:
     from toplist.calibration.decomposition import Decomposition, Reliability
     from toplist.calibration.miscalibration import CalibrationVerdict
+    from toplist.calibration.top_bins import BinnedCalibration
 
 _REMEDY = "reports need jinja2: pip install 'toplist[report]'"
 _TITLE = 120  # characters
@@ -80,6 +82,8 @@ class Provenance:
         Which bytes were read.
     written : str, default ""
         A date, or nothing.
+    parts : tuple of PartRecord, default ()
+        Which parts a result was merged from, where it was.
 
     """
 
@@ -87,6 +91,7 @@ class Provenance:
     versions: Mapping[str, str] = field(default_factory=dict)
     files: tuple[FileRecord, ...] = ()
     written: str = ""
+    parts: tuple[PartRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +122,10 @@ class Page:
         What to do next.
     gates : tuple of GateResult, default ()
         What the gates found.
+    binned : mapping of str to BinnedCalibration, default {}
+        Calibration from sums in bins, by model, where cases are not at hand.
+    absent : str, default ""
+        What is not shown because cases are not at hand, and how to get it; empty where they are.
 
     """
 
@@ -131,6 +140,8 @@ class Page:
     against: tuple[PairCases, ...] = ()
     actions: tuple[Action, ...] = ()
     gates: tuple[GateResult, ...] = ()
+    binned: Mapping[str, BinnedCalibration] = field(default_factory=dict)
+    absent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +313,7 @@ def _warnings(results: Comparison, shown: Shown) -> list[Sentence]:
     """Why the page may mislead, a line each."""
     infinities = statements.infinities(results, shown)
     return [
+        *statements.skipped(results),
         *statements.doubts(results, shown),
         *([sentence(*(part for one in infinities for part in (one, " ")))] if infinities else []),
         *statements.against_ranks(results, shown),
@@ -390,6 +402,7 @@ def _sections(page: Page, shown: Shown) -> list[Section]:
                 cases.cases,
                 sections.lists,
                 sections.over_time,
+                sections.absent,
                 sections.quality,
                 sections.method,
                 sections.reproduce,

@@ -20,6 +20,7 @@ from toplist.inference.results import (
     FileRecord,
     ModelDetails,
     PairCases,
+    PartRecord,
     SourceSummary,
 )
 from toplist.report import path_statements, plot, statements
@@ -60,6 +61,7 @@ TRUE_CLASS = "true class"  # what a breakdown by class is by
 _FOLDED = 12  # models from which on the table of lists is folded
 _NAMED = 5  # models with an issue
 _PATH = 60  # characters of a path
+_PARTS = 50  # of a merged result that are listed
 _LONG = 400  # characters of a message
 _VISIBLE = 1e-3  # of the largest value of a curve: a rise that can be seen
 
@@ -215,6 +217,15 @@ def over_time(page: Page, shown: Shown) -> Section | None:
     method = {stripped(path.method): None for path in paths if path.method}
     notes = [path_statements.enough(paths[0]), path_statements.assumed(paths), *(f"Method: {one}." for one in method)]
     return section("time", "Anytime-valid comparison", *blocks, ("folded", "Assumptions and method", notes))
+
+
+# What needs the cases
+
+
+def absent(page: Page, shown: Shown) -> Section | None:
+    """What is not shown because cases are not at hand, and how to get it."""
+    command = "toplist compare FILES --truth TRUTH --report board.html"
+    return section("absent", "Not shown", ("text", page.absent), ("command", command)) if page.absent else None
 
 
 # Data quality
@@ -397,6 +408,10 @@ _DEFINITIONS = {
     "model is called over- or underconfident only if the test of calibration is significant after Holm's adjustment "
     "over models. Detectable: the difference whose interval would exclude zero with 80% power. "
     "Miscalibration: the part of the score that perfect recalibration could remove.",
+    "Binned calibration": "Top-1 predictions in bins of equal width by confidence, from exact sums. Overconfidence is "
+    "mean confidence minus accuracy, in percentage points, with Student's interval over cases. Expected calibration "
+    "error (ECE): the mean over cases of the distance of mean confidence and accuracy in the bin; it depends on the "
+    "bins.",
 }
 
 
@@ -488,6 +503,7 @@ def _definitions(page: Page) -> list[tuple[Words, Words]]:
         "Invalid list": not invalid,
         "Coverage": not short,
         "Calibration": not page.judged,
+        "Binned calibration": not page.binned,
     }
     return [(term, said) for term, said in _DEFINITIONS.items() if not left_out.get(term, False)]
 
@@ -498,8 +514,12 @@ def _sources(page: Page, shown: Shown) -> list[tuple[Words, Words]]:
     own = [one for one in page.results.sources if one.name in shown]
 
     def said(one: SourceSummary) -> list[str]:
-        listed = f"classes listed: {lengths(details[one.name])}" if one.name in details else ""
-        return [plain(one.source, _PATH), visible(one.reading) or plain(one.layout, 30), listed]
+        listed = lengths(details[one.name]) if one.name in details else _ends(page, one.name)
+        return [
+            plain(one.source, _PATH),
+            visible(one.reading) or plain(one.layout, 30),
+            f"classes listed: {listed}" if listed else "",
+        ]
 
     columns = [list(column) for column in zip(*map(said, own), strict=True)]
     same = [column[0] for column in columns if len(set(column)) == 1 and column[0]]
@@ -510,6 +530,14 @@ def _sources(page: Page, shown: Shown) -> list[tuple[Words, Words]]:
     if differ:
         every += [(shown[one.name], f"{'; '.join(texts)}.") for one, *texts in zip(own, *differ, strict=True)]
     return every
+
+
+def _ends(page: Page, model: str) -> str:
+    """How many classes lists have, where only sums are at hand; nothing where they are not."""
+    if model not in page.binned:
+        return ""
+    shortest, longest = page.binned[model].lengths
+    return count(longest) if shortest == longest else f"{count(shortest)} to {count(longest)}"
 
 
 def full_names(shown: Shown) -> list[tuple[Words, str]]:
@@ -533,8 +561,9 @@ def reproduce(page: Page, shown: Shown) -> Section:
     return section(
         "reproduce",
         "Reproduce",
-        ("command", visible(made.command) or call(page.results)),
+        ("command", visible(made.command) or ("toplist.merge_results(parts)" if made.parts else call(page.results))),
         ("text", f"{', '.join(main)}." if main else "", "small"),
+        ("listed", f"Parts: {count(len(made.parts))}" if made.parts else "", _parts(made.parts)),
         ("provenance", (f"{rest}." if rest else "", _files(made.files))),
     )
 
@@ -557,6 +586,24 @@ def call(results: Comparison) -> str:
     if results.level != 0.95:
         given.append(f"inference={results.level:g}")
     return f"toplist.compare({', '.join(['models', 'truth', *given])})"
+
+
+def _parts(made: Sequence[PartRecord]) -> list[tuple[Words, Words]]:
+    """The parts that a result was merged from, with their cases and what was read for them."""
+    found: list[tuple[Words, Words]] = [
+        (
+            name(one.name, _PATH),
+            sentence(
+                number_of(one.cases, "case"),
+                *([": ", *series([name(path, _PATH) for path in one.sources], _NAMED)] if one.sources else []),
+                ".",
+            ),
+        )
+        for one in made[:_PARTS]
+    ]
+    more = len(made) - _PARTS
+    cases = sum(one.cases for one in made[_PARTS:])
+    return [*found, (f"{count(more)} more", f"{number_of(cases, 'case')}.")] if more > 0 else found
 
 
 def _files(read: Sequence[FileRecord]) -> list[tuple[Words, Words]]:

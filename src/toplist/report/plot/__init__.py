@@ -13,7 +13,13 @@ from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import STYLE, key
 from toplist.report.plot.leaderboard import groups, intervals, pairs
 from toplist.report.plot.lists import curves, rejection, shapes, sizes, truncation
-from toplist.report.plot.reliability import calibration_panel, decomposition, reliability
+from toplist.report.plot.reliability import (
+    binned_panel,
+    binned_reliability,
+    calibration_panel,
+    decomposition,
+    reliability,
+)
 from toplist.report.plot.sequential import path, paths
 
 
@@ -40,6 +46,8 @@ __all__ = [
     "PLOTS",
     "STYLE",
     "Plot",
+    "binned_panel",
+    "binned_reliability",
     "calibration_panel",
     "curves",
     "decomposition",

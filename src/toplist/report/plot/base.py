@@ -17,11 +17,10 @@ from dataclasses import dataclass, field
 from html import escape
 from importlib import import_module
 from io import BytesIO
-from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from toplist._files import require_place, write_bytes
+from toplist._files import as_path, require_place, write_bytes
 from toplist.errors import TopListError
 from toplist.report.plot.canvas import (
     CLASS,
@@ -152,7 +151,7 @@ class Plot(Generic[D]):
         TopListError
             For another format, or where there is no such folder.
         """
-        suffix = Path(path).suffix.lower()
+        suffix = as_path(path).suffix.lower()
         if suffix not in (".svg", ".pdf", ".png"):
             raise TopListError(f"a plot is saved as .svg, .pdf or .png, not {suffix or 'without a suffix'}.")
         require_place(path)

@@ -17,7 +17,7 @@ from toplist.errors import TopListError
 from toplist.report.plot.canvas import DASHES, LABELLED, STEPS, THEMES, called, full, scored, step, told_apart
 from toplist.report.plot.leaderboard import GroupsData, IntervalsData, Pairs
 from toplist.report.plot.lists import Curves, Rejection, Shapes, Sizes, Validation
-from toplist.report.plot.reliability import Parts, ReliabilityData, part_role
+from toplist.report.plot.reliability import Parts, ReliabilityData, ReliabilityPanel, part_role
 from toplist.report.plot.sequential import CEILING, FLOOR, Path, Paths
 from toplist.report.text import share
 
@@ -281,6 +281,8 @@ def _reliability(go: Any, made: Any, data: ReliabilityData) -> None:
         words = [escape(f"{full(one.name)}: confidence {share(x)}, {one.axes[1]} {share(y)}") for x, y in one.curve]
         xs, ys = zip(*one.curve, strict=True) if one.curve else ((), ())
         made.add_trace(_line(go, xs, ys, "c0", mode="lines", hovertext=words, **place))
+        if one.points:
+            _bin_points(made, one, place)
         left, wide = (i % across) / across, 1 / across
         top, tall = 1 - (i // across) / down, 1 / down
         box: dict[str, Any] = {"range": [0, 1], "tickformat": ".0%"}
@@ -295,6 +297,17 @@ def _reliability(go: Any, made: Any, data: ReliabilityData) -> None:
             xanchor="left", yanchor="top",
         )  # fmt: skip
     made.update_layout(height=120 + 340 * down, width=340 * across)
+
+
+def _bin_points(made: Any, one: ReliabilityPanel, place: dict[str, Any]) -> None:
+    """The bins of a binned curve, with their intervals."""
+    up = [0.0 if p.high is None else p.high - p.y for p in one.points]
+    down = [0.0 if p.low is None else p.y - p.low for p in one.points]
+    made.add_scatter(
+        x=[p.x for p in one.points], y=[p.y for p in one.points], mode="markers", marker={"color": _LIGHT["c0"]},
+        error_y={"type": "data", "symmetric": False, "array": up, "arrayminus": down},
+        hovertext=[escape(f"{full(one.name)}: {p.words}") for p in one.points], hoverinfo="text", **place,
+    )  # fmt: skip
 
 
 def _parts(go: Any, made: Any, data: Parts) -> None:

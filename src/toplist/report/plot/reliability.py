@@ -1,7 +1,8 @@
 """Reliability diagrams, and what mean scores are made of.
 
 A reliability diagram has confidences across and the observed accuracy up: isotonic regression, with a band around the
-diagonal where the curve of calibrated predictions would be.
+diagonal where the curve of calibrated predictions would be. Where only sums are at hand it has a point for each bin,
+with the interval of its accuracy.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ from toplist.report.text import Shown, count, names, number_of, percent, share
 if TYPE_CHECKING:
     from toplist.calibration import Decomposition, Reliability
     from toplist.calibration.miscalibration import CalibrationVerdict
+    from toplist.calibration.top_bins import BinnedCalibration
 
 POINTS = 160  # of a curve or a band in one panel: closer ones cannot be told apart
 PANELS = 6  # in one figure
@@ -59,6 +61,17 @@ _AXES = {
 _NARROW, _LARGEST = 180.0, 360.0  # widths of a panel
 _PANEL = 230.0  # width of one alone within a page
 _UNDER = 36.0  # height of the strip of counts
+
+
+@dataclass(frozen=True, slots=True)
+class BinPoint:
+    """The cases of one bin: mean confidence and accuracy, with the interval of the latter where there is one."""
+
+    x: float
+    y: float
+    low: float | None
+    high: float | None
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +89,8 @@ class ReliabilityPanel:
     bias: tuple[float, float | None, float | None] | None = None  # mean confidence minus accuracy, and its interval
     p: float | None = None  # of the test of calibration, by Holm's method where several models are tested
     p_text: str = ""  # the same as it is shown: of a test by draws, at most its upper limit
+    points: tuple[BinPoint, ...] = ()  # of a binned curve
+    error: float | None = None  # expected calibration error over bins
 
     @property
     def axes(self) -> tuple[str, str]:
@@ -103,6 +118,8 @@ class ReliabilityPanel:
             lines.append(f"{fixed(value, 1, signed=True)} pts{interval}")
         if self.p is not None:
             lines.append(f"p {self.p_text}")
+        if self.error is not None:
+            lines.append(f"ECE {fixed(self.error, 3)}")
         return lines
 
 
@@ -118,6 +135,7 @@ class ReliabilityData:
     tested: int = 1  # models that p values are adjusted for
     single: str = ""
     shown: Shown = field(default_factory=dict, compare=False, repr=False)
+    width: int = 0  # bins of a binned curve, from 0 to 1
 
     @property
     def title(self) -> str:
@@ -147,7 +165,15 @@ class ReliabilityData:
         holm = f", Holm over {number_of(self.tested, 'model')}" if self.tested > 1 else ""
         tests = f"; p: test of calibration{holm}" * any(one.p is not None for one in self.panels)
         more = f"; and {count(self.more)} more" if self.more else ""
+        if self.width:
+            ends = f"; lines: {level} Clopper-Pearson interval of each bin alone" if self._intervals else ""
+            errors = "; ECE: expected calibration error over these bins"
+            return f"{count(self.width)} bins of equal width{counts}{ends}{tested}{errors}{more}"
         return f"Isotonic regression{counts}{bands.get(self.band, '')}{tested}{tests}{more}"
+
+    @property
+    def _intervals(self) -> bool:
+        return any(point.low is not None for one in self.panels for point in one.points)
 
     @property
     def words(self) -> str:
@@ -226,6 +252,77 @@ def calibration_panel(
     """
     data = reliability({name: curve}, {} if verdict is None else {name: verdict}, shown=shown).data
     return Plot(replace(data, panels=(_panel(name, curve, verdict, adjusted_p),)), draw_reliability, _PANEL)
+
+
+def binned_reliability(
+    found: Mapping[str, BinnedCalibration], more: int = 0, shown: Shown = NAMES
+) -> Plot[ReliabilityData]:
+    """Reliability in bins of equal width, by model, each bin with the interval of its accuracy.
+
+    Of more than six models the first four and the last two are drawn.
+
+    Parameters
+    ----------
+    found : mapping of str to BinnedCalibration
+        As `ReliabilityBins.calibration` makes them.
+    more : int, default 0
+        How many more models there are, which have no curve here.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
+
+    Returns
+    -------
+    Plot
+    """
+    every = list(found.items())
+    drawn = every if len(every) <= PANELS else [*every[: PANELS - 2], *every[-2:]]
+    level, width = (drawn[0][1].level, drawn[0][1].width) if drawn else (math.nan, 0)
+    panels = tuple(_binned_panel(name, one) for name, one in drawn)
+    data = ReliabilityData(panels, level=level, more=more + len(every) - len(drawn), shown=shown, width=width)
+    return Plot(data, draw_reliability)
+
+
+def binned_panel(name: str, found: BinnedCalibration, shown: Shown = NAMES) -> Plot[ReliabilityData]:
+    """One panel of a binned reliability diagram, of about 230 by 270 pixels, for a row of them in a page.
+
+    Parameters
+    ----------
+    name : str
+        The model.
+    found : BinnedCalibration
+        As `ReliabilityBins.calibration` makes it.
+    shown : mapping of str to Name, optional
+        The short names of models, where those among the ones that are drawn would be others.
+
+    Returns
+    -------
+    Plot
+    """
+    return Plot(binned_reliability({name: found}, shown=shown).data, draw_reliability, _PANEL)
+
+
+def _binned_panel(name: str, found: BinnedCalibration) -> ReliabilityPanel:
+    bias = found.bias
+    ends: Iterable[tuple[float | None, float | None]] = found.ends or [(None, None)] * len(found.bins)
+    points = []
+    for b, (low, high) in zip(found.bins, ends, strict=True):
+        between = "" if low is None or high is None else f" ({share(low)} to {share(high)})"
+        cases = number_of(b.count, "case")
+        words = f"{cases} at mean confidence {share(b.mean_confidence)}: accuracy {share(b.hit_rate)}{between}"
+        points.append(BinPoint(b.mean_confidence, b.hit_rate, low, high, words))
+    return ReliabilityPanel(
+        name,
+        "top",
+        found.cases,
+        bias.mean_confidence,
+        bias.hit_rate,
+        (),
+        (),
+        found.bins,
+        (bias.difference, *calibration_statements.bias_ends(bias)),
+        points=tuple(points),
+        error=found.error,
+    )
 
 
 def of_words(of: str | int) -> str:
@@ -326,6 +423,11 @@ def _curve(panel: Panel, one: ReliabilityPanel, band: str) -> None:
         role = "muted" if band == "consistency" else "c0"
         panel.add(Area([*x, *reversed(x)], [*low, *reversed(high)], role, 0.22, Hover(f"{band} band")))
     panel.add(Stroke((0, 1), (0, 1), "ink", 1.0, (4, 3)))
+    for point in one.points:
+        own = Hover(point.words, one.name)
+        if point.low is not None and point.high is not None:
+            panel.add(Stroke((point.x, point.x), (point.low, point.high), "c0", 1.4, opacity=0.5, hover=own))
+        panel.add(Dot(point.x, point.y, "c0", size=4.5, hover=own))
     xs, ys = zip(*one.curve, strict=True) if one.curve else ((), ())
     panel.add(Stroke(xs, ys, "c0", 2.0, hover=hover))
     if len(one.curve) == 1:  # a point has no length
@@ -340,7 +442,8 @@ def _found(panel: Panel, one: ReliabilityPanel) -> None:
     if any(SMALL * width(line) > 0.85 * panel.width for line in lines):
         lines = [piece for line in lines for piece in line.replace(" (", "\n(").split("\n")]
     under = one.bias is not None and one.bias[0] < 0
-    hover = Hover("mean confidence minus accuracy with its interval; p of the test of calibration", one.name)
+    test = "p of the test of calibration" if one.error is None else "ECE: expected calibration error over bins"
+    hover = Hover(f"mean confidence minus accuracy with its interval; {test}", one.name)
     for i, text in enumerate(reversed(lines) if under else lines):
         edge = (10 + 14 * i) / panel.height
         place: tuple[float, float, Anchor] = (0.98, edge, "end") if under else (0.03, 1 - edge, "start")

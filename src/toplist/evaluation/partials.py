@@ -1,0 +1,730 @@
+"""Partial results: the mergeable state of a comparison over some of its cases.
+
+A part is scored anywhere, saved as bytes, and merged with others in any order; the leaderboard of the merge is that of
+one run over all cases, to the last bit. Everything in it is a sum, a count, a maximum, a sample of cases by the hash of
+their ids, or what was asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import reduce
+from itertools import pairwise, permutations
+from operator import add
+from typing import Any, Final
+
+import numpy as np
+
+from toplist._files import need
+from toplist._text import argument, quote
+from toplist._typing import Progress
+from toplist.calibration.top_bins import ReliabilityBins
+from toplist.core.kernel import version
+from toplist.errors import AlignmentError, SpaceError, TopListError
+from toplist.evaluation.compare import Bounds, Question, Scored, rank, spelled_in_files
+from toplist.evaluation.leaderboard import Leaderboard
+from toplist.evaluation.part_details import ReliabilityWatcher, SumDetails
+from toplist.evaluation.samples import (
+    ROOM,
+    FileLosses,
+    PairLoss,
+    SampleCollector,
+    SampledCases,
+    columns_of,
+    score_range,
+)
+from toplist.evaluation.stream import (
+    ReadSummary,
+    ScoringSpec,
+    SumCollector,
+    TeeCollector,
+    most_repaired,
+    require_cases,
+    run,
+)
+from toplist.inference.aggregates import Aggregates
+from toplist.inference.aggregates import merge as merge_tallies
+from toplist.inference.diagnostics import SAMPLED
+from toplist.inference.results import PartRecord, SkippedPart, SourceSummary
+from toplist.inference.settings import Inference, InferenceSettings
+from toplist.io.encoding import empty_set_explained
+from toplist.io.lists import require_few_groups
+from toplist.io.plan import Plan
+from toplist.io.producers.base import ANSWER_MASS
+
+SAMPLE: Final = 1000
+"""Cases of a part that are kept to be examined, by default."""
+MOST_MODELS: Final = 10
+"""Models up to which the largest losses of all pairs are found beforehand."""
+_MORE = 8  # smaller slopes of Chernoff's bound: other parts may have cases up to 2**8 times as heavy
+_NAMES = 1000  # names of classes that are kept where no outcome is ever listed
+Spelling = tuple[tuple[str, ...], tuple[str, ...]]
+"""Names of outcomes, and names of the classes of a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """Cases that a part covers: what they were read from, and which of them."""
+
+    source: str
+    cases: int
+    start: int | None = None  # the position of the first case, where there are no ids
+    digest: str = ""  # of what was found there
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What a part is where it could not be scored."""
+
+    skipped: tuple[SkippedPart, ...]
+
+    @classmethod
+    def of(cls, source: str, error: BaseException, rows: int | None = None) -> Failure:
+        """The failure of one part."""
+        return cls((SkippedPart(source, rows, str(error) or type(error).__name__),))
+
+    def to_bytes(self) -> bytes:
+        """The same as bytes; see `part_bytes.part_from_bytes`."""
+        from toplist.evaluation.part_bytes import failure_to_bytes  # noqa: PLC0415 - which needs this module
+
+        return failure_to_bytes(self)
+
+
+@dataclass(frozen=True, slots=True)
+class PartQuestion:
+    """What is asked of all parts alike, as plain values: parts are merged where it is equal."""
+
+    models: tuple[str, ...]
+    rules: tuple[str, ...]
+    k: tuple[int, ...]
+    penalty: float | None
+    baseline: str | None
+    missing: str
+    classes: str  # how many there are, in a word
+    size: int | float  # the same as a number
+    labels: str  # a digest of their names, or nothing
+    repairs: Mapping[str, Any]  # what is repaired in the lists of each model, and in the truth
+    ids: bool  # whether cases have ids, or go by their position
+    weight: str | None
+    group: str | None
+    settings: InferenceSettings
+    min_cases: int | None
+    bounds: Bounds  # of scores, by rule
+    penalised: Bounds  # the same where invalid lists pay
+    scale: float  # the range of the first rule
+
+    @classmethod
+    def of(cls, question: Question, plan: Plan, settings: InferenceSettings) -> PartQuestion:
+        """What is asked of the cases of a plan."""
+        space, scoring = plan.space, question.scoring
+        if space is None:
+            raise ValueError("the number of classes differs from case to case: see `require_sums`")
+        labels = "" if space.labels is None else _digest("\n".join(f"{label!r}" for label in space.labels))
+        repairs = {name: asdict(one) for name, one in plan.repairs.items()} | {"": asdict(plan.truth_repairs)}
+        return cls(
+            question.names,
+            question.rules,
+            scoring.ks,
+            scoring.penalty,
+            question.baseline,
+            question.missing,
+            plan.classes,
+            space.size,
+            labels,
+            repairs,
+            plan.truth.layout.case is not None,
+            plan.weight,
+            plan.group,
+            settings,
+            question.inference.min_cases,
+            question.bounds(False),
+            question.bounds(True),
+            score_range(scoring.rules[0]),
+        )
+
+    @property
+    def question(self) -> Question:
+        """The same as `compare` takes it; rules go by their names."""
+        how = self.settings
+        inference = Inference(
+            method=how.method, level=how.level, horizon=how.horizon, seed=how.seed, min_cases=self.min_cases
+        )
+        spec = ScoringSpec((), self.k, self.penalty, self.baseline)
+        return Question(self.models, spec, self.rules, self.missing, inference)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartialResult:
+    """The mergeable state of a comparison over some of its cases. Made by `partial_result` and by engines.
+
+    Parts of the same question are added with `+`; `leaderboard` is what the cases of all of them show.
+
+    Parameters
+    ----------
+    question : PartQuestion
+        What is asked of all parts alike.
+    covers : tuple of Cover
+        What the cases were read from.
+    tallies : mapping of Aggregates
+        Exact sums, by group.
+    read : ReadSummary
+        Counts of cases, missing predictions and repairs.
+    heaviest : float
+        The largest weight of a case.
+    sample : SampledCases
+        Cases that are examined for skewness and dependence.
+    losses : mapping of PairLoss, optional
+        The largest losses of every two models; None where they were not looked for.
+    spelled : mapping, optional
+        Names of outcomes and classes, of models on whose lists no outcome ever stands.
+    bins : mapping of ReliabilityBins, optional
+        By model, confidences of the first class.
+    skipped : tuple of SkippedPart, optional
+        Parts of the input that could not be read.
+    written : str, optional
+        The version of the library.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import toplist as tl
+    >>> ids = pd.Index(["x", "y"], name="id")
+    >>> truth, lists = pd.DataFrame({"outcome": ["a", "b"]}, ids), pd.DataFrame({"a": [0.7, 0.4], "b": [0.3, 0.6]}, ids)
+    >>> one, other = (tl.partial_result({"m": lists[at : at + 1]}, truth[at : at + 1]) for at in (0, 1))
+    >>> (one + other).leaderboard()["m"].cases
+    2
+    """
+
+    question: PartQuestion
+    covers: tuple[Cover, ...]
+    tallies: Mapping[Hashable, Aggregates]  # exact sums, by group
+    read: ReadSummary
+    heaviest: float  # weight of a case
+    sample: SampledCases
+    losses: Mapping[tuple[str, str], PairLoss] | None = None  # None: they were not looked for
+    spelled: Mapping[str, Spelling] = field(default_factory=dict)  # of models on whose lists no outcome ever stands
+    bins: Mapping[str, ReliabilityBins] = field(default_factory=dict)  # by model: confidences of the first class
+    skipped: tuple[SkippedPart, ...] = ()
+    written: str = field(default_factory=version)  # the version of the library
+
+    def __add__(self, other: PartialResult) -> PartialResult:
+        return merge([self, other])
+
+    def leaderboard(self) -> Leaderboard:
+        """What the cases show."""
+        return finish(self)
+
+    def to_bytes(self) -> bytes:
+        """The same as bytes, for a file or another process: a few kilobytes, the more the more groups and clusters."""
+        from toplist.evaluation.part_bytes import result_to_bytes  # noqa: PLC0415 - which needs this module
+
+        return result_to_bytes(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, source: str = "memory") -> PartialResult:
+        """What `to_bytes` made.
+
+        Parameters
+        ----------
+        data : bytes
+            The bytes.
+        source : str, default "memory"
+            What they are called in errors.
+
+        Returns
+        -------
+        PartialResult
+            The same state.
+
+        Raises
+        ------
+        FileError
+            If the bytes are damaged, of another format, or cannot be the state of any cases.
+        """
+        from toplist.evaluation.part_bytes import result_from_bytes  # noqa: PLC0415
+
+        return result_from_bytes(data, source)
+
+
+@dataclass(slots=True)
+class PartSums(SumCollector):
+    """Adds up exactly, and puts the confidences of the first classes into bins."""
+
+    watching: dict[str, ReliabilityWatcher] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.watching = {one.name: ReliabilityWatcher() for one in self.plan.sources}
+
+    @property
+    def watchers(self) -> Mapping[str, ReliabilityWatcher]:
+        """See `Collector`."""
+        return self.watching
+
+
+def require_sums(settings: InferenceSettings, missing: str, *, per_case: bool) -> None:
+    """Refuse what needs all cases at once: partial results are sums."""
+    alone = "or run compare without an engine"
+    if settings.ordered:
+        time = f"{argument('time', '')} if cases are independent, " if settings.time is not None else ""
+        raise TopListError(
+            f"{argument('method', settings.method)} needs all cases in their order, and parts are merged from sums: "
+            f"pass {time}{argument('method', 't')}, {alone}."
+        )
+    if not settings.by_sums:
+        raise TopListError(
+            f"{argument('method', settings.method)} needs all cases at once, and parts are merged from sums: pass "
+            f"{argument('method', 'poisson')} or {argument('method', 't')}, {alone}."
+        )
+    if missing == "pairwise":
+        raise TopListError(
+            f"{argument('missing', 'pairwise')} needs all cases at once, and parts are merged from sums: choose "
+            f"{argument('missing', 'common')}, {alone}."
+        )
+    if per_case:
+        raise TopListError(
+            "a number of classes per case needs all cases at once, and parts are merged from sums: run compare without "
+            "an engine."
+        )
+
+
+def settings_of(plan: Plan, question: Question) -> InferenceSettings:
+    """How intervals are made of the sums of parts, or an error that says what to choose instead."""
+    settings = question.inference.settings(plan.cluster, plan.time, weighted=plan.weight is not None)
+    require_sums(settings, question.missing, per_case=plan.space is None)
+    tokens = next((one for one in plan.sources if ANSWER_MASS in one.reader.schema.names), None)
+    if tokens is not None:
+        raise TopListError(
+            f"{tokens.name}: lists over answers that are made of tokens have no partial results, for the median mass "
+            "on answers needs all cases: run compare without an engine, or convert the files first."
+        )
+    return settings
+
+
+def score_part(
+    plan: Plan,
+    question: Question,
+    *,
+    covers: Sequence[Cover] = (),
+    total: int | None = None,
+    start: int = 0,
+    sample: int = SAMPLE,
+    columns: Sequence[str] | None = None,
+    losses: bool = True,
+    progress: Progress = lambda what, done, total: None,
+) -> PartialResult:
+    """Score the cases of a plan, as a part of more.
+
+    Parameters
+    ----------
+    plan : Plan
+        The open files of this part.
+    question : Question
+        What is asked of all parts.
+    covers : sequence of Cover, optional
+        What is covered, for merges and for people.
+    total : int, optional
+        How many cases there are in all parts, where that is known: the sample is then what one run would draw.
+    start : int, default 0
+        The position of the first case among those of all parts, where there are no ids.
+    sample : int, default 1000
+        How many cases are kept to be examined, where `total` is not known.
+    columns : sequence of str, optional
+        The columns of the truth that are kept of sampled cases; by default those that `columns_of` finds.
+    losses : bool, default True
+        Whether the largest losses are looked for beforehand; if not, they need another pass after the merge.
+    progress : callable, optional
+        Called with what is done, how much of it, and of how much.
+
+    Returns
+    -------
+    PartialResult
+        The state of these cases.
+    """
+    settings = settings_of(plan, question)
+    plan = replace(plan, time=settings.time, ordered=settings.ordered)
+    asked = PartQuestion.of(question, plan, settings)
+    drawn: Any = {"limit": sample} if total is None else {"threshold": min(1.0, SAMPLED / max(total, 1))}
+
+    def collector() -> TeeCollector[PartSums, SampleCollector]:
+        return TeeCollector(PartSums(plan, settings.method == "poisson"), SampleCollector(plan, **drawn))
+
+    with empty_set_explained(plan.set_separator):
+        both, read = run(plan, question.scoring, collector, progress, part=True, start=start)
+        kept = both.other
+        names = columns_of(plan, settings, repeated=False) if columns is None else columns
+        found = PartialResult(
+            asked,
+            tuple(covers),
+            both.one.tallies,
+            read,
+            kept.heaviest,
+            kept.cases(names).in_order(),
+            spelled=_spelled(plan, both.one.tallies),
+            bins={name: one.found for name, one in both.one.watching.items() if one.found.cases},
+        )
+        return replace(found, losses=_losses(plan, question, found)) if losses else found
+
+
+def losses_of(
+    plan: Plan, question: Question, pairs: Sequence[tuple[str, str]], heaviest: float, more: int = 0
+) -> dict[tuple[str, str], PairLoss]:
+    """The largest losses of some pairs over the cases of a plan, where the heaviest of all cases has this weight."""
+    if not pairs or plan.missing in ("uniform", "worst", "baseline"):
+        return {}
+    asked = {name for pair in pairs for name in pair}
+    names = tuple(one.name for one in plan.sources if plan.missing == "common" or one.name in asked)
+    return FileLosses(plan, question.scoring, heaviest=heaviest).of(pairs, names, more)
+
+
+def _losses(plan: Plan, question: Question, found: PartialResult) -> dict[tuple[str, str], PairLoss] | None:
+    """Those of all pairs, where these are few enough."""
+    names = question.names
+    if not found.read.compared or len(names) > MOST_MODELS:
+        return None if len(names) > MOST_MODELS else {}
+    return losses_of(plan, question, [*permutations(names, 2)], found.heaviest, _MORE if plan.weight else 0)
+
+
+def _spelled(plan: Plan, tallies: Mapping[Hashable, Aggregates]) -> dict[str, Spelling]:
+    """How outcomes and classes are written, of the models on whose lists no outcome ever stands."""
+    out = {}
+    for a, source in enumerate(plan.sources):
+        sums = [one.sums for one in tallies.values()]
+        if sums and not any(one["coverage"][a] for one in sums):
+            outcomes, classes = spelled_in_files(plan, source.name)
+            out[source.name] = tuple(outcomes[:_NAMES]), tuple(classes[:_NAMES])
+    return out
+
+
+# Merging
+
+
+def merge(parts: Iterable[PartialResult | Failure], names: Sequence[str] = ()) -> PartialResult:
+    """The state of the cases of all parts together; the order of the parts does not show.
+
+    Parameters
+    ----------
+    parts : iterable of PartialResult or Failure
+        Parts of the same question, without cases in common. What failed is listed in the result.
+    names : sequence of str, optional
+        What the parts are called in errors.
+
+    Returns
+    -------
+    PartialResult
+        The state of all cases.
+
+    Raises
+    ------
+    TopListError
+        If there are none, or two of them do not belong together; the message names them and says what differs.
+    """
+    given = list(parts)
+    called = list(names) or [f"part {at}" for at in range(1, len(given) + 1)]
+    found = {name: one for name, one in zip(called, given, strict=True) if isinstance(one, PartialResult)}
+    skipped = [one for part in given if isinstance(part, Failure) for one in part.skipped]
+    if not found:
+        raise TopListError(
+            f"no part could be scored: {skipped[0].reason}" if skipped else "there are no partial results to merge."
+        )
+    results = list(found.values())
+    first, *others = found
+    for other in others:
+        _require_same_question(first, found[first].question, other, found[other].question)
+    _require_apart(found)
+    read = reduce(_both_read, (one.read for one in results))
+    tallies = merge_tallies(*(one.tallies for one in results))
+    require_few_groups(tallies, results[0].question.group)
+    every = {*skipped, *(one for part in results for one in part.skipped)}
+    return PartialResult(
+        results[0].question,
+        tuple(sorted((cover for one in results for cover in one.covers), key=_place)),
+        tallies,
+        read,
+        max(one.heaviest for one in results),
+        _samples([one.sample for one in results], read.cases),
+        _both_losses([one.losses for one in results]),
+        _both_spelled([one.spelled for one in results if one.tallies]),
+        _both_bins([one.bins for one in results]),
+        tuple(sorted(every, key=lambda one: (one.file, one.rows or 0, one.reason))),
+        max(one.written for one in results),
+    )
+
+
+def _both_bins(parts: Sequence[Mapping[str, ReliabilityBins]]) -> dict[str, ReliabilityBins]:
+    names = dict.fromkeys(name for one in parts for name in one)
+    return {name: reduce(add, (one[name] for one in parts if name in one)) for name in names}
+
+
+def _both_losses(
+    parts: Sequence[Mapping[tuple[str, str], PairLoss] | None],
+) -> dict[tuple[str, str], PairLoss] | None:
+    """The largest losses of all parts; None where some part did not look for them."""
+    known = [one for one in parts if one is not None]
+    if len(known) < len(parts):
+        return None
+    pairs = dict.fromkeys(pair for one in known for pair in one)
+    return {pair: reduce(add, (one[pair] for one in known if pair in one)) for pair in pairs}
+
+
+def _place(cover: Cover) -> tuple[str, int, str]:
+    return cover.source, -1 if cover.start is None else cover.start, cover.digest
+
+
+def _samples(samples: Sequence[SampledCases], cases: int) -> SampledCases:
+    """The sampled cases of all parts, at the least threshold."""
+    pa = need("pyarrow")
+    least = min(1.0, ROOM * SAMPLED / max(cases, 1), *(one.threshold for one in samples))
+    kept = [one.below(least) for one in samples]
+    names = [tuple(one.columns) for one in kept if len(one)]
+    common: Sequence[str] = next(iter(names), ())
+    if any(one != common for one in names):
+        common = sorted(set.intersection(*map(set, names)))
+    weights = [one.weights for one in kept if one.weights is not None]
+    columns = {name: pa.chunked_array([one.columns[name] for one in kept if len(one)], pa.string()) for name in common}
+    return SampledCases(
+        least,
+        np.concatenate([one.keys for one in kept]),
+        np.concatenate([one.scores for one in kept]),
+        np.concatenate(weights) if weights else None,
+        {name: values.combine_chunks() for name, values in columns.items()},
+    ).in_order()
+
+
+def _both_read(one: ReadSummary, other: ReadSummary) -> ReadSummary:
+    """What was read of both."""
+    repaired = tuple(_counts(x, y) for x, y in zip(one.repaired, other.repaired, strict=True))
+    hard = [each.difficulty for each in (one, other) if each.difficulty is not None]
+    return ReadSummary(
+        tuple(_both_sources(x, y) for x, y in zip(one.origins, other.origins, strict=True)),
+        one.cases + other.cases,
+        one.compared + other.compared,
+        _either(one.truth, other.truth),
+        most_repaired(repaired),
+        {name: max(one.highest[name], other.highest[name]) for name in one.highest},
+        reduce(add, hard) if hard else None,
+        repaired,
+        tuple(x + y for x, y in zip(one.matched, other.matched, strict=True)),
+        tuple(x + y for x, y in zip(one.names, other.names, strict=True)),
+    )
+
+
+def _counts(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return dict(sorted((Counter(one) + Counter(other)).items()))
+
+
+def _both_sources(one: SourceSummary, other: SourceSummary) -> SourceSummary:
+    """Where the predictions of both parts came from."""
+    return replace(
+        one,
+        source=_either(one.source, other.source),
+        layout=_either(one.layout, other.layout),
+        cases=one.cases + other.cases,
+        filled=one.filled + other.filled,
+        left_out=one.left_out + other.left_out,
+        repairs=_counts(one.repairs, other.repairs),
+        reading=_either(one.reading, other.reading),
+        notes=tuple(sorted({*one.notes, *other.notes})),
+    )
+
+
+def _either(one: str, other: str) -> str:
+    """One text, or both where they differ: each once, in order."""
+    return _SEVERAL.join(sorted({*one.split(_SEVERAL), *other.split(_SEVERAL)}))
+
+
+def _told(source: str) -> str:
+    """Where predictions came from, in a word: of many files, the first and how many more."""
+    first, *others = source.split(_SEVERAL)
+    return source if len(others) < _MANY else f"{first} and {len(others):,} more"
+
+
+_SEVERAL = " | "
+_MANY = 4  # files that are not all named
+
+
+def _both_spelled(parts: Sequence[Mapping[str, Spelling]]) -> dict[str, Spelling]:
+    """Names of outcomes and classes of the models that list no outcome in any part."""
+    out: dict[str, Spelling] = {}
+    for name in parts[0] if parts else ():
+        if all(name in one for one in parts):
+            outcomes, classes = (sorted({text for one in parts for text in one[name][side]}) for side in (0, 1))
+            out[name] = tuple(outcomes[:_NAMES]), tuple(classes[:_NAMES])
+    return out
+
+
+_CALLED = {
+    "models": "the models are",
+    "rules": "the rules are",
+    "k": "the k of top-k errors are",
+    "penalty": "the penalty is",
+    "baseline": "the baseline is",
+    "missing": "missing is",
+    "classes": "the number of classes is",
+    "size": "the number of classes is",
+    "weight": "the column with weights is",
+    "group": "the column with groups is",
+    "min_cases": "min_cases is",
+    "method": "the method of intervals is",
+    "cluster": "the column with clusters is",
+    "level": "the level is",
+    "seed": "the seed is",
+}  # what is asked of parts, as it is said
+
+
+def _require_same_question(one: str, first: PartQuestion, other: str, second: PartQuestion) -> None:
+    """Refuse parts that do not belong together, with what differs."""
+    if first == second:
+        return
+    both = f"{one} and {other} do not belong together"
+    pairs = {each.name: (getattr(first, each.name), getattr(second, each.name)) for each in fields(first)}
+    how = pairs.pop("settings")
+    pairs |= {each.name: (getattr(how[0], each.name), getattr(how[1], each.name)) for each in fields(how[0])}
+    name = next(name for name, (x, y) in pairs.items() if x != y)
+    x, y = pairs[name]
+    if name == "ids":
+        with_ids, without = (one, other) if x else (other, one)
+        raise AlignmentError(f"{both}: {with_ids} has case ids, and {without} goes by the position of cases.")
+    if name == "labels":
+        raise AlignmentError(
+            f"{both}: the classes have other names, or another order: declare them for all parts with "
+            f"{argument('space')}."
+        )
+    if name == "repairs":
+        model = next(model for model in x if x[model] != y[model])
+        whose = f"the lists of {model}" if model else "the truth"
+        raise AlignmentError(f"{both}: {whose} were read with different options.")
+    said = _CALLED.get(name, f"{name} is")
+    raise AlignmentError(f"{both}: {said} {_shown(x)} in the first, and {_shown(y)} in the second.")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return "none" if value is None else quote(value) if isinstance(value, str) else f"{value}"[:_SHOWN]
+
+
+_SHOWN = 40  # characters of a number
+
+
+def _require_apart(found: Mapping[str, PartialResult]) -> None:
+    """Refuse parts that have cases in common, as far as what they cover and the sampled cases tell."""
+    names = list(found)
+    owners: dict[str, str] = {}
+    ranges: list[tuple[int, int, str]] = []
+    for name, one in found.items():
+        for cover in one.covers:
+            if cover.digest and owners.setdefault(cover.digest, name) != name:
+                raise AlignmentError(
+                    f"{owners[cover.digest]} and {name} hold the same part, {cover.source}: merge every part once."
+                )
+            if cover.start is not None and cover.cases:
+                ranges.append((cover.start, cover.start + cover.cases, name))
+    for (_, end, here), (start, last, there) in pairwise(sorted(ranges)):
+        if start < end and here != there:
+            first, second = sorted((here, there), key=names.index)
+            raise AlignmentError(
+                f"{first} and {second} both have cases {start:,} to {min(end, last) - 1:,}, by their position: say "
+                f"where each part begins with {argument('start')}, or give cases ids."
+            )
+    keys = np.concatenate([one.sample.keys for one in found.values()])
+    owner = np.repeat(np.arange(len(names)), [len(one.sample) for one in found.values()])
+    order = np.lexsort((owner, *keys.T[::-1]))
+    twice = np.flatnonzero((keys[order][1:] == keys[order][:-1]).all(axis=1))
+    if len(twice):
+        pair = owner[order[twice[0]]], owner[order[twice[0] + 1]]
+        shared = sum((owner[order[at]], owner[order[at + 1]]) == pair for at in twice)
+        raise AlignmentError(
+            f"{names[pair[0]]} and {names[pair[1]]} have cases in common ({shared:,} of those that were examined): "
+            "every case belongs to one part."
+        )
+
+
+# The leaderboard
+
+
+@dataclass(frozen=True, slots=True)
+class PartLosses:
+    """The largest losses that parts found, or that another pass finds where they were not looked for."""
+
+    scores: Mapping[str, float]
+    heaviest: float
+    low: float
+    scale: float
+    known: Mapping[tuple[str, str], PairLoss] | None
+    again: Callable[[Sequence[tuple[str, str]], float], Mapping[tuple[str, str], PairLoss]] | None = None
+
+    def highest(self, name: str) -> float:
+        """See `diagnostics.Highest`."""
+        return self.heaviest * (self.scores[name] - self.low)
+
+    def lost(self, sums: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], tuple[float, float | None]]:
+        """See `diagnostics.Lost`."""
+        known = self.known
+        if known is None:
+            known = {} if self.again is None else self.again([*sums], self.heaviest)
+        return {
+            pair: known[pair].result(total, self.scale, self.heaviest) for pair, total in sums.items() if pair in known
+        }
+
+
+def finish(
+    result: PartialResult,
+    *,
+    cases: Any = None,
+    losses: Callable[[Sequence[tuple[str, str]], float], Mapping[tuple[str, str], PairLoss]] | None = None,
+    spelled: Any = None,
+    inputs: Sequence[str] = (),
+) -> Leaderboard:
+    """The leaderboard of all cases of a result.
+
+    Parameters
+    ----------
+    result : PartialResult
+        The merged state of all parts.
+    cases : CaseReader, optional
+        What reads the cases again, where the files are at hand.
+    losses : callable, optional
+        Another pass over the parts, for the largest losses of some pairs with the weight of the heaviest case.
+    spelled : callable, optional
+        What says how outcomes and classes are written, by model; by default what the parts kept.
+    inputs : sequence of str, optional
+        The files that were read: nothing is written over them.
+    """
+    asked, read = result.question, result.read
+    require_cases("the truth", read.cases, read.compared)
+    for name, seen in zip(asked.models, read.names, strict=True):
+        problem = seen.problem(asked.size)
+        if problem is not None:
+            raise type(problem)(f"{name}: {problem}") if isinstance(problem, SpaceError) else problem
+    apart = next((name for name, count in zip(asked.models, read.matched, strict=True) if not count), None)
+    if apart is not None:
+        raise AlignmentError(f"{apart} has none of the cases of the truth.")
+    if all(count == read.cases for count in read.matched):
+        read = replace(read, difficulty=None)
+    read = replace(read, origins=tuple(replace(one, source=_told(one.source)) for one in read.origins))
+    scored = Scored(
+        result.tallies,
+        None,
+        read,
+        asked.settings,
+        asked.classes,
+        asked.size,
+        asked.weight,
+        asked.group,
+        SumDetails(result.bins, tuple(PartRecord(one.source, one.cases) for one in result.covers))
+        if cases is None
+        else cases,
+        spelled or (lambda name: result.spelled.get(name, ((), ()))),
+        result.sample.drawn(read.cases),
+        PartLosses(read.highest, result.heaviest, asked.bounds[0][0], asked.scale, result.losses, losses),
+        lambda penalised: asked.penalised if penalised else asked.bounds,
+    )
+    board = rank(asked.question, scored, tuple(inputs))
+    return board._with(skipped=result.skipped) if result.skipped else board
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

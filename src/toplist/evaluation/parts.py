@@ -1,0 +1,247 @@
+"""Score a part of the cases of a comparison, and make the leaderboard of parts, on any number of machines."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toplist._arguments import as_whole
+from toplist._files import as_path, as_remote, has_magic, shown
+from toplist._text import quote
+from toplist._typing import Progress
+from toplist.errors import FileError, TopListError
+from toplist.evaluation.compare import Question
+from toplist.evaluation.leaderboard import Leaderboard
+from toplist.evaluation.part_bytes import part_from_bytes
+from toplist.evaluation.partials import SAMPLE, Cover, Failure, PartialResult, finish, merge, score_part
+from toplist.inference.settings import Inference, as_inference
+from toplist.io.options import ReadOptions, ReadRequest
+from toplist.io.plan import as_tables, names_of, plan_of, with_indicators
+
+if TYPE_CHECKING:
+    from toplist._remote import RemotePath
+
+SUFFIX = ".tlp"
+"""How the name of a file with a partial result ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartOptions:
+    """Which part of the cases this is, and how much is kept of it.
+
+    Parameters
+    ----------
+    start : int, default 0
+        The position of the first case among the cases of all parts, where cases have no ids.
+    sample : int, default 1000
+        How many cases are kept to be examined for skewness and dependence: their scores, and hashes of their ids.
+
+    Raises
+    ------
+    TopListError
+        If a value is below zero, or the sample is empty.
+
+    Examples
+    --------
+    >>> PartOptions(start=1_000_000)
+    PartOptions(start=1000000, sample=1000)
+    """
+
+    start: int = field(default=0)
+    sample: int = field(default=SAMPLE)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "start", as_whole(self.start, "start", 0))
+        object.__setattr__(self, "sample", as_whole(self.sample, "sample", 1))
+
+
+def partial_result(
+    models: Mapping[str, Any],
+    truth: Any = None,
+    *,
+    space: Any = None,
+    rules: Sequence[Any] | Any = ("brier", "log"),
+    k: Sequence[int] | int = 5,
+    baseline: str | None = None,
+    missing: str = "error",
+    penalty: float | None = None,
+    inference: Inference | str | float = Inference(),  # noqa: B008  frozen
+    read: ReadOptions = ReadOptions(),  # noqa: B008  frozen
+    part: PartOptions = PartOptions(),  # noqa: B008  frozen
+    progress: Callable[[str, int, int | None], None] | None = None,
+) -> PartialResult:
+    """Score some of the cases of a comparison; `merge_results` makes a leaderboard of the parts.
+
+    Parameters
+    ----------
+    models, truth, space, rules, k, baseline, missing, penalty, inference, read, progress
+        As for `compare`, of files and dataframes with some of the cases; the same for all parts. Every case, with its
+        outcome and the predictions of all models, belongs to one part.
+    part : PartOptions, default PartOptions()
+        Where the part begins, where cases have no ids, and how many cases are kept to be examined.
+
+    Returns
+    -------
+    PartialResult
+        Exact sums, counts and a sample of the cases. `to_bytes` makes a few kilobytes of it.
+
+    Raises
+    ------
+    TopListError
+        If something cannot be read, aligned or scored, or needs all cases at once: cases in time, bootstrap and bounded
+        intervals, pairwise comparisons and a number of classes per case.
+
+    See Also
+    --------
+    merge_results : The leaderboard of all parts.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import toplist as tl
+    >>> ids = pd.Index(range(4), name="id")
+    >>> truth = pd.DataFrame({"outcome": ["a", "b", "a", "a"]}, ids)
+    >>> lists = pd.DataFrame({"a": [0.7, 0.2, 0.9, 0.4], "b": [0.3, 0.8, 0.1, 0.6]}, ids)
+    >>> parts = [tl.partial_result({"m": lists[lo:hi]}, truth[lo:hi]) for lo, hi in ((0, 3), (3, 4))]
+    >>> tl.merge_results(parts).to_json() == tl.compare({"m": lists}, truth).to_json()
+    True
+    """
+    question = Question.of(names_of(models), rules, k, baseline, missing, penalty, as_inference(inference))
+    if not isinstance(part, PartOptions):
+        raise TopListError(f"part is a PartOptions, not {type(part).__name__}.")
+    tables = as_tables(with_indicators(ReadRequest.of(models, truth, read), space), space)
+    if tables is None:
+        raise TopListError(
+            "partial results are of files and dataframes, whose cases have ids: give the predictions and outcomes as "
+            "dataframes, or run compare on all of them."
+        )
+    plan = plan_of(tables, space, missing=missing, find=("cluster", "time", "group"))
+    found = score_part(
+        plan,
+        question,
+        start=part.start,
+        sample=part.sample,
+        progress=progress or (lambda what, done, total: None),
+    )
+    start = None if found.question.ids else part.start
+    return replace(found, covers=(Cover(plan.truth.path, found.read.cases, start, _digest(found)),))
+
+
+def _digest(found: PartialResult) -> str:
+    """What tells a part from others: its sums and its sampled cases."""
+    made = hashlib.sha256(found.sample.keys.tobytes())
+    for key in sorted(found.tallies, key=str):
+        made.update(found.tallies[key].to_bytes())
+    return made.hexdigest()[:32]
+
+
+def merge_results(parts: Any) -> Leaderboard:
+    """Make the leaderboard of parts: that of one run over all of their cases, to the last bit.
+
+    Parameters
+    ----------
+    parts : path, bytes, PartialResult or iterable of them
+        Partial results: as `partial_result` gives them, as bytes, or as files; a pattern such as "parts/*.tlp", or a
+        folder, stands for all files that it holds. The order does not matter.
+
+    Returns
+    -------
+    Leaderboard
+        Models from best to worst. It has no cases: what needs these says so, and what to run instead.
+
+    Raises
+    ------
+    TopListError
+        If there are no parts, one is damaged or of another format, two ask different questions or have cases in
+        common; the message names them.
+
+    See Also
+    --------
+    partial_result : Score a part of the cases.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import toplist as tl
+    >>> truth = pd.DataFrame({"id": [1, 2], "outcome": ["a", "b"]})
+    >>> lists = pd.DataFrame({"id": [1, 2], "a": [0.7, 0.4], "b": [0.3, 0.6]})
+    >>> part = tl.partial_result({"m": lists}, truth)
+    >>> board = tl.merge_results([part.to_bytes()])
+    >>> board["m"].cases
+    2
+    """
+    found = read_parts(parts)
+    inputs = [name for name in found if os.path.exists(name)]
+    return finish(merge(found.values(), list(found)), inputs=[os.path.abspath(name) for name in inputs])
+
+
+def read_parts(parts: Any, progress: Progress = lambda what, done, total: None) -> dict[str, PartialResult | Failure]:
+    """Parts by what they are called; see `merge_results`."""
+    given = [parts] if isinstance(parts, str | os.PathLike | bytes | PartialResult | Failure) else parts
+    if not isinstance(given, Iterable):
+        raise TopListError(f"parts are paths, bytes or partial results, not {type(parts).__name__}.")
+    out: dict[str, PartialResult | Failure] = {}
+    for one in given:
+        if isinstance(one, str | os.PathLike):
+            for path in files_of(one):
+                name = shown(path)
+                if name in out:
+                    raise FileError(name, "this partial result is there twice: merge every part once.")
+                out[name] = part_from_bytes(_read(path), name)
+                progress("reading parts", len(out), None)
+        elif isinstance(one, PartialResult | Failure):
+            out[f"part {len(out) + 1}"] = one
+        else:
+            name = f"part {len(out) + 1}"
+            out[name] = part_from_bytes(one, name)
+    if not out:
+        raise TopListError("there are no partial results to merge.")
+    return out
+
+
+def files_of(place: str | os.PathLike[str]) -> list[str]:
+    """The files of partial results that a path, a pattern or a folder stands for, in the order of their names."""
+    text = os.fspath(place)
+    if not text or "\0" in text:
+        raise TopListError(f"{quote(text)} is no path.")
+    remote = as_remote(text)
+    if remote is not None:
+        return _files_elsewhere(remote)
+    if os.path.isdir(text):
+        found = sorted(str(path) for path in Path(text).glob(f"*{SUFFIX}"))
+        if not found:
+            raise FileError(text, f"there is no partial result in this folder: their names end in {SUFFIX}.")
+        return found
+    if os.path.exists(text) or not has_magic(text):
+        return [text]
+    found = sorted(path for path in glob.glob(text, recursive=True) if os.path.isfile(path))
+    if not found:
+        raise FileError(text, "no file matches this pattern.")
+    return found
+
+
+def _files_elsewhere(place: RemotePath) -> list[str]:
+    """The same of a URL."""
+    from toplist.io.remote import matching  # noqa: PLC0415  most files are here
+
+    if place.is_dir():
+        found = sorted(one for one in place.iterdir() if one.suffix == SUFFIX)
+        if not found:
+            raise FileError(str(place), f"there is no partial result in this folder: their names end in {SUFFIX}.")
+    else:
+        found = [place] if place.is_file() else [one for one in matching(place) if one.is_file()]
+    return [os.fspath(one) for one in found or [place]]
+
+
+def _read(path: str) -> bytes:
+    try:
+        return as_path(path).read_bytes()
+    except FileNotFoundError:
+        raise FileError(shown(path), "there is no such file.") from None
+    except OSError as error:
+        raise FileError(shown(path), f"this cannot be read: {error.strerror or error}.") from None

@@ -1,0 +1,196 @@
+"""Bins of top confidences: whatever the split of the cases, they give what the cases themselves give."""
+
+from __future__ import annotations
+
+import copy
+import json
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import toplist as tl
+from tests.evaluation.factories import KINDS, batch, law, seeds
+from toplist.calibration import calibration_bias
+from toplist.calibration.top_bins import ReliabilityBins, clopper_pearson, top_confidences
+from toplist.core.kernel import UNIT
+from toplist.scoring.case_scores import CaseScores
+
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def right(lists: tl.TopLists, y: Any) -> np.ndarray:
+    return CaseScores.from_lists(lists, y, (tl.Brier(),)).metrics["accuracy"]
+
+
+def bins(lists: tl.TopLists, y: Any) -> ReliabilityBins:
+    return ReliabilityBins.of(lists, right(lists, y))
+
+
+def top(lists: tl.TopLists) -> np.ndarray:
+    rows = zip(lists.offsets[:-1], lists.offsets[1:], strict=True)
+    return np.array([lists.normalized_confidences[lo:hi].max() for lo, hi in rows if hi > lo])
+
+
+@every_kind
+@law
+@given(seed=seeds, n=st.integers(0, 40))
+def test_top_confidences_are_the_largest_of_each_list(kind: str, seed: int, n: int) -> None:
+    lists, _ = batch(kind, seed, n)
+    assert top_confidences(lists).tolist() == top(lists).tolist()
+    assert top_confidences(lists.ordered()).tolist() == top(lists).tolist()
+
+
+@every_kind
+@law
+@given(seed=seeds, n=st.integers(0, 60), parts=st.integers(1, 7))
+def test_any_split_in_any_order_merges_to_the_whole(kind: str, seed: int, n: int, parts: int) -> None:
+    lists, y = batch(kind, seed, n)
+    hit = right(lists, y)
+    rng = np.random.default_rng(seed)
+    which = rng.integers(0, parts, n)
+    made = [ReliabilityBins.of(lists[at], hit[at]) for at in (np.flatnonzero(which == i) for i in range(parts))]
+    whole = ReliabilityBins.of(lists, hit)
+    made = [made[i] for i in rng.permutation(parts)]
+    assert reduce(add, made, ReliabilityBins()) == whole
+    assert (made[0] + reduce(add, made[1:], ReliabilityBins())) == whole
+
+
+@every_kind
+@law
+@given(seed=seeds, n=st.integers(1, 60))
+def test_the_curve_is_a_plain_histogram(kind: str, seed: int, n: int) -> None:
+    lists, y = batch(kind, seed, n)
+    some = lists.sizes > 0
+    x, hit = top(lists), np.asarray(right(lists, y), float)[some]
+    found = bins(lists, y).calibration(0.9)
+    if not len(x):
+        assert found is None
+        return
+    assert found is not None
+    places = np.minimum(np.floor(x * 20), 19)
+    error = 0.0
+    for b, (low, high) in zip(found.bins, found.ends, strict=True):
+        own = places == round(20 * b.low)
+        assert b.count == own.sum() > 0
+        assert (b.mean_confidence, b.hit_rate) == pytest.approx((x[own].mean(), hit[own].mean()), abs=1e-12)
+        assert low <= b.hit_rate + 1e-12
+        assert high >= b.hit_rate - 1e-12
+        error += b.count / len(x) * abs(x[own].mean() - hit[own].mean())
+    assert found.cases == sum(b.count for b in found.bins) == len(x)
+    assert found.error == pytest.approx(error, abs=1e-12)
+
+
+@law
+@given(seed=seeds, n=st.integers(2, 60))
+def test_the_bias_is_that_of_the_cases(seed: int, n: int) -> None:
+    """Where no classes tie for the first place, and lists are valid."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.full(4, 0.4), n)
+    y = np.array([rng.choice(4, p=row) for row in p])
+    exact, found = calibration_bias(p, y, level=0.8), bins(tl.TopLists.from_proba(p), y).calibration(0.8)
+    assert found is not None
+    names = ("mean_confidence", "hit_rate", "difference", "low", "high", "cases", "level", "detectable")
+    assert [getattr(found.bias, name) for name in names] == pytest.approx(
+        [getattr(exact, name) for name in names], abs=1e-12
+    )
+
+
+@pytest.mark.parametrize(("hits", "cases"), [(0, 1), (1, 1), (3, 10), (10, 10), (0, 10_000), (5_000, 10_000)])
+def test_intervals_of_shares_are_those_of_scipy(hits: int, cases: int) -> None:
+    theirs = stats.binomtest(hits, cases).proportion_ci(0.9, "exact")
+    assert clopper_pearson(hits, cases, 0.9) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+
+
+def test_a_trillion_cases_still_have_intervals() -> None:
+    low, high = clopper_pearson(9e11, 10**12, 0.95)
+    assert 0.8999994 < low < 0.9 < high < 0.9000006
+
+
+def test_intervals_of_bins_contain_the_accuracy_at_least_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(1)
+    p, inside = 0.83, []
+    for hits in rng.binomial(40, p, 2000):
+        low, high = clopper_pearson(hits, 40, 0.9)
+        inside.append(low <= p <= high)
+    assert np.mean(inside) >= 0.89
+
+
+def test_the_error_of_calibrated_lists_is_about_what_chance_makes_of_it() -> None:
+    rng, found = np.random.default_rng(5), []
+    for _ in range(30):
+        x = rng.random(1500)
+        lists = tl.TopLists.from_topk(np.zeros((1500, 1), int), x[:, None], 100)
+        found.append(ReliabilityBins.of(lists, rng.random(1500) < x).calibration(0.95))
+    errors, chance = np.array([(one.error, one.chance) for one in found if one is not None]).T
+    assert errors.mean() == pytest.approx(chance.mean(), rel=0.1)
+
+
+def test_without_independent_cases_there_are_no_intervals() -> None:
+    lists, y = batch("short", 3, 50)
+    found, alone = bins(lists, y).calibration(0.95, independent=False), bins(lists, y).calibration(0.95)
+    assert found is not None
+    assert alone is not None
+    assert (found.ends, found.bias.low, found.bias.high, found.bias.detectable) == ((), None, None, None)
+    assert (found.bins, found.error, found.bias.difference) == (alone.bins, alone.error, alone.bias.difference)
+
+
+# As plain values
+
+
+@every_kind
+@law
+@given(seed=seeds, n=st.integers(0, 60))
+def test_plain_values_go_through_json_and_come_back(kind: str, seed: int, n: int) -> None:
+    made = bins(*batch(kind, seed, n))
+    text = json.dumps(made.to_plain(), separators=(",", ":"))
+    assert ReliabilityBins.from_plain(json.loads(text)) == made
+
+
+def test_a_model_takes_a_few_hundred_bytes() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.random(1 << 20)
+    made = ReliabilityBins.of(
+        tl.TopLists.from_topk(np.zeros((len(x), 1), int), x[:, None], 100), rng.random(len(x)) < x
+    )
+    assert len(json.dumps(made.to_plain(), separators=(",", ":"))) < 900
+
+
+def damaged() -> list[Any]:
+    lists = tl.TopLists.from_dicts([{"a": 0.9}, {"a": 0.6, "b": 0.3}, {}], 5)
+    good = ReliabilityBins.of(lists, np.array([True, False, False])).to_plain()
+
+    def changed(name: str, value: Any) -> Any:
+        found = copy.deepcopy(good)
+        found[name] = value
+        return found
+
+    (shift, *confidence), zeros = good["confidence"], good["hits"][0]
+    without = {name: value for name, value in good.items() if name != "hits"}
+    return [
+        *(None, [], "bins", 3, {}, without, {**good, "more": 1}),
+        *(changed("cases", value) for value in (-1, 1, 1.0, "3", None, True, 2**5000, [])),
+        *(changed("lengths", value) for value in (None, [2, 0], [0], [None, 2], [0, -1], ["0", 2])),
+        *(changed("bins", value) for value in ([12], [18, 12], [12, 12], [12, 20], [-1, 12], [12.0, 18], "ab")),
+        *(changed("counts", value) for value in ([0, 1], [1], [1, 1, 1], [10**9, 1], [1, -1])),
+        *(changed("confidence", [shift, *value]) for value in ([0, 0], confidence[::-1], confidence[:1], [2**3000, 1])),
+        *(changed("confidence", [value, *confidence]) for value in (-1, 10**9, 5000)),
+        *(changed("hits", [zeros, *value]) for value in ([1, 2**20], [-1, 1], [1 << 4000, 0])),
+        *(changed("squares", value) for value in ([0, 1], [1074, 5, 0], [1074, 0, 3], [0, 1, 2, 3])),
+    ]
+
+
+@pytest.mark.parametrize("plain", damaged())
+def test_damaged_values_are_refused_in_a_sentence(plain: Any) -> None:
+    with pytest.raises(tl.TopListError, match=r"^the reliability bins of a partial result are damaged: [^\n]*\.$"):
+        ReliabilityBins.from_plain(plain)
+
+
+def test_sums_are_in_units_of_the_smallest_double() -> None:
+    made = ReliabilityBins.of(tl.TopLists.from_dicts([{"a": 0.75}], 5), np.array([True]))
+    assert (made.bins.columns[1][15], made.products, made.squares) == (3 * UNIT // 4, 3 * UNIT // 4, 9 * UNIT // 16)

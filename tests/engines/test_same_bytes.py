@@ -1,0 +1,123 @@
+"""The same files through every engine give the JSON of a plain comparison, byte for byte."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import toplist as tl
+from tests.engines.conftest import ENGINES
+from toplist.engines import Engine
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("duckdb")
+
+CASES, CLASSES = 60, 5
+QUESTIONS: dict[str, tuple[dict[str, str], str]] = {
+    "plain": ({}, "error"),
+    "grouped": ({"group": "site"}, "error"),
+    "clustered": ({"cluster": "patient"}, "error"),
+    "weighted": ({"weight": "weight"}, "error"),
+    "all at once": ({"group": "site", "cluster": "patient", "weight": "weight"}, "error"),
+    "missing": ({}, "common"),
+    "filled": ({"group": "site", "weight": "weight"}, "worst"),
+}
+"""Columns of the truth that are used, and what is done with missing cases."""
+SHUFFLED = ["plain", "all at once", "missing", "filled"]
+"""Questions that are asked of tables in different orders; cases are missing from one of them in the last two."""
+IN_STEP = ["plain", "grouped", "clustered", "weighted", "all at once"]
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two models and the truth in one order, and two models in orders of their own, one of them without some cases."""
+    folder, rng = tmp_path_factory.mktemp("engines"), np.random.default_rng(17)
+    cases = np.arange(CASES)
+    truth = {
+        "case": cases,
+        "outcome": rng.integers(0, CLASSES, CASES),
+        "site": rng.choice(["north", "south"], CASES),
+        "patient": cases // 3,
+        "weight": rng.integers(1, 4, CASES),
+    }
+    pq.write_table(pa.table(truth), folder / "truth.parquet", row_group_size=25)
+    for name in ("first", "second"):
+        write_lists(folder / f"{name}.parquet", cases, rng)
+    mixed = rng.permutation(cases)
+    write_lists(folder / "mixed.parquet", mixed, rng)
+    write_lists(folder / "short.parquet", mixed[rng.random(CASES) < 0.8], rng)
+    return folder
+
+
+def write_lists(path: Path, cases: Any, rng: np.random.Generator) -> None:
+    rows = [
+        {"case": int(case), "classes": rng.permutation(CLASSES)[:2].tolist(), "confidences": [0.5, float(rest)]}
+        for case, rest in zip(cases, rng.integers(1, 8, len(cases)) / 16, strict=True)
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=17)
+
+
+def compared(folder: Path, question: str, other: str, engine: Engine | None = None) -> str:
+    columns, missing = QUESTIONS[question]
+    truth = tl.Truth(str(folder / "truth.parquet"), outcome="outcome", **({"cluster": ""} | columns))
+    models = {name: str(folder / f"{name}.parquet") for name in ("first", other)}
+    return str(tl.compare(models, truth, space=CLASSES, missing=missing, engine=engine).to_json())
+
+
+@cache
+def plain(folder: Path, question: str, other: str) -> str:
+    """Without an engine."""
+    return compared(folder, question, other)
+
+
+def models_of(question: str) -> str:
+    return "mixed" if QUESTIONS[question][1] == "error" else "short"
+
+
+@pytest.fixture
+def shuffles(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of buckets of each shuffle that the engine makes."""
+    made: list[int] = []
+    shuffle = type(engine).shuffle
+
+    def counted(self: Engine, split: Any, finish: Any, merge: Any, tasks: Any, buckets: int, done: Any) -> bytes:
+        made.append(buckets)
+        return shuffle(self, split, finish, merge, tasks, buckets, done)
+
+    monkeypatch.setattr(type(engine), "shuffle", counted)
+    return made
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+@pytest.mark.parametrize("question", IN_STEP)
+def test_tables_in_one_order_give_the_same_bytes_without_a_shuffle(
+    engine: Engine, question: str, files: Path, shuffles: list[int]
+) -> None:
+    tasks = engine.with_options(task_cases=25)
+    assert compared(files, question, "second", tasks) == plain(files, question, "second")
+    assert not shuffles
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+@pytest.mark.parametrize("question", SHUFFLED)
+def test_tables_in_any_order_give_the_same_bytes_by_a_shuffle(
+    engine: Engine, question: str, files: Path, shuffles: list[int]
+) -> None:
+    tasks, other = engine.with_options(task_cases=25), models_of(question)
+    assert compared(files, question, other, tasks) == plain(files, question, other)
+    assert len(shuffles) == 1
+    assert shuffles[0] > 1
+
+
+@pytest.mark.parametrize("task_cases", [7, 25, 1000])
+@pytest.mark.parametrize("other", ["second", "mixed", "short"])
+def test_the_size_of_tasks_does_not_show(two_processes: Engine, task_cases: int, other: str, files: Path) -> None:
+    question = "filled" if other == "short" else "all at once"
+    assert compared(files, question, other, two_processes.with_options(task_cases=task_cases)) == plain(
+        files, question, other
+    )

@@ -1,0 +1,331 @@
+"""Parts of a comparison: whatever the split, their merge is the leaderboard of one run, and nothing else is merged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+import pytest
+
+import toplist as tl
+from toplist.evaluation.part_bytes import part_from_bytes
+from toplist.evaluation.partials import Failure, PartialResult, finish, merge
+from toplist.inference import partial_bytes
+
+pa = pytest.importorskip("pyarrow")
+
+NAMES = ("one", "two", "three")
+CLASSES = 6
+
+
+class Data:
+    """Lists of three models over six classes, with what is known of the cases; and any part of them."""
+
+    def __init__(
+        self, seed: int, cases: int = 90, *, lacking: float = 0.0, zeros: float = 0.0, odd: float = 0.0
+    ) -> None:
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, CLASSES, cases)
+        self.truth = pa.table(
+            {
+                "id": [f"case {i}" for i in range(cases)],
+                "outcome": y,
+                "weight": rng.choice([0.0, 0.5, 1.0, 7.25], cases),
+                "site": [f"site {i}" for i in rng.integers(0, 3, cases)],
+                "patient": rng.integers(0, 25, cases),
+                "day": [f"2024-01-{i:02d}" for i in rng.integers(1, 29, cases)],
+            }
+        )
+        self.models = {}
+        for strength, name in enumerate(NAMES, 1):
+            classes, confidences = [], []
+            for outcome in y:
+                first = int(outcome) if rng.random() < 0.3 + 0.2 * strength else int(rng.integers(0, CLASSES))
+                p = float(rng.choice([0.5, 0.625, 0.75, 1.0 if rng.random() < zeros else 0.875]))
+                small = 0.01 if rng.random() < odd else (1 - p) / 2
+                second = (first + 1 + int(rng.integers(0, CLASSES - 1))) % CLASSES
+                classes.append([first] if p == 1.0 else [first, second])
+                confidences.append([p] if p == 1.0 else [p, small])
+            kept = np.flatnonzero(rng.random(cases) >= (lacking if name != "one" else 0.0))
+            table = pa.table({"id": self.truth["id"], "classes": classes, "confidences": confidences})
+            self.models[name] = table.take(pa.array(kept))
+        self.of = rng.integers(0, 7, cases)
+        self.rng = rng
+
+    def part(self, chosen: Any) -> tuple[dict[str, Any], Any]:
+        """The rows of some cases, in any order."""
+        ids = pa.array([f"case {i}" for i in np.flatnonzero(chosen)], pa.string())
+        taken = [
+            table.filter(pa.compute.is_in(table["id"], value_set=ids)) for table in (self.truth, *self.models.values())
+        ]
+        truth, *models = (table.take(pa.array(self.rng.permutation(len(table)))) for table in taken)
+        return dict(zip(NAMES, models, strict=True)), truth
+
+    def parts(self, count: int, **how: Any) -> list[PartialResult]:
+        """The partial results of so many parts."""
+        columns = how.pop("columns", {})
+        made = [self.part(self.of % count == at) for at in range(count)]
+        return [tl.partial_result(models, tl.Truth(truth, **columns), space=CLASSES, **how) for models, truth in made]
+
+    def whole(self, **how: Any) -> tl.Leaderboard:
+        """What one run says."""
+        return tl.compare(self.models, tl.Truth(self.truth, **how.pop("columns", {})), space=CLASSES, **how)
+
+
+SETTINGS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "plain": ({}, {}),
+    "grouped": ({}, {"columns": {"group": "site"}}),
+    "clustered": ({}, {"columns": {"cluster": "patient"}}),
+    "weighted": ({}, {"columns": {"weight": "weight"}, "baseline": "one"}),
+    "all of these": ({"zeros": 0.5}, {"columns": {"weight": "weight", "group": "site", "cluster": "patient"}}),
+    "infinite": ({"zeros": 1.0}, {"rules": ["log", "spherical", "brier"], "k": [1, 2]}),
+    "invalid": ({"odd": 0.3}, {"rules": ["brier", tl.Power(1.5)], "penalty": 0.25}),
+    "normalized": ({"odd": 0.3}, {"read": tl.ReadOptions(normalize=True)}),
+    "common": ({"lacking": 0.3}, {"missing": "common"}),
+    "uniform": ({"lacking": 0.3}, {"missing": "uniform", "columns": {"weight": "weight"}}),
+    "worst": ({"lacking": 0.3, "zeros": 0.3}, {"missing": "worst", "rules": "log"}),
+    "baseline": ({"lacking": 0.3}, {"missing": "baseline", "baseline": "one", "columns": {"group": "site"}}),
+    "poisson": ({}, {"inference": "poisson"}),
+    "poisson by cluster": ({}, {"inference": "poisson", "columns": {"cluster": "patient", "weight": "weight"}}),
+    "other level": ({}, {"inference": tl.Inference(level=0.8, method="normal", min_cases=3)}),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_merge_of_any_split_is_one_run_to_the_last_byte(name: str) -> None:
+    (data, how), seed = SETTINGS[name], list(SETTINGS).index(name)
+    made = Data(seed, **data)
+    parts = made.parts(1 + (3 * seed + 1) % 5, **how)
+    made.rng.shuffle(parts)  # type: ignore[arg-type]
+    assert tl.merge_results(parts).to_json() == made.whole(**how).to_json()
+
+
+def test_order_and_shape_of_the_merge_do_not_show_in_the_bytes() -> None:
+    parts = Data(3, lacking=0.2).parts(5, missing="common", columns={"group": "site", "weight": "weight"})
+    back = [PartialResult.from_bytes(one.to_bytes()) for one in parts]
+    assert [one.to_bytes() for one in back] == [one.to_bytes() for one in parts]
+    flat, tree = merge(parts[::-1]), merge([merge(back[:2]), reduce(add, back[2:])])
+    assert flat.to_bytes() == tree.to_bytes()
+    assert finish(PartialResult.from_bytes(flat.to_bytes())).to_json() == tl.merge_results(parts).to_json()
+
+
+def test_cases_without_ids_go_by_their_position() -> None:
+    data = Data(5, cases=40)
+    bare = {name: table.drop_columns("id") for name, table in data.models.items()}
+    truth = data.truth.select(["outcome"])
+    parts = [
+        tl.partial_result(
+            {name: table[lo:hi] for name, table in bare.items()},
+            truth[lo:hi],
+            space=CLASSES,
+            part=tl.PartOptions(start=lo),
+        )
+        for lo, hi in ((0, 15), (15, 40))
+    ]
+    assert tl.merge_results(parts).to_json() == tl.compare(bare, truth, space=CLASSES).to_json()
+    again = tl.partial_result(bare, truth, space=CLASSES)
+    with pytest.raises(tl.TopListError, match="part 1 and part 2 both have cases 15 to 39, by their position"):
+        tl.merge_results([parts[1], again])
+
+
+def test_label_sets_are_merged_too() -> None:
+    rng = np.random.default_rng(0)
+    sets = ["a", "b", "a;b", "b;c", "a;b;c"]
+    ids = [f"{i}" for i in range(40)]
+    truth = pa.table({"id": ids, "outcome": rng.choice(sets, 40)})
+    lists = pa.table({"id": ids, "class": rng.choice(sets, 40), "confidence": rng.choice([0.5, 0.75], 40)})
+    how: Any = {"space": tl.LabelSets(["a", "b", "c"]), "read": tl.ReadOptions(set_separator=";")}
+    parts = [tl.partial_result({"m": lists[lo : lo + 20]}, truth[lo : lo + 20], **how) for lo in (0, 20)]
+    assert tl.merge_results(parts).to_json() == tl.compare({"m": lists}, truth, **how).to_json()
+
+
+def test_a_small_sample_is_said_to_be_one() -> None:
+    data = Data(6)
+    part = data.parts(1, part=tl.PartOptions(sample=10))[0]
+    assert len(part.sample) == 10
+    assert 0 < part.sample.threshold < 1
+    assert tl.merge_results(part).comparison.pairs == data.whole().comparison.pairs
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "rules": ({"rules": "brier"}, "the rules are brier, log in the first, and brier in the second"),
+    "level": ({"inference": 0.9}, "the level is 0.95 in the first, and 0.9 in the second"),
+    "weights": ({"columns": {"weight": "weight"}}, "the column with weights is none in the first, and 'weight'"),
+    "missing": ({"missing": "common"}, "missing is 'error' in the first, and 'common' in the second"),
+    "repairs": ({"read": tl.ReadOptions(normalize=True)}, "the lists of one were read with different options"),
+    "k": ({"k": 3}, "the k of top-k errors are 5 in the first, and 3 in the second"),
+}
+
+
+@pytest.mark.parametrize(("how", "said"), REFUSED.values(), ids=REFUSED)
+def test_parts_of_other_questions_are_refused_with_what_differs(how: dict[str, Any], said: str) -> None:
+    data = Data(7)
+    with pytest.raises(tl.TopListError, match=f"part 1 and part 2 do not belong together: {said}"):
+        tl.merge_results([data.parts(2)[0], data.parts(2, **how)[1]])
+
+
+def test_cases_that_are_in_two_parts_are_refused() -> None:
+    data = Data(8)
+    first, second = data.parts(2)
+    with pytest.raises(tl.TopListError, match="part 1 and part 3 hold the same part"):
+        tl.merge_results([first, second, first.to_bytes()])
+    with pytest.raises(tl.TopListError, match=r"part 1 and part 2 have cases in common \(\d+ of those"):
+        tl.merge_results([first, data.parts(1)[0]])
+
+
+@pytest.mark.parametrize(
+    ("how", "remedy"),
+    [
+        ({"inference": "bootstrap"}, "poisson"),
+        ({"inference": "wild"}, "poisson"),
+        ({"inference": "bounded"}, "run compare without an engine"),
+        ({"inference": "ewc"}, "run compare without an engine"),
+        ({"columns": {"time": "day"}}, "time"),
+        ({"missing": "pairwise"}, "common"),
+    ],
+)
+def test_what_needs_all_cases_is_refused_with_the_remedy(how: dict[str, Any], remedy: str) -> None:
+    with pytest.raises(tl.TopListError, match="parts are merged from sums") as refused:
+        Data(9).parts(1, **how)
+    assert remedy in str(refused.value)
+
+
+def test_predictions_in_memory_are_refused() -> None:
+    with pytest.raises(tl.TopListError, match="partial results are of files and dataframes"):
+        tl.partial_result({"a": ["x", "y"]}, ["x", "y"], space=2)
+
+
+@pytest.mark.parametrize("parts", [[], (), iter([])])
+def test_nothing_is_not_merged(parts: Any) -> None:
+    with pytest.raises(tl.TopListError, match="there are no partial results to merge"):
+        tl.merge_results(parts)
+
+
+def test_failures_are_listed_in_the_result() -> None:
+    data = Data(10)
+    lost = part_from_bytes(Failure.of("b.parquet", tl.TopListError("it is cut off."), rows=7).to_bytes())
+    board = finish(merge([*data.parts(1), lost]))
+    assert [(one.file, one.rows, one.reason) for one in board.comparison.skipped] == [
+        ("b.parquet", 7, "it is cut off.")
+    ]
+    with pytest.raises(tl.TopListError, match=r"no part could be scored: it is cut off\."):
+        merge([lost])
+
+
+# Damaged, truncated, mixed and hostile bytes
+
+
+def reseal(data: bytes) -> bytes:
+    """The same bytes with the length and the digest of what they hold."""
+    fixed = partial_bytes._FIXED
+    magic, form, header, _, _ = fixed.unpack_from(data)
+    start = fixed.pack(magic, form, header, len(data), bytes(32))[:-32]
+    body = data[fixed.size :]
+    return start + hashlib.sha256(start + body).digest() + body
+
+
+def rewritten(data: bytes, change: Callable[[dict[str, Any], list[bytes]], None]) -> bytes:
+    """The same part with another header or other blocks, in an envelope that is right."""
+    header, blocks = partial_bytes.unpack(data, "partial result", "memory")
+    values = list(blocks.values())
+    change(header, values)
+    return partial_bytes.pack("partial result", header, dict(zip(blocks, values, strict=True)))
+
+
+def leaves(plain: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Where the numbers and texts of a header are."""
+    if isinstance(plain, dict):
+        return [one for name in plain for one in leaves(plain[name], (*path, name))]
+    if isinstance(plain, list):
+        return [one for at, value in enumerate(plain) for one in leaves(value, (*path, at))]
+    return [path]
+
+
+def damage(rng: np.random.Generator, parts: Sequence[bytes], others: Sequence[bytes]) -> bytes:
+    """A part that is not what it was."""
+    data = bytearray(parts[int(rng.integers(len(parts)))])
+    kind = int(rng.integers(9))
+    at = int(rng.integers(len(data)))
+    if kind == 0:
+        data[at] ^= 1 << int(rng.integers(8))
+    elif kind == 1:
+        del data[at:]
+    elif kind == 2:
+        data += parts[int(rng.integers(len(parts)))]
+    elif kind == 3:
+        data[8:10] = int(rng.integers(2, 1 << 16)).to_bytes(2, "little")
+    elif kind == 4:
+        return others[int(rng.integers(len(others)))]
+    elif kind == 5:
+        data[at] ^= 1 << int(rng.integers(8))
+        return reseal(bytes(data))
+    elif kind == 6:
+        return rewritten(bytes(data), lambda header, blocks: rng.shuffle(blocks))  # type: ignore[arg-type]
+    elif kind == 7:
+        return rewritten(bytes(data), lambda header, blocks: change_count(rng, header))
+    else:
+        return rewritten(bytes(data), lambda header, blocks: change_leaf(rng, header))
+    return bytes(data)
+
+
+def change_count(rng: np.random.Generator, header: dict[str, Any]) -> None:
+    """Another number of cases somewhere."""
+    name = str(rng.choice(["cases", "compared", "groups", "heaviest", "matched", "sample", "covers"]))
+    if name == "matched":
+        header[name][int(rng.integers(len(header[name])))] += int(rng.choice([-1, 1, 1 << 40]))
+    elif name in ("sample", "covers"):
+        where = header[name] if name == "sample" else header[name][0]
+        where["cases"] += int(rng.choice([-1, 1, 1 << 40]))
+    else:
+        header[name] += int(rng.choice([-1, 1, 1 << 40]))
+
+
+def change_leaf(rng: np.random.Generator, header: dict[str, Any]) -> None:
+    """Something of another type, or none at all, in a header."""
+    paths = leaves(header)
+    *path, last = paths[int(rng.integers(len(paths)))]
+    inside: Any = reduce(lambda value, key: value[key], path, header)
+    strange = [None, True, -1, 2.5, "inf", "nan", [], {}, "x" * 500, "0x" + "f" * 2000, [[[[]]]], 1 << 53]
+    inside[last] = strange[int(rng.integers(len(strange)))]
+
+
+def shows(board: tl.Leaderboard) -> dict[str, Any]:
+    """What a board says beside where its predictions came from and how it words what was found."""
+    plain: dict[str, Any] = json.loads(board.to_json())
+    for name in ("sources", "truth_reading", "warnings", "diagnostics", "truth_repairs"):
+        plain.pop(name)
+    for pair in plain["pairs"]:
+        pair["lead"] = pair["by_chance"] = None
+    return plain
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_250_damaged_truncated_mixed_and_hostile_parts_are_refused_or_change_nothing(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    data = Data(11, cases=24)
+    how: Any = [{}, {"columns": {"weight": "weight", "group": "site"}}, {"columns": {"cluster": "patient"}}][seed % 3]
+    first, second = data.parts(2, **how)
+    expected = shows(tl.merge_results([first, second]))
+    good = [first.to_bytes()]
+    others = [
+        data.parts(2, **how, rules="brier")[0].to_bytes(),
+        second.to_bytes(),
+        first.tallies[next(iter(first.tallies))].to_bytes(),
+        b"",
+        b"PAR1",
+    ]
+    refused: list[str] = []
+    for _ in range(250):
+        try:
+            board = tl.merge_results([damage(rng, good, others), second])
+        except tl.TopListError as error:
+            refused.append(str(error))
+        else:
+            assert shows(board) == expected
+    assert len(refused) > 150
+    assert not any("\n" in sentence for sentence in refused)

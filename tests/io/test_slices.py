@@ -1,0 +1,166 @@
+"""Some rows of a table read as those of the whole table do, and nothing else is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from tests.evaluation.random_files import write
+from toplist.errors import FileError
+from toplist.io.layouts import LayoutHints
+from toplist.io.readers.base import Unit
+from toplist.io.shuffle import read_block, split, tables_of_blocks
+from toplist.io.slices import Span, UnreadableError, file_rows, inner, sliced, spans_between, spans_of_units
+from toplist.io.sources import OpenTable, open_source
+
+N = 50
+SIZES = (17, 3, 30)  # rows of the files of a dataset
+
+
+def rows_of(count: int, start: int = 0) -> list[dict[str, Any]]:
+    return [
+        {"case": f"c{i}", "classes": ["a", "b"], "confidences": [i / 100, 0.2]} for i in range(start, start + count)
+    ]
+
+
+def dataset(folder: Path, kind: str) -> OpenTable:
+    """A table in three files with groups, or batches, of four rows."""
+    folder.mkdir(exist_ok=True)
+    start = 0
+    for at, size in enumerate(SIZES):
+        table = pa.Table.from_pylist(rows_of(size, start))
+        path = folder / f"part-{at}.{kind}"
+        if kind == "parquet":
+            pa.parquet.write_table(table, path, row_group_size=4)
+        elif kind == "arrow":
+            pa.feather.write_feather(table, path, chunksize=4, compression="uncompressed")
+        else:
+            write(path, rows_of(size, start))
+        start += size
+    return open_source(str(folder), "m", LayoutHints())
+
+
+def read(table: OpenTable) -> list[tuple[str, int, str, tuple[float, ...]]]:
+    """File, row, id and confidences of every case."""
+    found = []
+    for batch in table.batches(together=True):
+        lists = np.split(batch.confidences, batch.offsets[1:-1])
+        cases = zip(batch.rows.tolist(), batch.ids.to_pylist(), lists, strict=True)
+        found += [(batch.source, row, one, tuple(values.tolist())) for row, one, values in cases]
+    return found
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "jsonl"])
+def test_a_range_of_rows_has_the_files_and_the_row_numbers_of_the_whole(tmp_path: Path, kind: str) -> None:
+    table = dataset(tmp_path / "m", kind)
+    whole = read(table)
+    for lo, hi in ((0, N), (0, 1), (5, 9), (16, 21), (18, 49), (49, 50), (17, 20)):
+        spans = spans_between(SIZES, lo, hi)
+        part = sliced(table, spans)
+        assert read(part) == whole[lo:hi]
+        assert part.reader.rows == hi - lo
+        assert part.reading == table.reading
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_groups_of_rows_that_are_not_asked_for_are_not_read(tmp_path: Path, kind: str) -> None:
+    table = dataset(tmp_path / "m", kind)
+    path = tmp_path / "m" / "part-2.parquet" if kind == "parquet" else tmp_path / "m" / "part-2.arrow"
+    whole = read(table)
+    data = bytearray(path.read_bytes())
+    if kind == "parquet":
+        meta = pa.parquet.ParquetFile(path).metadata.row_group(0).column(0)
+        start = meta.dictionary_page_offset or meta.data_page_offset
+        data[start : start + 40] = bytes(40)
+    else:
+        at = bytes(data).index(b"c20")  # the values of the first batch
+        data[at : at + 3] = b"\xff\xff\xff"
+    path.write_bytes(bytes(data))
+    with pytest.raises(FileError):
+        read(sliced(table, [Span(2, 0, 4)]))
+    assert read(sliced(table, [Span(2, 6, 30)])) == whole[26:]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "jsonl"])
+def test_units_cover_every_row_once_and_say_how_many_they_hold(tmp_path: Path, kind: str) -> None:
+    table = dataset(tmp_path / "m", kind)
+    whole = read(table)
+    for size in (1, 8, 1000):
+        spans = spans_of_units(table.reader, size)
+        assert [case for span in spans for case in read(sliced(table, [span]))] == whole
+        assert all(span.hi is None or len(span) <= max(size, 4) for span in spans)
+    assert file_rows(table.reader) == ([None] * 3 if kind == "jsonl" else list(SIZES))
+
+
+def test_rows_of_numpy_are_read_where_they_lie(tmp_path: Path) -> None:
+    values = np.random.default_rng(0).dirichlet(np.ones(4), N)
+    path = tmp_path / "p.npy"
+    np.save(path, values)
+    table = open_source(str(path), "p", LayoutHints())
+    part = list(sliced(table, [Span(0, 13, 29)]).batches())
+    assert np.array_equal(np.concatenate([one.confidences for one in part]), values[13:29].ravel())
+    assert part[0].rows.tolist()[0] == 14
+    assert list(table.reader.units()) == [Unit(0, 0, N)]
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size - 8)
+    assert len(next(iter(sliced(table, [Span(0, 0, 5)]).batches()))) == 5
+    with pytest.raises(FileError, match="it has changed, or is damaged"):
+        list(sliced(table, [Span(0, 40, N)]).batches())
+
+
+def test_what_cannot_be_read_is_told_from_values_that_are_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "m.parquet"
+    write(path, rows_of(N))
+    table = open_source(str(path), "m", LayoutHints())
+    path.write_bytes(b"PAR1" + bytes(100))
+    with pytest.raises(UnreadableError, match="no Parquet file"):
+        read(sliced(table, [Span(0, 0, 5)]))
+    write(path, [*rows_of(3), {"case": None, "classes": ["a"], "confidences": [0.1]}])
+    with pytest.raises(FileError) as wrong:
+        read(sliced(open_source(str(path), "m", LayoutHints(case="case")), [Span(0, 0, 4)]))
+    assert not isinstance(wrong.value, UnreadableError)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize("buckets", [1, 3, 40])
+def test_buckets_hold_every_case_once_in_the_order_of_the_table(tmp_path: Path, kind: str, buckets: int) -> None:
+    rows = [{"case": f"c{i}", "class": c, "confidence": p} for i in range(N) for c, p in (("a", 0.5), ("b", i / 200))]
+    if kind == "csv":
+        (tmp_path / "m").mkdir()
+        write(tmp_path / "m" / "1.csv", rows[:41])
+        write(tmp_path / "m" / "2.csv", rows[41:])
+        table = open_source(str(tmp_path / "m"), "m", LayoutHints())
+    else:
+        table = dataset(tmp_path / "m", "parquet")
+    whole, held = read(table), dict[int, list[bytes]]()
+    for unit, span in enumerate(spans_of_units(table.reader, 9)):
+        for bucket, block in split(sliced(table, [span]), 0, unit, buckets):
+            held.setdefault(bucket, []).append(block)
+    found = []
+    for blocks in held.values():
+        (part,) = tables_of_blocks([table], map(read_block, reversed(blocks)))
+        mine = read(part)
+        assert mine == [case for case in whole if case in mine]
+        assert part.reading == table.reading
+        found += mine
+    assert sorted(found) == sorted(whole)
+    assert inner(table.reader) is table.reader
+
+
+def test_ids_that_read_the_same_are_in_the_same_bucket(tmp_path: Path) -> None:
+    write(tmp_path / "a.parquet", [{"case": i, "class": "a"} for i in range(N)])
+    write(tmp_path / "b.csv", [{"case": i, "class": "a"} for i in range(N)])
+    homes = []
+    for name in ("a.parquet", "b.csv"):
+        table = open_source(str(tmp_path / name), "m", LayoutHints())
+        blocks = {bucket: read_block(block) for bucket, block in split(table, 0, 0, 7)}
+        homes.append(
+            {bucket: block.table.column("case").cast("string").to_pylist() for bucket, block in blocks.items()}
+        )
+    assert homes[0] == homes[1]
