@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_array, as_sample_weight
 from toplist._text import quote
+from toplist.core.arguments import as_array, as_sample_weight
 from toplist.core.kernel import hash_integers
 from toplist.errors import AlignmentError, ConfidenceError, MassError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.model_details import ArrayNames, accumulate, finish, outcome_of, prediction_of

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from toplist._arguments import as_whole
+from toplist.core.arguments import as_whole
 from toplist.core.array_api import CaseColumns, ScoreTable
 from toplist.errors import RuleError, TopListError
 from toplist.scoring.rules.base import TableRule, pick_scores
