@@ -155,6 +155,14 @@ def _cases() -> Iterable[Trial]:
         (_default(interval(), wrong_way()),),
         harmless=True,
     )
+    for n in (100, 1000):
+        yield Trial(
+            CASES,
+            f"Brier scores of forecasts, sets resampled, n = {n}",
+            partial(worlds.independent, n=n),
+            (_other("poisson", "poisson", "short" if n < 1000 else "holds"),),
+            share=0.25,
+        )
 
 
 def _skewed() -> Iterable[Trial]:
@@ -168,6 +176,14 @@ def _skewed() -> Iterable[Trial]:
                 (_other("bootstrap", "bootstrap", "short"),),
                 share=0.5,
             )
+    for kind, n in (("exponential", 50), ("log-normal(1)", 50), ("log-normal(1)", 200)):
+        yield Trial(
+            SKEWED,
+            f"{kind}, sets resampled, n = {n}",
+            partial(worlds.skewed, n=n, kind=kind),
+            (_other("poisson", "poisson", "short"),),
+            share=0.25,
+        )
 
 
 def _rare() -> Iterable[Trial]:
@@ -204,6 +220,13 @@ def _rare() -> Iterable[Trial]:
             (_default(*claims), bounded),
             share=0.5,
         )
+    yield Trial(
+        RARE,
+        'Brier, "never" against 2.0%, sets resampled, n = 200',
+        partial(worlds.never, n=200, rate=0.02),
+        (_other("poisson", "poisson", "short"),),
+        share=0.25,
+    )
 
 
 def _weights() -> Iterable[Trial]:
@@ -249,6 +272,9 @@ def _clusters() -> Iterable[Trial]:
         yield _clustered(
             kind, shape, groups, _other("bootstrap", "bootstrap", "short"), share=0.125, more=", resampled"
         )
+    for kind, shape, groups in (("even", "normal", 30), ("2 to 20", "skewed", 100)):
+        poisson = _other("poisson", "poisson", "short")
+        yield _clustered(kind, shape, groups, poisson, share=0.25, more=", sets resampled")
 
 
 def _clustered(

@@ -183,12 +183,18 @@ def _one_sided(rows: Sequence[Row]) -> str:
     return f"Of all misses, {below / (below + above):.0%} are intervals that end below the true value."
 
 
+_POISSON = "The Poisson bootstrap misses {low} to {high}."
 _SENTENCES: dict[str, tuple[Sentence, ...]] = {
     CASES: (
         _range("Normal quantiles miss {low} to {high}.", method="normal"),
         _range("The bootstrap misses {low} to {high}.", method="bootstrap"),
+        _range(_POISSON, method="poisson"),
     ),
-    SKEWED: (_one_sided, _range("The bootstrap misses {low} to {high}.", method="bootstrap")),
+    SKEWED: (
+        _one_sided,
+        _range("The bootstrap misses {low} to {high}.", method="bootstrap"),
+        _range(_POISSON, method="poisson"),
+    ),
     RARE: (
         _one_sided,
         _range(
@@ -204,6 +210,7 @@ _SENTENCES: dict[str, tuple[Sentence, ...]] = {
     WEIGHTS: (),
     CLUSTERS: (
         _range("The wild bootstrap misses {low} to {high} with ten clusters.", method="wild"),
+        _range(_POISSON, method="poisson"),
         _range("Ignoring clusters misses {low} to {high}.", method=ALONE),
     ),
     TIME: (

@@ -67,6 +67,7 @@ from toplist.scoring.rules import Rule as Rule
 from toplist.scoring.rules import Savage as Savage
 from toplist.scoring.rules import Separable as Separable
 from toplist.scoring.rules import Spherical as Spherical
+from toplist.scoring.rules import TopBeta as TopBeta
 from toplist.scoring.rules import ZeroOne as ZeroOne
 from toplist.scoring.scores import divergence as divergence
 from toplist.scoring.scores import entropy as entropy

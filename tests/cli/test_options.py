@@ -31,8 +31,8 @@ COMMANDS: dict[str, Any] = {
     **{name: one for name, one in typer.main.get_command(app).commands.items() if name != "recalibrate"},  # type: ignore[attr-defined]
     **typer.main.get_command(app).commands["recalibrate"].commands,  # type: ignore[attr-defined]
 }
-READING = [name for name in COMMANDS if name not in ("demo", "producers")]
-TRUTHFUL = ["compare", "plan", "score", "diagnose", "fit", "pool", "truncate", "gate", "record"]
+READING = [name for name in COMMANDS if name not in ("demo", "producers", "merge", "sql")]
+TRUTHFUL = ["compare", "partial", "plan", "score", "diagnose", "fit", "pool", "truncate", "gate", "record"]
 
 
 def options(command: str) -> dict[str, TyperOption]:

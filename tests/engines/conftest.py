@@ -43,13 +43,25 @@ def dask() -> Iterator[Engine]:
         yield engine
 
 
+SPARK_SETTINGS = """
+spark.ui.enabled                 false
+spark.sql.codegen.wholeStage     false
+spark.driver.extraJavaOptions    -XX:TieredStopAtLevel=1
+spark.executor.extraJavaOptions  -XX:TieredStopAtLevel=1
+"""
+"""Settings under which Java starts faster, and computes slower."""
+
+
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Engine]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Two executors, each a process of its own with a core and 1 GB."""
     need("pyspark")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("Java is not installed")
+    settings = tmp_path_factory.mktemp("spark") / "spark-defaults.conf"
+    settings.write_text(SPARK_SETTINGS, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_CONF_DIR", str(settings.parent))
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         patch.setenv("PYTHONPATH", str(ROOT))  # where executors find the functions of these tests
         patch.delenv("PYSPARK_PYTHON", raising=False)

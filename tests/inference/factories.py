@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.inference.case_score_factories import sheet_of
+from toplist.core.kernel import hash_integers
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, tally
 from toplist.inference.intervals import Intervals
 from toplist.inference.results import Estimate
@@ -45,7 +46,15 @@ class World:
             clusters=None if across is None else np.unique(across, return_inverse=True)[1].astype(np.int64),
         )
 
-    def tally(self, *, by_cluster: bool = True) -> Aggregates:
+    @property
+    def keys(self) -> Any:
+        """A hash of each unit: of its cluster, or of its place among cases that are sorted by their scores."""
+        if self.clusters is not None:
+            return hash_integers(np.asarray(self.clusters))
+        places = np.argsort(np.lexsort(np.asarray(self.scores, float)))
+        return hash_integers(places)
+
+    def tally(self, *, by_cluster: bool = True, drawn: bool = False) -> Aggregates:
         scores = np.asarray(self.scores, float)
         there = ~np.isnan(scores)
         clusters = self.clusters if by_cluster and there.all() else None
@@ -54,6 +63,8 @@ class World:
             present=() if there.all() else list(there),
             weights=None if self.weights is None else np.asarray(self.weights, float),
             clusters=None if clusters is None else Grouping.of(np.asarray(clusters)),
+            keys=self.keys if drawn else None,
+            pairwise=not there.all(),
         )[None]
 
     def sums(self, level: float = 0.95, *, normal: bool = False) -> Intervals:
@@ -62,7 +73,8 @@ class World:
     def cases(self, how: IntervalMethod, *, level: float = 0.95, ordered: bool = False, **options: Any) -> Intervals:
         """Estimates from the cases themselves, even where sums would do."""
         ordered = ordered or how in TIMED
-        return Intervals(self.tally(by_cluster=False), level, how, self.panel(ordered=ordered), **options)
+        sums = self.tally(by_cluster=False, drawn=how == "poisson")
+        return Intervals(sums, level, how, self.panel(ordered=ordered), **options)
 
     def at(self, where: Any) -> World:
         """Some of the cases, in any order."""

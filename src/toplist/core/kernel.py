@@ -513,7 +513,7 @@ def exact_sums(
 
 FIXED_BITS: Final = 60  # of a fraction in `fixed_sums`
 FIXED_MOST: Final = 2.0**30  # the largest number in `fixed_sums`
-_FIXED_ROWS: Final = 1 << 16  # whose sums no integer of 64 bits overflows
+_FIXED_ROWS: Final = 1 << 17  # whose sums no integer of 64 bits overflows
 _STEPS: Final = 14  # bits of a fraction in the first of the two integers that make up such a sum
 
 

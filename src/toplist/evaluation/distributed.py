@@ -136,7 +136,7 @@ def _folder(engine: Engine, job: Job, plan: Plan) -> TaskFolder | None:
     if engine.partials is None:
         return None
     files = dict.fromkeys(path for table in _tables(plan) for path in inner(table.reader).paths)
-    return TaskFolder.open(engine.partials, job, {str(path): stamp(path) for path in files})
+    return TaskFolder.open(engine.partials, job, {str(path.absolute()): stamp(path) for path in files})
 
 
 def _columns(plan: Plan, settings: InferenceSettings) -> tuple[str, ...]:
@@ -165,7 +165,7 @@ class _Names:
     def text(self, text: str) -> str:
         """A message with the names that were given."""
         for there, here in sorted(self.given.items(), key=lambda pair: -len(pair[0])):
-            text = text.replace(there, here)
+            text = re.sub(rf"{re.escape(there)}(?![\w.-])", lambda _, here=here: here, text)  # type: ignore[misc]
         return text
 
     def failed(self, one: Failed) -> Failed:
@@ -250,11 +250,7 @@ class _Run:
         tasks = []
         for number, (lo, hi, spans) in enumerate(ranges):
             plain = [[[span.file, span.lo, span.hi] for span in each] for each in spans]
-            tasks.append(
-                Task(
-                    self.job.plain, self.job.digest, number, plain, lo, hi, total, list(self.columns)
-                )
-            )
+            tasks.append(Task(self.job.plain, self.job.digest, number, plain, lo, hi, total, list(self.columns)))
         found = self._reduced(tasks)
         if found.out_of_step:
             if self._by_ids:
@@ -297,7 +293,7 @@ class _Run:
         for table, spans in zip(_tables(self.plan), task.spans, strict=True):
             paths = inner(table.reader).paths
             places = range(len(paths)) if spans is None else sorted({span[0] for span in spans})
-            files += [str(paths[place]) for place in places if place < len(paths)]
+            files += [str(paths[place].absolute()) for place in places if place < len(paths)]
         start = None if self._by_ids else task.start
         name = self.folder.name("range", task.spans, start, task.total, list(task.columns), files=files)
         return f"range-{name}.tlp"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from toplist.calibration.top_bins import BinnedCalibration, ReliabilityBins
 from toplist.errors import TopListError
-from toplist.evaluation.breakdown import groups_of_sums
 from toplist.evaluation.stream import ScoredBatch
 from toplist.inference.results import Comparison, FileRecord, PartRecord
 

@@ -53,6 +53,7 @@ from toplist.inference.settings import Inference, InferenceSettings
 from toplist.io.encoding import empty_set_explained
 from toplist.io.lists import require_few_groups
 from toplist.io.plan import Plan
+from toplist.io.producers.base import ANSWER_MASS
 
 SAMPLE: Final = 1000
 """Cases of a part that are kept to be examined, by default."""
@@ -159,7 +160,42 @@ class PartQuestion:
 class PartialResult:
     """The mergeable state of a comparison over some of its cases. Made by `partial_result` and by engines.
 
-    Parts of the same question are added; `leaderboard` is what the cases of all of them show.
+    Parts of the same question are added with `+`; `leaderboard` is what the cases of all of them show.
+
+    Parameters
+    ----------
+    question : PartQuestion
+        What is asked of all parts alike.
+    covers : tuple of Cover
+        What the cases were read from.
+    tallies : mapping of Aggregates
+        Exact sums, by group.
+    read : ReadSummary
+        Counts of cases, missing predictions and repairs.
+    heaviest : float
+        The largest weight of a case.
+    sample : SampledCases
+        Cases that are examined for skewness and dependence.
+    losses : mapping of PairLoss, optional
+        The largest losses of every two models; None where they were not looked for.
+    spelled : mapping, optional
+        Names of outcomes and classes, of models on whose lists no outcome ever stands.
+    bins : mapping of ReliabilityBins, optional
+        By model, confidences of the first class.
+    skipped : tuple of SkippedPart, optional
+        Parts of the input that could not be read.
+    written : str, optional
+        The version of the library.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import toplist as tl
+    >>> ids = pd.Index(["x", "y"], name="id")
+    >>> truth, lists = pd.DataFrame({"outcome": ["a", "b"]}, ids), pd.DataFrame({"a": [0.7, 0.4], "b": [0.3, 0.6]}, ids)
+    >>> one, other = (tl.partial_result({"m": lists[at : at + 1]}, truth[at : at + 1]) for at in (0, 1))
+    >>> (one + other).leaderboard()["m"].cases
+    2
     """
 
     question: PartQuestion
@@ -258,6 +294,12 @@ def settings_of(plan: Plan, question: Question) -> InferenceSettings:
     """How intervals are made of the sums of parts, or an error that says what to choose instead."""
     settings = question.inference.settings(plan.cluster, plan.time, weighted=plan.weight is not None)
     require_sums(settings, question.missing, per_case=plan.space is None)
+    tokens = next((one for one in plan.sources if ANSWER_MASS in one.reader.schema.names), None)
+    if tokens is not None:
+        raise TopListError(
+            f"{tokens.name}: lists over answers that are made of tokens have no partial results, for the median mass "
+            "on answers needs all cases: run compare without an engine, or convert the files first."
+        )
     return settings
 
 
@@ -319,7 +361,7 @@ def score_part(
             both.one.tallies,
             read,
             kept.heaviest,
-            kept.cases(names),
+            kept.cases(names).in_order(),
             spelled=_spelled(plan, both.one.tallies),
             bins={name: one.found for name, one in both.one.watching.items() if one.found.cases},
         )
@@ -544,18 +586,18 @@ def _require_same_question(one: str, first: PartQuestion, other: str, second: Pa
     x, y = pairs[name]
     if name == "ids":
         with_ids, without = (one, other) if x else (other, one)
-        raise TopListError(f"{both}: {with_ids} has case ids, and {without} goes by the position of cases.")
+        raise AlignmentError(f"{both}: {with_ids} has case ids, and {without} goes by the position of cases.")
     if name == "labels":
-        raise TopListError(
+        raise AlignmentError(
             f"{both}: the classes have other names, or another order: declare them for all parts with "
             f"{argument('space')}."
         )
     if name == "repairs":
         model = next(model for model in x if x[model] != y[model])
         whose = f"the lists of {model}" if model else "the truth"
-        raise TopListError(f"{both}: {whose} were read with different options.")
+        raise AlignmentError(f"{both}: {whose} were read with different options.")
     said = _CALLED.get(name, f"{name} is")
-    raise TopListError(f"{both}: {said} {_shown(x)} in the first, and {_shown(y)} in the second.")
+    raise AlignmentError(f"{both}: {said} {_shown(x)} in the first, and {_shown(y)} in the second.")
 
 
 def _shown(value: Any) -> str:
@@ -575,7 +617,7 @@ def _require_apart(found: Mapping[str, PartialResult]) -> None:
     for name, one in found.items():
         for cover in one.covers:
             if cover.digest and owners.setdefault(cover.digest, name) != name:
-                raise TopListError(
+                raise AlignmentError(
                     f"{owners[cover.digest]} and {name} hold the same part, {cover.source}: merge every part once."
                 )
             if cover.start is not None and cover.cases:
@@ -583,9 +625,9 @@ def _require_apart(found: Mapping[str, PartialResult]) -> None:
     for (_, end, here), (start, last, there) in pairwise(sorted(ranges)):
         if start < end and here != there:
             first, second = sorted((here, there), key=names.index)
-            raise TopListError(
-                f"{first} and {second} both have cases {start:,} to {min(end, last) - 1:,}, by their position: say where "
-                f"each part begins with {argument('start')}, or give cases ids."
+            raise AlignmentError(
+                f"{first} and {second} both have cases {start:,} to {min(end, last) - 1:,}, by their position: say "
+                f"where each part begins with {argument('start')}, or give cases ids."
             )
     keys = np.concatenate([one.sample.keys for one in found.values()])
     owner = np.repeat(np.arange(len(names)), [len(one.sample) for one in found.values()])
@@ -594,7 +636,7 @@ def _require_apart(found: Mapping[str, PartialResult]) -> None:
     if len(twice):
         pair = owner[order[twice[0]]], owner[order[twice[0] + 1]]
         shared = sum((owner[order[at]], owner[order[at + 1]]) == pair for at in twice)
-        raise TopListError(
+        raise AlignmentError(
             f"{names[pair[0]]} and {names[pair[1]]} have cases in common ({shared:,} of those that were examined): "
             "every case belongs to one part."
         )

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from toplist._files import read_json, write_errors_explained, write_json
+from toplist._text import listed
 from toplist.core.kernel import version
 from toplist.errors import FileError
 from toplist.evaluation.jobs import Job, digest_of
@@ -38,6 +39,10 @@ class TaskFolder:
     @classmethod
     def open(cls, path: str | os.PathLike[str], job: Job, stamps: Mapping[str, str]) -> TaskFolder:
         """Make the folder, or take the one that is there; one of another job is refused."""
+        if "://" in os.fspath(path):
+            raise FileError(
+                os.fspath(path), "partial results are kept in a folder of a file system that workers share."
+            )
         place = Path(path).absolute()
         with write_errors_explained(place):
             place.mkdir(parents=True, exist_ok=True)
@@ -51,7 +56,11 @@ class TaskFolder:
             )
         changed = [] if known is None else sorted(_changed(known.get("inputs", {}), stamps))
         if changed:
-            log.info("Since the last run, %s changed: what was made of them is computed again.", ", ".join(changed[:5]))
+            log.info(
+                "Since the last run, %s changed: what was made of them is computed again; where rows are matched by "
+                "case id, that is everything.",
+                listed(changed, 3, str),
+            )
         return found
 
     @property
@@ -71,7 +80,11 @@ class TaskFolder:
             "inputs": dict(self.stamps),
             "tasks": list(names),
         }
+        before = (self._manifest() or {}).get("tasks", [])
         write_json(self.path / MANIFEST, record)
+        for name in {*map(str, before)} - {*names}:  # of files that have changed, or of tasks of another size
+            with suppress(OSError):
+                (self.path / Path(name).name).unlink()
 
     def name(self, *what: Any, files: Sequence[str]) -> str:
         """The name of the result of a task that reads these files."""

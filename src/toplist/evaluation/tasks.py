@@ -299,7 +299,7 @@ def run_task(data: bytes) -> bytes:
             write_bytes(task.keep, made)
     except UnreadableError as error:
         return TaskResult(failed=[Failed.of(error, order, _rows_lost(task))]).to_bytes()
-    except (ArithmeticError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError) as error:
+    except Exception as error:
         return TaskResult(failed=[Failed.of(error, order)]).to_bytes()
     return made
 
@@ -393,7 +393,7 @@ def split_task(data: bytes) -> Iterator[tuple[int, bytes]]:
         if task.table == 0 and task.purpose == "scores":
             columns = list(dict.fromkeys((*columns, *task.columns)))
         blocks = list(split(table, task.table, task.number, task.buckets, columns))
-    except (ArithmeticError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError) as error:
+    except Exception as error:
         failed = Failed.of(error, order, _unit_rows(task))
         made = _FAILURE + TaskResult(failed=[failed]).to_bytes()
         yield from ((bucket, made) for bucket in wanted)
@@ -431,9 +431,9 @@ def finish_bucket(bucket: int, blocks: Iterable[bytes]) -> bytes:
     try:
         found = _finished(task, bucket, rows)
         made = merged([found, _only_once(told, bucket, task)])
-        if task.keep is not None and not made.failed:
+        if task.keep is not None and not made.failed and not told.failed:
             write_bytes(f"{task.keep}-{bucket}.tlp", made.to_bytes())
-    except (ArithmeticError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError) as error:
+    except Exception as error:
         made = merged([TaskResult(failed=[Failed.of(error, (task.buckets, bucket))]), _only_once(told, bucket, task)])
     return made.to_bytes()
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from toplist.core.kernel import UNIT, Integers
-from toplist.inference.aggregates import MOST_BITS, MOST_CASES, POWERS, Aggregates
+from toplist.core.kernel import BITS, FIXED_BITS, UNIT, Integers
+from toplist.inference.aggregates import MOST_BITS, MOST_CASES, POWERS, SETS, Aggregates
 from toplist.inference.partial_bytes import (
     damaged,
     key_order,
@@ -32,6 +32,7 @@ _SHAPES = {  # of sums that are always there; every other name is a metric, with
 }
 _COUNTS = ("invalid_cases", "unpenalised_infinite", "cases", "both", "infinite")
 _SYMMETRIC = ("cases", "both", "w", "ww", "xy", *POWERS)
+_SETS = ("set_x", "set_w", "set_empty")
 _MOST_MODELS, _MOST_RULES, _MOST_SUMS = 10_000, 1_000, 10_000
 _ROUNDING = 40  # bits of a sum of products that are right, if those below the smallest double are none
 
@@ -85,7 +86,7 @@ def _arrays(described: list[Any], data: bytes, source: str) -> dict[str, Integer
             damaged(source, "it does not say what its sums are")
         name, shape = one
         fine = name not in shapes and 0 < len(shape) <= 3
-        if not fine or not all(type(size) is int and 0 < size <= _MOST_MODELS for size in shape):
+        if not fine or not all(type(size) is int and 0 < size <= MOST_CASES for size in shape):
             damaged(source, "the shapes of its sums cannot be")
         shapes[name] = tuple(shape)
     flat = unpack_integers(data, sum(map(math.prod, shapes.values())), source)
@@ -113,10 +114,12 @@ class _Checked:
         self.require(_SHAPES.keys() <= sums.keys(), "a sum is missing")
         self.require(sums["x"].ndim == 3, "the shapes of its sums cannot be")
         self.rules, self.models, _ = sums["x"].shape
-        self.require(self.rules <= _MOST_RULES, "it has too many rules")
+        self.require(self.rules <= _MOST_RULES and self.models <= _MOST_MODELS, "it has too many rules or models")
         weighted = POWERS[0] in sums
         sizes = {_MODELS: self.models, _RULES: self.rules}
         for name, value in sums.items():
+            if name in _SETS:
+                continue
             letters = _SHAPES.get(name, _RULES + _MODELS * 2 if name in POWERS else _MODELS)
             self.require(value.shape == tuple(sizes[one] for one in letters), "the shapes of its sums do not agree")
             bits = max((number.bit_length() for number in value.ravel()), default=0)
@@ -129,6 +132,8 @@ class _Checked:
         self._check_counts()
         self._check_weights(weighted)
         self._check_squares()
+        if any(name in sums for name in _SETS):
+            self._check_sets()
 
     def _check_counts(self) -> None:
         s = self.sums
@@ -169,6 +174,31 @@ class _Checked:
                 bound = (first + n) * (second + n)  # products below the smallest double may be lost, one in each case
                 fine = one * one << _ROUNDING <= bound * ((1 << _ROUNDING) + 1)
                 self.require(fine, "sums of squares are smaller than they can be")
+
+    def _check_sets(self) -> None:
+        """Sets of units make up all cases, but for what is cut off in each case."""
+        s, k, rules = self.sums, self.models, self.rules
+        self.require(all(name in s for name in _SETS), "a sum is missing")
+        x, w, empty = (s[name] for name in _SETS)
+        pairwise = w.ndim == 3
+        widths = (k * k, k * (k + 1) // 2, k) if pairwise else (k, 1, 1)
+        fine = x.shape == (rules, widths[0], SETS) and empty.shape == (rules, widths[2], SETS)
+        fine = fine and w.shape == ((rules, widths[1], SETS) if pairwise else (1, SETS))
+        self.require(fine, "the shapes of its sums do not agree")
+        self.require((w >= 0).all(), "the weight of a set is below zero")
+        if pairwise:
+            a, b = np.triu_indices(k)
+            self._near(x, s["x"].reshape(rules, k * k))
+            self._near(w, s["w"][:, a, b])
+            return
+        every = np.diagonal(s["cases"]) == self.cases
+        self._near(x[:, every], np.diagonal(s["x"], axis1=1, axis2=2)[:, every])
+        self._near(np.broadcast_to(w, (k, SETS))[every], s["weight"][every])
+        self._near(np.broadcast_to(empty, (rules, k, SETS))[:, every], s["empty"].T[:, every])
+
+    def _near(self, sets: Integers, exact: Integers) -> None:
+        off = abs((sets.sum(axis=-1) << (BITS - FIXED_BITS)) - exact) if exact.size else np.zeros(1, object)
+        self.require((off <= self.cases << (BITS - FIXED_BITS)).all(), "sets have other sums than all cases")
 
     def check_clusters(self, numbers: Integers) -> None:
         """Clusters make up all cases, which are those of every model that lacks none."""

@@ -372,7 +372,9 @@ def _by_set(
     """Sums over sets of units, by group."""
     k, rules, g = len(scored), len(scored[0].scores), len(adding.groups.keys)
     w = np.ones(adding.cases) if adding.weights is None else adding.weights
-    x, weights, empty = [], [] if pairwise else [w], []
+    x: list[Floats] = []
+    weights: list[Floats] = [] if pairwise else [w]
+    empty: list[Floats] = []
     for r in range(rules):
         fine = [
             np.isfinite(one.scores[r]) & (True if own is None else own) for one, own in zip(scored, there, strict=True)
@@ -388,7 +390,7 @@ def _by_set(
         weights += [np.where(fine[a] & fine[b], w, 0.0) for a, b in combinations_with_replacement(range(k), 2)]
         empty += [np.where(ok, column, 0.0) for ok, column in zip(fine, expected, strict=True)]
     columns = np.array([*x, *weights, *empty])
-    if np.abs(columns).max(initial=0.0) > FIXED_MOST:
+    if max(columns.max(initial=0.0), -columns.min(initial=0.0)) > FIXED_MOST:
         raise TopListError(
             "a score times its weight is above 1e9, too large for a Poisson bootstrap: scale the weights, or choose a "
             "smaller penalty."

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,7 @@ def counts(units: int, draws: int, rng: np.random.Generator) -> Draws:
     return Draws(codes, _COUNTS)
 
 
+@lru_cache(maxsize=1)
 def poisson(units: int, draws: int, seed: int) -> Draws:
     """How often each unit is drawn, in samples of about as many units: a Poisson number with mean one.
 

@@ -417,6 +417,9 @@ class Intervals:
     def _from_units(self, rule: int, estimand: Estimand, value: float) -> Estimate:
         """The interval of an estimand, with the degrees of freedom that its own units give it."""
         units, unit = self.unit_sums(rule), self._unit
+        small = self._too_small(rule) if self._by_sets else ""
+        if small:
+            return Estimate(value, reason=f"{small} are too small for a Poisson bootstrap: use t")
         weighty = estimand.weights(units) > 0
         count, own = int(np.count_nonzero(weighty)), estimand.effective(units)
         if own < 2 - _ROUNDING:
@@ -555,9 +558,6 @@ class Intervals:
         fewest = {"bootstrap": FEWEST, "poisson": FEWEST_POISSON}.get(self.method, 0)
         if own < fewest - _ROUNDING:
             return Estimate(value, reason=f"{own:.3g} {unit}s are too few to draw from")
-        small = self._too_small(rule) if self._by_sets else ""
-        if small:
-            return Estimate(value, reason=f"{small} are too small for a Poisson bootstrap: use t")
         if (rule, estimand) not in self._resamples:
             self._resamples[rule, estimand] = self._resample(rule, estimand)
         return self._resamples[rule, estimand].estimate(value, self.level, unit)
@@ -568,12 +568,30 @@ class Intervals:
             rng = np.random.default_rng(self.seed)
             return Wild.of(estimand, thinned(self.unit_sums(rule), rng), self.draws, rng)
         if rule not in self._draws:
-            rng = np.random.default_rng(self.seed)
-            units = self.unit_sums(rule) if self._by_sets else thinned(self.unit_sums(rule), rng)
-            count = units.sums.shape[1]
-            draws = poisson(count, self.draws, self.seed) if self._by_sets else counts(count, self.draws, rng)
+            units, draws = self._drawn_sets(rule) if self._by_sets else self._drawn_units(rule)
             self._draws[rule] = units, draws, replace(units, sums=draws.dot(units.sums.T).T)
-        return BootstrapT.of(estimand, *self._draws[rule])
+        found = BootstrapT.of(estimand, *self._draws[rule])
+        return replace(found, error=self._exact_error(rule, estimand) or found.error)
+
+    def _drawn_units(self, rule: int) -> tuple[UnitSums, Draws]:
+        """Units, and how often each is drawn with replacement."""
+        rng = np.random.default_rng(self.seed)
+        units = thinned(self.unit_sums(rule), rng)
+        return units, counts(units.sums.shape[1], self.draws, rng)
+
+    def _drawn_sets(self, rule: int) -> tuple[UnitSums, Draws]:
+        """Sets with any units, and how often each is drawn, which does not depend on the others."""
+        sets = self.unit_sums(rule)
+        draws = poisson(sets.sums.shape[1], self.draws, self.seed)
+        filled = sets.sums.any(axis=0)
+        return replace(sets, sums=sets.sums[:, filled]), replace(draws, codes=draws.codes[:, filled])
+
+    def _exact_error(self, rule: int, estimand: Estimand) -> float | None:
+        """The standard error from sums over all units, of which sets of them show it less well; None without them."""
+        by_unit = self.matrix is None or self.matrix.units is None or bool(self.tally.clusters)
+        if not self._by_sets or not by_unit or not isinstance(estimand, Mean | Difference | BaselineSkill):
+            return None
+        return replace(self, method="normal", matrix=None)._from_sums(rule, estimand, math.nan).error
 
     def _too_small(self, rule: int) -> str:
         """Weights, or scores, of which sums over sets, whose digits have an end, may have lost part; else nothing."""

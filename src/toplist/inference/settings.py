@@ -37,8 +37,8 @@ class Inference:
         are both.
         Of independent cases or clusters, "bootstrap" is a bootstrap-t, for skewed scores, "poisson" one that draws
         sets of units a Poisson number of times, for parts that are merged and for more cases than fit on a disk, and
-        "wild" a wild bootstrap, for few clusters of unequal size. "bounded" holds for every distribution of independent cases under a rule
-        with bounds, at the price of wider intervals.
+        "wild" a wild bootstrap, for few clusters of unequal size. "bounded" holds for every distribution of
+        independent cases under a rule with bounds, at the price of wider intervals.
     level : float, default 0.95
         The confidence level.
     horizon : int, default 1
@@ -62,8 +62,8 @@ class Inference:
     method: Method = field(
         default="auto",
         metadata={
-            "help": "Intervals: t, normal, ewc or hac (time series), bootstrap, poisson (a bootstrap from sums that can be "
-            "merged), wild (few clusters), bounded (any distribution); auto is t, or ewc for cases in time."
+            "help": "Intervals: t, normal, ewc or hac (time series), bootstrap, poisson (a bootstrap from sums that "
+            "merge), wild (few clusters), bounded (any distribution); auto is t, or ewc for cases in time."
         },
     )
     level: float = field(default=0.95, metadata={"help": "Confidence level."})
@@ -83,7 +83,7 @@ class Inference:
         given = (self.level, self.horizon, self.seed, self.min_cases)
         if given == (0.95, 1, 0, None) and not any(isinstance(one, bool) for one in given):
             return  # the defaults are right, and the help of the command does not wait for numpy
-        from toplist._arguments import as_probability, as_whole  # noqa: PLC0415
+        from toplist.core.arguments import as_probability, as_whole  # noqa: PLC0415
 
         object.__setattr__(self, "level", as_probability(self.level, "level"))
         object.__setattr__(self, "horizon", as_whole(self.horizon, "horizon", 1))

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_number
 from toplist._typing import Floats
 from toplist.core import array_api, flags, kernel
+from toplist.core.arguments import as_number
 from toplist.core.array_api import CaseStatistics, ScoreTable, Sum, exclusive_sums
 from toplist.lists import DeviceLists, TopList, TopLists, as_lists
 from toplist.lists.converters import as_codes, as_truth, is_soft

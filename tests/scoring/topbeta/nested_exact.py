@@ -25,12 +25,13 @@ def entropy(p, beta, cap=None, step=STEP):
 
 def slope(t, towards, beta, step=STEP):
     """V_1 at t, and its derivative along a direction: each number is carried with its derivative."""
-    value, change = Fraction(0), Fraction(0)
+    zero = 0 * beta
+    value, change = zero, zero
     for j in reversed(range(len(t))):
-        before, moved = sum(t[:j], Fraction(0)), sum(towards[:j], Fraction(0))
+        before, moved = sum(t[:j], zero), sum(towards[:j], zero)
         left, scale = beta - before, 2 * (1 - before) - t[j]
         if left <= 0:
-            value, change = Fraction(0), Fraction(0)
+            value, change = zero, zero
             continue
         reach, of_reach, of_scale = left + step * value, step * change - moved, -2 * moved - towards[j]
         value, change = reach**2 / scale, (2 * reach * of_reach * scale - reach**2 * of_scale) / scale**2

@@ -213,8 +213,8 @@ void bind_exact(nb::module_& m) {
         [](In2<double> columns, In<std::int32_t> codes,
            nb::ndarray<std::int64_t, nb::ndim<3>, nb::c_contig, nb::device::cpu> out) {
           const std::size_t count = columns.shape(0), rows = columns.shape(1);
-          require(out.shape(1) == count && out.shape(2) == 2 && rows <= (std::size_t{1} << 16),
-                  "out must be (groups, columns, 2), of at most 65,536 rows");
+          require(out.shape(1) == count && out.shape(2) == 2 && rows <= (std::size_t{1} << 17),
+                  "out must be (groups, columns, 2), of at most 131,072 rows");
           require(codes.shape(0) == rows && all_below(codes, out.shape(0)), "codes must be one group per row");
           bool small = true;
           for (std::size_t i = 0; i < count * rows; ++i) small &= std::fabs(columns.data()[i]) <= 0x1p30;

@@ -167,8 +167,8 @@ TOPLIST_INLINE void accumulate(const double* columns, std::size_t stride, std::s
 }
 
 // Sums of numbers below 2**30 in units of 2**-60, by group, which are no longer than they must be: every number is cut
-// off there, and adds whole steps of 2**-14 to one integer and the rest to another. 2**16 rows do not overflow them.
-constexpr double COARSE = 0x1p14, FINE = 0x1p60;
+// off there, and adds whole steps of 2**-14 to one integer and the rest to another. 2**17 rows do not overflow them.
+constexpr double STEPS_PER_ONE = 0x1p14, UNITS_PER_ONE = 0x1p60;
 
 TOPLIST_INLINE void fixed_sums(const double* columns, std::size_t stride, std::size_t count, std::size_t rows,
                                const std::int32_t* codes, std::int64_t* out) {
@@ -176,9 +176,9 @@ TOPLIST_INLINE void fixed_sums(const double* columns, std::size_t stride, std::s
     std::int64_t* to = out + 2 * count * static_cast<std::size_t>(codes[i]);
     for (std::size_t c = 0; c < count; ++c) {
       const double x = columns[c * stride + i];
-      const std::int64_t steps = static_cast<std::int64_t>(x * COARSE);
+      const std::int64_t steps = static_cast<std::int64_t>(x * STEPS_PER_ONE);
       to[2 * c] += steps;
-      to[2 * c + 1] += static_cast<std::int64_t>((x - static_cast<double>(steps) / COARSE) * FINE);
+      to[2 * c + 1] += static_cast<std::int64_t>((x - static_cast<double>(steps) / STEPS_PER_ONE) * UNITS_PER_ONE);
     }
   }
 }

@@ -51,10 +51,12 @@ TOPLIST_INLINE void hash_integers(const I* values, std::size_t rows, std::uint64
     const bool negative = values[i] < 0;
     std::uint64_t rest = negative ? 0 - static_cast<std::uint64_t>(values[i]) : static_cast<std::uint64_t>(values[i]);
     unsigned char* text = end;
-    do {
-      *--text = static_cast<unsigned char>('0' + rest % 10);
-      rest /= 10;
-    } while (rest);
+    for (; rest >= 10; rest /= 100) {
+      const std::uint64_t two = rest % 100;
+      *--text = static_cast<unsigned char>('0' + two % 10);
+      *--text = static_cast<unsigned char>('0' + two / 10);
+    }
+    if (rest || text == end) *--text = static_cast<unsigned char>('0' + rest);
     if (negative) *--text = '-';
     std::uint64_t hash = hash_start(static_cast<std::size_t>(end - text), seed);
     for (; text < end; text += 8) hash = mix(hash ^ word_at(text));

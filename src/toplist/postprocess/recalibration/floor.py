@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from toplist._arguments import as_probability
 from toplist._text import argument
+from toplist.core.arguments import as_probability
 from toplist.errors import TopListError
 from toplist.lists import TopLists, log_rest
 from toplist.lists.log_space import revalued

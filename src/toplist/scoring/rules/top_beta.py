@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toplist._arguments import as_whole
+from toplist.core.arguments import as_whole
 from toplist.core.array_api import ScoreTable
 from toplist.errors import RuleError, TopListError
 from toplist.scoring.rules.base import TableRule

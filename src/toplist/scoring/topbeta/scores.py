@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_number
 from toplist._typing import Floats
 from toplist.core import kernel
+from toplist.core.arguments import as_number
 from toplist.errors import TopListError
 from toplist.lists import TopList, TopLists, require_lists
 from toplist.lists.converters import as_single_outcomes, as_truth
