@@ -193,6 +193,7 @@ TOPLIST_INLINE std::uint16_t inspect(const Lists<C, T>& lists, int bits, double*
     if (given) {
       log_rest = lists.log_rest[i];
       rest = std::exp(log_rest);
+      flag |= KNOWN_REST;
       if (!(std::abs(rest - row.slack) <= tolerance)) flag |= MASS;
     } else {
       if (full && !(std::abs(rest) <= tolerance)) flag |= NOT_FULL;
