@@ -50,7 +50,7 @@ test: $(VENV)/dev
 	$(PYTEST)
 
 # What only reads or prints does not know which kernel there is.
-PURE := $(filter-out tests/io tests/cli tests/report tests/simulations tests/studies tests/__%,$(wildcard tests/*))
+PURE := $(filter-out tests/io tests/engines tests/cli tests/report tests/simulations tests/studies tests/__%,$(wildcard tests/*))
 test-pure: $(VENV)/dev
 	TOPLIST_PURE_PYTHON=1 $(PYTEST) --ignore=tests/multilabel/estimators $(PURE)
 
