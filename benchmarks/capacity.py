@@ -78,6 +78,8 @@ def measure(cases: int = CASES) -> Constants:
     from toplist.core import kernel
     from toplist.inference.aggregates import tally
 
+    if not kernel.NATIVE:
+        raise RuntimeError("the kernel is not compiled here: what is measured would be that of pure Python")
     pa.set_cpu_count(1)
     with tempfile.TemporaryDirectory(prefix="toplist-capacity-") as made, kernel.one_thread():
         folder = Path(made)

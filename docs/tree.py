@@ -38,7 +38,7 @@ LAYERS = (
     (("scoring", "proper scoring rules and per-case metrics", "rules, topbeta", "scores"),),
     (("lists", "top lists over a space of classes, validated once", "labelsets, checks", "lists"),),
     (("core", "numerical kernels, compiled or over the array API", "native", "plain"),),
-    (("errors", "and the private root modules", "_arguments _files _html _lazy _remote _text _typing", "plain"),),
+    (("errors", "and the private root modules", "_files _html _lazy _remote _text _typing", "plain"),),
 )
 STYLE = """
   .paper { fill: #ffffff } text { fill: #1c2733; font: 14px system-ui, sans-serif }

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from toplist._arguments import as_probability, as_whole
 from toplist.calibration.decomposition import REST, Decomposition, Reliability, split, sum_up, unlisted
 from toplist.calibration.miscalibration import (
     CalibrationBias,
@@ -20,6 +19,7 @@ from toplist.calibration.miscalibration import (
     least_variance,
 )
 from toplist.calibration.pairs import Bins, Of, as_of, calibration_pairs, pool
+from toplist.core.arguments import as_probability, as_whole
 from toplist.core.kernel import UNIT, exact_sums
 from toplist.errors import TopListError
 from toplist.lists import as_lists

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_probability, as_whole
 from toplist._text import significant
 from toplist._typing import Floats
 from toplist.calibration.pairs import (
@@ -33,6 +32,7 @@ from toplist.calibration.pairs import (
     require_cases,
     view,
 )
+from toplist.core.arguments import as_probability, as_whole
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.log_space import revalued

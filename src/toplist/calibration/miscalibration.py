@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import fdtrc, gammaincc, ndtri, stdtrit
 
-from toplist._arguments import as_probability, as_units, as_whole
 from toplist._text import significant
 from toplist._typing import Floats
 from toplist.calibration.decomposition import RANKS, RankLayer, layers
@@ -27,6 +26,7 @@ from toplist.calibration.pairs import (
     require_cases,
     view,
 )
+from toplist.core.arguments import as_probability, as_units, as_whole
 from toplist.core.degrees_of_freedom import bell_mccaffrey
 from toplist.core.kernel import robust_squares
 from toplist.errors import TopListError

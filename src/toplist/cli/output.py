@@ -1,7 +1,8 @@
-"""What a command prints and writes: progress, results for people or as JSON, errors as a sentence and an exit code."""
+"""What a command prints and writes: streams, progress, results for people or as JSON, errors and exit codes."""
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import logging
 import os
@@ -14,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -353,3 +354,71 @@ def give_up(stream: TextIO) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
+
+
+# The streams of the command
+
+_ESCAPED = "toplist.escaped"
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from toplist.core.kernel import version
+
+        typer.echo(f"toplist {version()}")
+        raise typer.Exit
+
+
+def start(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Shared by all commands."""
+
+
+def run(app: Callable[[], None]) -> None:
+    """Run the command, with streams that can be written to, and end with its exit code."""
+    _open_streams()
+    code: object = 0
+    try:
+        try:
+            app()
+        except SystemExit as end:
+            code = end.code
+        sys.stdout.flush()
+    except BrokenPipeError:
+        give_up(sys.stdout)
+    except OSError as error:  # of help and tables: a full disk
+        give_up(sys.stdout)
+        sys.stderr.write(f"toplist: the output cannot be written: {error.strerror}.\n")
+        code = 1
+    sys.exit(code)  # type: ignore[arg-type]
+
+
+def _open_streams() -> None:
+    """Streams that were closed go nowhere, and what their encoding lacks is escaped."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number, so that no file gets it
+    codecs.register_error(_ESCAPED, _escape)
+    sys.stdout, sys.stderr = (_opened(stream, at) for at, stream in ((1, sys.stdout), (2, sys.stderr)))
+
+
+def _opened(stream: TextIO | None, number: int) -> TextIO:
+    if stream is None:
+        return os.fdopen(number, "w", encoding="utf-8", errors=_ESCAPED, closefd=False)
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors=_ESCAPED)
+    return stream
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    r"""Characters that a stream cannot encode as \uXXXX, which people and JSON read alike."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    pairs = (units[at : at + 2] for at in range(0, len(units), 2))
+    return "".join(f"\\u{int.from_bytes(pair, 'big'):04x}" for pair in pairs), error.end

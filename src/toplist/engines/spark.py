@@ -10,7 +10,7 @@ Spark runs a task again that failed or whose executor was lost, four times by it
 do no harm: a task gives the same bytes each time. A task of the comparison is a task of Spark; results are merged in a
 tree on the executors, and no more than sixteen come to this process. In a shuffle, blocks go through Spark as rows of
 at most 8 MB, are sorted by bucket and reach Python one at a time, so that executors with 1 GB suffice for blocks of
-any size.
+100 MB.
 """
 
 from __future__ import annotations
@@ -338,9 +338,8 @@ def _rows(session: Any, tasks: Sequence[bytes], parts: int) -> Any:
 
 
 def _repartition(frame: Any, parts: int, column: str) -> Any:
-    """One partition for each number modulo `parts`; by a hash of it in Spark before 4.1."""
-    by_number = getattr(frame, "repartitionById", None)
-    return frame.repartition(parts, column) if by_number is None else by_number(parts, column)
+    """One partition for each number modulo `parts`."""
+    return frame.repartitionById(parts, column)
 
 
 # Errors

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_array, as_sample_weight
 from toplist._text import quote
+from toplist.core.arguments import as_array, as_sample_weight
 from toplist.core.kernel import hash_integers
 from toplist.errors import AlignmentError, ConfidenceError, MassError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.model_details import ArrayNames, accumulate, finish, outcome_of, prediction_of
@@ -67,8 +67,16 @@ class ArrayModels:
         clusters = None if self.ordered else self.clusters
         keys = None
         if drawn:
-            keys = hash_integers(np.arange(len(sheets[0]))) if clusters is None else cluster_hashes(clusters)
+            keys = self._case_hashes(sheets) if clusters is None else cluster_hashes(clusters)
         return tally(sheets, weights=self.weights, groups=self.groups, clusters=clusters, keys=keys)
+
+    def _case_hashes(self, sheets: Sequence[CaseScores]) -> NDArray[np.uint64]:
+        """A hash of the place of each case by its scores, for its row is none: cases with equal scores are alike."""
+        columns = [column for one in sheets for column in one.scores]
+        order = np.lexsort(columns if self.weights is None else [*columns, self.weights])
+        places = np.empty(len(order), np.int64)
+        places[order] = np.arange(len(order))
+        return hash_integers(places)
 
     def panel(self, sheets: Sequence[CaseScores]) -> ScoreMatrix:
         """The scores side by side."""

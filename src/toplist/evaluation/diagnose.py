@@ -12,9 +12,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_probability, as_units, as_whole, is_several
 from toplist._files import as_path
 from toplist._typing import Progress
+from toplist.core.arguments import as_probability, as_units, as_whole, is_several
 from toplist.core.kernel import Rows
 from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.arrays import given

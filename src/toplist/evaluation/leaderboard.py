@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toplist._arguments import as_probability
 from toplist._files import as_path, require_apart, require_place, write_bytes
 from toplist._typing import Progress
+from toplist.core.arguments import as_probability
 from toplist.core.kernel import to_float, versions
 from toplist.errors import TopListError
 from toplist.evaluation.case_details import CaseDetails, CaseReader, against

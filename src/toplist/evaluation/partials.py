@@ -160,7 +160,42 @@ class PartQuestion:
 class PartialResult:
     """The mergeable state of a comparison over some of its cases. Made by `partial_result` and by engines.
 
-    Parts of the same question are added; `leaderboard` is what the cases of all of them show.
+    Parts of the same question are added with `+`; `leaderboard` is what the cases of all of them show.
+
+    Parameters
+    ----------
+    question : PartQuestion
+        What is asked of all parts alike.
+    covers : tuple of Cover
+        What the cases were read from.
+    tallies : mapping of Aggregates
+        Exact sums, by group.
+    read : ReadSummary
+        Counts of cases, missing predictions and repairs.
+    heaviest : float
+        The largest weight of a case.
+    sample : SampledCases
+        Cases that are examined for skewness and dependence.
+    losses : mapping of PairLoss, optional
+        The largest losses of every two models; None where they were not looked for.
+    spelled : mapping, optional
+        Names of outcomes and classes, of models on whose lists no outcome ever stands.
+    bins : mapping of ReliabilityBins, optional
+        By model, confidences of the first class.
+    skipped : tuple of SkippedPart, optional
+        Parts of the input that could not be read.
+    written : str, optional
+        The version of the library.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import toplist as tl
+    >>> ids = pd.Index(["x", "y"], name="id")
+    >>> truth, lists = pd.DataFrame({"outcome": ["a", "b"]}, ids), pd.DataFrame({"a": [0.7, 0.4], "b": [0.3, 0.6]}, ids)
+    >>> one, other = (tl.partial_result({"m": lists[at : at + 1]}, truth[at : at + 1]) for at in (0, 1))
+    >>> (one + other).leaderboard()["m"].cases
+    2
     """
 
     question: PartQuestion
@@ -326,7 +361,7 @@ def score_part(
             both.one.tallies,
             read,
             kept.heaviest,
-            kept.cases(names),
+            kept.cases(names).in_order(),
             spelled=_spelled(plan, both.one.tallies),
             bins={name: one.found for name, one in both.one.watching.items() if one.found.cases},
         )

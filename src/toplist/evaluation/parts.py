@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toplist._arguments import as_whole
 from toplist._files import as_path, as_remote, has_magic, shown
 from toplist._text import quote
 from toplist._typing import Progress
+from toplist.core.arguments import as_whole
 from toplist.errors import FileError, TopListError
 from toplist.evaluation.compare import Question
 from toplist.evaluation.leaderboard import Leaderboard

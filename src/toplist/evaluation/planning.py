@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from toplist._arguments import as_probability, as_whole
 from toplist._text import NOTHING
+from toplist.core.arguments import as_probability, as_whole
 from toplist.errors import TopListError
 from toplist.evaluation.leaderboard import Leaderboard, require_known
 from toplist.inference.diagnostics import FEW

@@ -395,11 +395,12 @@ class SampleCollector(Collector):
             np.concatenate([np.zeros((0, models)), *(one.scores for one in parts)]),
             weights,
             _values_of(self.plan, columns, parts),
-        ).in_order()
+        )
 
     def sample(self, settings: InferenceSettings, cases: int) -> ScoreSample:
-        """The sample of so many cases."""
-        return self.cases(columns_of(self.plan, settings)).drawn(cases)
+        """The sample of so many cases, in the order of the truth where that is the order of time."""
+        found = self.cases(columns_of(self.plan, settings))
+        return (found if settings.ordered else found.in_order()).drawn(cases)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -576,6 +577,7 @@ def of_arrays(held: ArrayModels, sheets: Sequence[CaseScores], settings: Inferen
     keys = hash_integers(np.arange(n), _SEED)
     at = np.argsort(keys)
     at = at if share == 1 else at[: np.searchsorted(uniform(keys[at]), share)]
+    at = np.sort(at) if settings.ordered else at
     columns = {}
     if held.groups is not None and held.groups.codes is not None and len(held.groups.keys) <= MOST_VALUES:
         columns["group"] = TruthColumn(held.groups.codes[at].astype(np.int64))

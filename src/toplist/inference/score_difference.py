@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_whole
 from toplist._files import to_json_number
 from toplist._text import significant
 from toplist._typing import Floats
+from toplist.core.arguments import as_whole
 from toplist.errors import ShapeError, SpaceError
 from toplist.inference.ranking import differences, turning
 from toplist.lists import as_lists

@@ -83,7 +83,7 @@ class Inference:
         given = (self.level, self.horizon, self.seed, self.min_cases)
         if given == (0.95, 1, 0, None) and not any(isinstance(one, bool) for one in given):
             return  # the defaults are right, and the help of the command does not wait for numpy
-        from toplist._arguments import as_probability, as_whole  # noqa: PLC0415
+        from toplist.core.arguments import as_probability, as_whole  # noqa: PLC0415
 
         object.__setattr__(self, "level", as_probability(self.level, "level"))
         object.__setattr__(self, "horizon", as_whole(self.horizon, "horizon", 1))

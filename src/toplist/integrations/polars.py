@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from toplist._arguments import as_whole
 from toplist._files import load
+from toplist.core.arguments import as_whole
 from toplist.integrations._columns import NAMES, score_columns
 from toplist.scoring.rules import as_rule
 

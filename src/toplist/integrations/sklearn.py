@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_array, as_count, as_shares
 from toplist._text import listed
 from toplist._typing import Floats
+from toplist.core.arguments import as_array, as_count, as_shares
 from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
 from toplist.lists import TopLists
 from toplist.scoring.rules import as_rule

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_array
 from toplist._files import need
 from toplist._text import argument, listed
 from toplist._typing import Codes, Progress
+from toplist.core.arguments import as_array
 from toplist.errors import FileError, SpaceError, TopListError
 from toplist.io.align import AlignedCases, OutOfStepError, silent
 from toplist.io.batches import Batch

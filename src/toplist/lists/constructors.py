@@ -11,9 +11,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_array, as_count, as_floats, as_vector, is_several, read_only
 from toplist._typing import Duplicates, Overround, Scale
 from toplist.core import kernel
+from toplist.core.arguments import as_array, as_count, as_floats, as_vector, is_several, read_only
 from toplist.core.kernel import Rows
 from toplist.errors import ClassError, ConfidenceError, MassError, ShapeError, SpaceError
 from toplist.lists.device import DeviceLists, is_foreign

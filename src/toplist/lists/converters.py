@@ -10,8 +10,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_array, as_flat, as_floats
 from toplist._typing import Scale
+from toplist.core.arguments import as_array, as_flat, as_floats
 from toplist.core.kernel import Rows
 from toplist.errors import (
     AlignmentError,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from toplist._arguments import as_array
 from toplist.core import array_api, flags
+from toplist.core.arguments import as_array
 from toplist.errors import OutcomeError, ShapeError, TopListError
 from toplist.lists.error_messages import bad_case, complain, first_bad
 from toplist.lists.space import ClassSpace, as_space, show_size

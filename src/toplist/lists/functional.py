@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from toplist._arguments import as_count, as_number, as_vector
 from toplist._text import first_of, label
+from toplist.core.arguments import as_count, as_number, as_vector
 from toplist.errors import TopListError
 from toplist.lists.log_space import log_rest
 from toplist.lists.toplist import TopList

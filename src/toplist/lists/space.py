@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_tuple, is_several, read_only
 from toplist._text import are_codes, closest
+from toplist.core.arguments import as_tuple, is_several, read_only
 from toplist.errors import SpaceError
 
 UNLISTED = -1  # the code of a class that exists but has no code of its own

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist import _html
-from toplist._arguments import as_count, as_number, read_only
 from toplist._text import probability
 from toplist._typing import Floats
 from toplist.core import flags, kernel
+from toplist.core.arguments import as_count, as_number, read_only
 from toplist.core.kernel import Rows
 from toplist.errors import TopListError
 from toplist.lists.constructors import Constructors

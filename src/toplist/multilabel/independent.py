@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_array, as_floats, as_whole
 from toplist.core import kernel, subset_search
+from toplist.core.arguments import as_array, as_floats, as_whole
 from toplist.core.subset_search import Likeliest, Spelling
 from toplist.errors import CaseError, ConfidenceError, ShapeError, SpaceError, TopListError
 from toplist.lists import TopLists

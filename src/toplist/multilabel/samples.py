@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_count, as_floats
 from toplist._typing import Floats, Ints
+from toplist.core.arguments import as_count, as_floats
 from toplist.errors import ClassError, ConfidenceError, ShapeError, SpaceError, TopListError
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets, Sets

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from toplist._arguments import as_count, as_floats, as_vector
 from toplist._typing import Bools, Floats, Ints
 from toplist.core import kernel
+from toplist.core.arguments import as_count, as_floats, as_vector
 from toplist.errors import ConfidenceError, MassError, ShapeError, SpaceError
 from toplist.lists import TopLists, from_logs
 from toplist.lists.labelsets import Codebook, LabelSets, Sets

@@ -35,11 +35,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from toplist._arguments import as_count, as_number, as_probability, as_whole
 from toplist._files import from_json_number, read_json, to_json_number, write_json
 from toplist._text import quote
 from toplist._typing import Bools, Floats
 from toplist.calibration.pairs import MISSED, calibration_pairs
+from toplist.core.arguments import as_count, as_number, as_probability, as_whole
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_codes

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from toplist._arguments import as_floats, as_number, as_tuple
 from toplist._text import first_of, quote
 from toplist._typing import Bools, Codes, Floats
+from toplist.core.arguments import as_floats, as_number, as_tuple
 from toplist.errors import ShapeError, TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.labelsets import LabelSets

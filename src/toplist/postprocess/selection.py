@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from toplist._arguments import as_sample_weight, as_units, as_whole
 from toplist._typing import Codes, Floats, Ints
+from toplist.core.arguments import as_sample_weight, as_units, as_whole
 from toplist.core.kernel import standard_error
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists

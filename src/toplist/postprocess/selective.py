@@ -11,9 +11,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from toplist._arguments import as_number
 from toplist._text import fixed, significant
 from toplist._typing import Floats, Ints
+from toplist.core.arguments import as_number
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.toplists import keep_entries

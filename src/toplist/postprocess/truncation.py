@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_count, as_number
 from toplist._text import fixed, significant
 from toplist._typing import Floats, Ints
+from toplist.core.arguments import as_count, as_number
 from toplist.core.kernel import standard_error
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist import _html
-from toplist._arguments import as_count, as_shares
 from toplist._files import load, need, write_bytes
 from toplist._text import significant, visible
 from toplist._typing import Floats
 from toplist.core import kernel
+from toplist.core.arguments import as_count, as_shares
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_codes, as_truth, is_soft

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from toplist._arguments import as_vector
 from toplist._typing import Floats
+from toplist.core.arguments import as_vector
 from toplist.errors import ShapeError
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist import _html
-from toplist._arguments import as_count, is_several
 from toplist._text import fixed, significant
 from toplist._typing import Codes, Floats
 from toplist.core import flags, kernel
+from toplist.core.arguments import as_count, is_several
 from toplist.core.array_api import CaseStatistics, Sum
 from toplist.core.kernel import mean, sums_by
 from toplist.errors import TopListError

@@ -33,7 +33,7 @@ _TABLES = (".csv", ".parquet", ".pq", ".gz")
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class HubTask:
     """A target of classes: the values that its task ids may have, and its classes in their order."""
 
     target: str
@@ -49,7 +49,7 @@ class Hub:
     """A hub: where it is, and the tasks that ask for distributions over classes."""
 
     root: Path
-    tasks: tuple[Task, ...]
+    tasks: tuple[HubTask, ...]
     task_ids: tuple[str, ...]  # sorted
     declared: Mapping[str, Mapping[str, bool]]  # by column: the texts of its values, and whether each is a number
     round_column: str | None  # the task id with the round, where there is one
@@ -106,7 +106,7 @@ class _Target(NamedTuple):
 
 
 def _hub(root: Path, config: Any) -> Hub:
-    tasks: list[Task] = []
+    tasks: list[HubTask] = []
     declared: dict[str, dict[str, bool]] = {CLASS: {}}
     columns: set[str] = set()
     for round_id, from_column, asked in fields.each(config, "rounds", _round):
@@ -121,7 +121,7 @@ def _hub(root: Path, config: Any) -> Hub:
             for target in one.targets:
                 own = {**plain, **{column: (value,) for column, value in target.key.items()}}
                 own_round = None if from_column else round_id
-                tasks.append(Task(target.name, target.key, own, tuple(one.classes), target.ordinal, own_round))
+                tasks.append(HubTask(target.name, target.key, own, tuple(one.classes), target.ordinal, own_round))
     ids = declared.keys() - {CLASS}
     for name in [*columns, *(name for task in tasks for name in task.key)]:
         if name not in ids:
@@ -339,7 +339,7 @@ class Oracle:
             columns, value = {name: one.filter(latest) for name, one in columns.items()}, value.filter(latest)
         return cls(place, columns, pc.equal(value, 1.0), versioned)
 
-    def outcomes(self, task: Task, cases: Mapping[str, Any], rows: int) -> Any:
+    def outcomes(self, task: HubTask, cases: Mapping[str, Any], rows: int) -> Any:
         """The class that was observed for each case of a target, by the task ids that the outcomes have; or null."""
         pa, pc = need("pyarrow"), need("pyarrow.compute")
         mine = self.observed

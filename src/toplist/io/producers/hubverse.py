@@ -43,7 +43,7 @@ from toplist.io.producers.hub_tasks import (
     TYPE,
     VALUE,
     Hub,
-    Task,
+    HubTask,
     as_numbers,
     as_texts,
     hub_root,
@@ -102,7 +102,7 @@ class _Folder:
     ignored: Counter[str] = field(default_factory=Counter)  # files by column
     undeclared: int = 0  # rows with task ids that are not declared
     unresolved: int = 0  # cases without an outcome
-    targets: dict[str, Task] = field(default_factory=dict)  # those that occurred
+    targets: dict[str, HubTask] = field(default_factory=dict)  # those that occurred
 
     @cached_property
     def where(self) -> tuple[Condition, ...]:
@@ -116,7 +116,7 @@ class _Folder:
         """Whether the hub has several targets among those that are asked for: the same for all its models."""
         return len({task.target for task in self.hub.tasks if all(self._may_hold(one, task) for one in self.where)}) > 1
 
-    def _may_hold(self, condition: Condition, task: Task) -> bool:
+    def _may_hold(self, condition: Condition, task: HubTask) -> bool:
         """Whether a condition on what names a target leaves a task."""
         pa, name = need("pyarrow"), condition.name
         return name not in task.key or bool(condition.holds(pa.array([task.key[name]]), self.request.name)[0])
@@ -300,7 +300,7 @@ class _Folder:
             yield f"cases of one {self.place} depend on each other and are a cluster{both}"
 
 
-def _fits(task: Task, texts: Mapping[str, Any], path: Path, rows: int, *, loose: bool) -> Bools:
+def _fits(task: HubTask, texts: Mapping[str, Any], path: Path, rows: int, *, loose: bool) -> Bools:
     """Which rows have the values that a task declares, or at least its target."""
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     fits = np.ones(rows, dtype=bool)

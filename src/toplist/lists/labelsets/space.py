@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_tuple
 from toplist._text import did_you_mean
+from toplist.core.arguments import as_tuple
 from toplist.errors import SpaceError
 from toplist.lists.labelsets.batch import MASK_BITS, Sets, from_rows, keys
 from toplist.lists.labelsets.codebook import Codebook

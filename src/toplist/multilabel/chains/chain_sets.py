@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_count, as_whole
 from toplist._typing import Floats
+from toplist.core.arguments import as_count, as_whole
 from toplist.errors import ShapeError, SpaceError, TopListError
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets, Sets

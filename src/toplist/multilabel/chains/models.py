@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, log_expit
 
-from toplist._arguments import as_floats
 from toplist._typing import Floats, Ints
+from toplist.core.arguments import as_floats
 from toplist.errors import ConfidenceError, ShapeError, SpaceError, TopListError
 
 Bits = NDArray[np.uint8]

@@ -18,8 +18,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from toplist._arguments import as_whole
 from toplist._typing import Bools, Floats
+from toplist.core.arguments import as_whole
 from toplist.errors import ShapeError, SpaceError, TopListError
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from toplist._arguments import as_number
 from toplist._typing import Bools, Floats, Ints
+from toplist.core.arguments import as_number
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 from toplist.lists.labelsets import Sets

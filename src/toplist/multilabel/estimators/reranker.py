@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from toplist._arguments import as_whole
 from toplist._typing import Bools, Floats, Ints
 from toplist.core import kernel
+from toplist.core.arguments import as_whole
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets, Sets

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_vector, is_several
 from toplist._typing import Codes, Floats
+from toplist.core.arguments import as_vector, is_several
 from toplist.errors import AlignmentError, ShapeError, SpaceError
 from toplist.lists import TopLists, as_lists, log_rest
 from toplist.lists.labelsets import Codebook, LabelSets

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_count
 from toplist._typing import Codes, Floats
 from toplist.core import kernel
+from toplist.core.arguments import as_count
 from toplist.core.flags import KNOWN_REST
 from toplist.core.kernel import Rows
 from toplist.errors import MassError

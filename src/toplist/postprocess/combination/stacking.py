@@ -9,9 +9,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_count
 from toplist._files import read_json, write_json
 from toplist._text import quote
+from toplist.core.arguments import as_count
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 from toplist.lists.converters import as_single_outcomes

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_number, as_sample_weight
 from toplist._files import from_json_number, to_json_number
 from toplist._text import argument, first_of, label, probability, significant
 from toplist._typing import Floats
+from toplist.core.arguments import as_number, as_sample_weight
 from toplist.errors import MassError, RuleError, ShapeError, TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_single_outcomes

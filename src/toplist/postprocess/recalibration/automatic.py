@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from toplist import _html
-from toplist._arguments import as_units, as_whole
 from toplist._text import NOTHING, fixed
 from toplist._typing import Bools, Floats, Ints
+from toplist.core.arguments import as_units, as_whole
 from toplist.core.kernel import standard_error
 from toplist.errors import TopListError
 from toplist.lists import TopLists

@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from toplist._arguments import as_shares
 from toplist._files import read_json, write_json
 from toplist._text import quote
 from toplist._typing import Codes, Floats
 from toplist.core import flags
+from toplist.core.arguments import as_shares
 from toplist.errors import ShapeError, TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_single_outcomes

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from toplist._arguments import as_probability
 from toplist._text import argument
 from toplist._typing import Floats
+from toplist.core.arguments import as_probability
 from toplist.core.array_api import log_or
 from toplist.errors import TopListError
 from toplist.lists import TopLists, log_rest

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from toplist._arguments import as_whole
 from toplist._text import quote
 from toplist._typing import Bools, Floats
 from toplist.calibration.pairs import Steps, grouped, pool
+from toplist.core.arguments import as_whole
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 from toplist.lists.log_space import ranks, revalued

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from toplist._arguments import as_number, as_whole
 from toplist._typing import Floats
+from toplist.core.arguments import as_number, as_whole
 from toplist.errors import TopListError
 from toplist.lists import TopLists
 from toplist.lists.log_space import Logs, normalised, ranks

@@ -17,8 +17,8 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._arguments import as_number, as_shares
 from toplist._typing import Bools, Codes, Floats
+from toplist.core.arguments import as_number, as_shares
 from toplist.core.kernel import Rows
 from toplist.errors import ConfidenceError, ShapeError, TopListError
 from toplist.io.lists import table_rows

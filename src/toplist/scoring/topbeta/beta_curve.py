@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 
 from toplist import _html
-from toplist._arguments import as_shares
 from toplist._text import fixed, significant
 from toplist._typing import Floats
+from toplist.core.arguments import as_shares
 from toplist.errors import TopListError
 from toplist.lists import as_lists
 from toplist.lists.converters import as_single_outcomes

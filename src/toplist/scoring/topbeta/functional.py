@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from toplist._arguments import as_whole
+from toplist.core.arguments import as_whole
 from toplist.errors import ConfidenceError, MassError
 from toplist.lists import TopList, require_lists
 from toplist.lists.functional import TrueLists, top_mass, true_lists

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from toplist._arguments import as_probability, as_whole
+from toplist.core.arguments import as_probability, as_whole
 from toplist.errors import SpaceError, TopListError
 from toplist.lists import TopLists
 from toplist.lists.space import as_space

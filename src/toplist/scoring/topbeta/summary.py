@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from toplist._arguments import as_probability, as_shares
 from toplist._typing import Floats
+from toplist.core.arguments import as_probability, as_shares
 from toplist.errors import SpaceError, TopListError
 from toplist.lists import TopLists, require_lists
 from toplist.scoring.case_scores import outcome_ranks
