@@ -187,7 +187,7 @@ def jaccard_sets(lists: Any, *, rest: Rest | None = None, space: Any = None) -> 
 
     Tried are the listed sets, the empty set, and for each k the k labels with the largest marginals; no closed form of
     the best of all sets is known. Of random lists of 30 sets over eight labels the search misses it in 6 % where sets
-    hold a label with probability 0.2, in 5 % at 0.3 and in 1 % at 0.5, and less often in shorter lists; by 0.02 at most.
+    hold a label with probability 0.2, in 5 % at 0.3, in 1 % at 0.5, and less often in shorter lists; by 0.02 at most.
     With a support and rest="spread", what is tried is compared with every set of the support.
 
     Parameters
