@@ -498,7 +498,8 @@ def decompose(
     The Brier score of a list is a sum over its ranks, the rest mass and misses:
     S = sum over r of (t_r - h_r)^2 + (a - u)^2 / n + u (1 - 1/n), where h_r says whether the class of rank r is the
     outcome, u whether none is, a is the rest mass and n the number of classes that share it. Each square is split by
-    isotonic regression, so that no part is negative. For other rules S is the mean score of the lists, C that of lists
+    isotonic regression, so that no part is negative; equal confidences are one point of it, and rest masses that are
+    equal to thirteen decimals, as these are sums. For other rules S is the mean score of the lists, C that of lists
     calibrated rank by rank in the same way, and R that of one list of base rates: miscalibration S - C, discrimination
     R - C, uncertainty R. The first two may then be negative, because what is calibrated by rank need not be so jointly.
 
