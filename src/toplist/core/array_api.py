@@ -75,14 +75,19 @@ def beyond(least: Array, rest: Array, unlisted: Array, *, share: Array, off: Arr
 
 
 def fits(xp: Any, t: Array, bits: int) -> Array:
-    """Per row: has every number at most so many significant bits? Those above 2 do not matter."""
+    """Per row: has every number at most so many significant bits? Those above 2 do not matter.
+
+    Numbers below the normal range of single precision have its last place, or one of so many bits fewer.
+    """
     own = round(1 - math.log2(float(xp.finfo(t.dtype).eps)))
     if own <= bits:
         return zeros(xp, t) == 0
     safe = xp.where(xp.abs(t) <= 2, t, xp.zeros_like(t))
     grown = safe * (2.0 ** (own - bits) + 1)
     rounded = grown - (grown - safe)  # to so many bits (Veltkamp)
-    return xp.all((rounded == safe) & ((safe == 0) | (xp.abs(safe) >= 2.0**-126)), axis=1)
+    small = xp.abs(safe) < 2.0**-126
+    places = xp.where(small, safe, xp.zeros_like(t)) / 2.0 ** -(125 + bits)
+    return xp.all(xp.where(small, xp.floor(places) == places, rounded == safe), axis=1)
 
 
 def zeros(xp: Any, t: Array) -> Array:
