@@ -12,7 +12,7 @@ help:
 	@echo "make test     the whole suite"
 	@echo "make test-pure  what both kernels must pass, with the pure-Python one"
 	@echo "make bench    speed: a table of ratios to what one would write today, and their bounds"
-	@echo "make oracle   a million lists against exact arithmetic"
+	@echo "make oracle   a million lists against exact arithmetic, and lists that were cut where little is left"
 	@echo "make topbeta  a million pairs of a top-beta list and a distribution, in fractions"
 	@echo "make mutations  a thousand mutated files per layout, and folders: a right answer or a clear sentence"
 	@echo "make simulate  how often intervals cover and tests err; writes docs/coverage.md"
@@ -59,6 +59,7 @@ bench: $(VENV)/dev
 
 oracle: $(VENV)/dev
 	$(BIN)/python -m tests.oracle.million
+	$(BIN)/python -m tests.oracle.truncated
 	$(BIN)/python -m tests.oracle.rounded
 
 topbeta: $(VENV)/dev

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import toplist as tl
-from tests.oracle import exact
+from tests.oracle import exact, truncated
 from tests.oracle.truncated import WAYS, Truncated, draws, pad_exactly
 
 TOLERANCE = 1e-12
@@ -58,3 +58,12 @@ def test_a_part_of_a_batch_knows_the_rest_as_the_batch_does() -> None:
     for part in ([0], [2, 0], [1, 2, 0]):
         np.testing.assert_array_equal(tl.score(lists[part], np.array([0, 0, 1])[part]), whole[part])
     assert [tl.score(lists[i], y) for i, y in enumerate([0, 0, 1])] == whole.tolist()
+
+
+def test_the_command_reports_and_fails_only_above_the_tolerance(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert truncated.main(["2", "--seed", "3"]) == 0
+    assert "logits" in capsys.readouterr().out
+    monkeypatch.setattr(truncated, "TOLERANCE", 0.0)
+    assert truncated.main(["2", "--seed", "3"]) == 1
