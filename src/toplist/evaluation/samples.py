@@ -385,7 +385,7 @@ class SampleCollector(Collector):
         if self.limit is not None:
             self._cut(self.limit)
         parts = [one.below(self.threshold) for one in self.parts if len(one)]
-        models = len(self.plan.sources)
+        models = parts[0].scores.shape[1] if parts else len(self.plan.sources)  # those of records are scores alone
         weights = None
         if self.plan.weight is not None:
             weights = np.concatenate([np.zeros(0), *(one.weights for one in parts if one.weights is not None)])
