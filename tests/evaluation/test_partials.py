@@ -393,3 +393,19 @@ def test_a_case_without_weight_takes_no_bound_away() -> None:
     truth = pa.table({"id": ids, "outcome": ["a"] * 20 + ["b"], "weight": [1.0] * 20 + [0.0]})
     board = tl.compare(models, tl.Truth(truth, weight="weight"), space=["a", "b"], rules="log")
     assert board.comparison.pairs[0].by_chance is not None
+
+
+def test_parts_without_cases_to_compare_are_not_the_same_part() -> None:
+    models, truth = two_classes([1.0] * 8)
+    own = {"sharp": [0, 1, 2, 3, 4, 5], "blunt": [0, 1, 2, 3, 6, 7]}
+
+    def rows(table: Any, ids: Sequence[int]) -> Any:
+        return table.filter(pa.compute.is_in(table["id"], value_set=pa.array(ids, pa.int64())))
+
+    few = {name: rows(table, own[name]) for name, table in models.items()}
+    how: dict[str, Any] = {"space": ["a", "b"], "missing": "common"}
+    parts = [
+        tl.partial_result({name: rows(table, ids) for name, table in few.items()}, rows(truth, ids), **how)
+        for ids in ([0, 1, 2, 3], [4, 5], [6, 7], [], [])
+    ]
+    assert tl.merge_results(parts).to_json() == tl.compare(few, truth, **how).to_json()
