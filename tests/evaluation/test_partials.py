@@ -409,3 +409,15 @@ def test_parts_without_cases_to_compare_are_not_the_same_part() -> None:
         for ids in ([0, 1, 2, 3], [4, 5], [6, 7], [], [])
     ]
     assert tl.merge_results(parts).to_json() == tl.compare(few, truth, **how).to_json()
+
+
+def test_a_model_without_rows_in_a_part_does_not_tell_how_others_are_read() -> None:
+    ids, lists = [0, 1, 2], {"classes": [["a"], ["b"], ["a"]], "confidences": [[0.5], [0.6], [0.7]]}
+    model, truth = pa.table({"id": ids} | lists), pa.table({"id": [0, 1, 2, 3], "outcome": ["a", "b", "a", "b"]})
+    nothing = pa.table({name: pa.array([], pa.null()) for name in model.column_names})
+    how: dict[str, Any] = {"space": ["a", "b"], "missing": "uniform"}
+    parts = [
+        tl.partial_result({"m": model}, truth.slice(0, 3), **how),
+        tl.partial_result({"m": nothing}, truth.slice(3), **how),
+    ]
+    assert tl.merge_results(parts).to_json() == tl.compare({"m": model}, truth, **how).to_json()
