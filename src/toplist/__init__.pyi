@@ -62,6 +62,8 @@ from toplist.scoring.rules import Log as Log
 from toplist.scoring.rules import OneVsRest as OneVsRest
 from toplist.scoring.rules import Power as Power
 from toplist.scoring.rules import PseudoSpherical as PseudoSpherical
+from toplist.scoring.rules import RankedLog as RankedLog
+from toplist.scoring.rules import RankedProbability as RankedProbability
 from toplist.scoring.rules import Renyi as Renyi
 from toplist.scoring.rules import Rule as Rule
 from toplist.scoring.rules import Savage as Savage

@@ -25,7 +25,7 @@ from toplist.evaluation.transform import fit_recalibrator, fit_weights, truncate
 from toplist.inference.settings import Inference
 from toplist.io.options import ReadOptions, Truth
 from toplist.io.producers import PRODUCERS
-from toplist.scoring.rules import RULES
+from toplist.scoring.rules import ORDINAL_RULES, RULES
 
 COMMANDS: dict[str, Any] = {
     **{name: one for name, one in typer.main.get_command(app).commands.items() if name != "recalibrate"},  # type: ignore[attr-defined]
@@ -128,7 +128,8 @@ def test_no_function_takes_many_parameters(path: Path) -> None:
 
 
 def test_the_help_names_every_rule() -> None:
-    assert (options("compare")["--rule"].help or "").startswith(f"{', '.join(RULES)}, topbeta:BETA;")
+    named = ", ".join((*RULES, *ORDINAL_RULES, "topbeta:BETA"))
+    assert (options("compare")["--rule"].help or "").startswith(named)
 
 
 def test_help_imports_nothing_that_reads_or_computes() -> None:

@@ -119,7 +119,7 @@ def test_a_name_stands_for_the_rule_with_its_usual_parameters(name: str) -> None
     assert as_rule(rule) is rule
 
 
-KNOWN = "there are brier, log, spherical, zero-one, one-vs-rest, topbeta:0.9."
+KNOWN = "there are brier, log, spherical, zero-one, one-vs-rest, rps, rps-normalized, ranked_log, topbeta:0.9."
 
 
 @pytest.mark.parametrize(

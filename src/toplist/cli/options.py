@@ -443,6 +443,10 @@ _NEW = "Predictions of the new model; NAME=FILE names it."
 _BASELINE = "Predictions of the baseline, or its record by toplist record; NAME=FILE names it."
 _OUTCOMES = "File with the outcome of each case; same: the outcomes are in the files of predictions."
 _CARRIED = " The default where producers write them there."
+_ORDINAL = (
+    "The classes are in order: --classes is a file of labels from the lowest to the highest, or the number of classes "
+    "where they are whole numbers from 0 on. For --rule rps, rps-normalized and ranked_log."
+)
 _CLASSES = "Number of classes: a number, 2^L, inf, {}."
 _NAMELESS = ("cluster", "time", "group")  # no name means no column: that of this name is not looked for
 _CHOSEN = ("layout", "scale", "duplicates", "blanks", "producer", "norm", "overround")  # take one of a few words
@@ -473,7 +477,8 @@ def names_in(table: str, module: str) -> tuple[str, ...]:
 
 
 RULES = names_in("RULES", "scoring/rules/standard")
-ALL_RULES = (*RULES, "topbeta:BETA")  # where lists are scored as they are
+ORDINAL_RULES = names_in("ORDINAL_RULES", "scoring/rules/standard")  # with --ordinal
+ALL_RULES = (*RULES, *ORDINAL_RULES, "topbeta:BETA")  # where lists are scored as they are
 PRODUCERS = names_in("PRODUCERS", "io/producers/__init__")
 
 
@@ -518,6 +523,8 @@ class Reads:
         takes = "NUMBER|FILE|COLUMN" if "n_classes" in self.columns else "NUMBER|FILE"
         about = typer.Option("--classes", "-c", help=_CLASSES.format(labels), metavar=takes)
         yield parameter("classes", str | None, None, about)
+        if self.truth:
+            yield parameter("ordinal", bool, False, typer.Option("--ordinal", help=_ORDINAL, metavar=""))
         if self.truth is not None:
             why = self.why + _CARRIED if self.truth else self.why
             about = typer.Option("--truth", "-t", help=why, rich_help_panel=PANELS["Truth"], metavar="FILE|same")
@@ -565,7 +572,8 @@ class Reads:
                 "outcomes are in the files of predictions."
             )
         truth = SAME if truth is None and columns else truth
-        found = Inputs(files, truth, given["classes"], columns, words, tuple(given.get("normalize_only") or ()))
+        only = tuple(given.get("normalize_only") or ())
+        found = Inputs(files, truth, given["classes"], columns, words, only, ordinal=bool(given.get("ordinal")))
         if found.n_classes is not None and "n_classes" not in self.columns:
             raise UsageError("--classes is a number, 2^L, inf or a file of labels here, the same for all cases.")
         return found
@@ -588,6 +596,7 @@ class Inputs:
     columns: Mapping[str, str]
     words: Mapping[str, Any]
     normalize_only: tuple[str, ...]
+    ordinal: bool = False
 
     @property
     def name(self) -> str:
@@ -605,7 +614,17 @@ class Inputs:
     @cached_property
     def _classes(self) -> tuple[Any, str | None]:
         file = next(iter(self.files.values())) if self.truth_file == SAME else self.truth_file
-        return space_of(self.classes, file)
+        space, column = space_of(self.classes, file)
+        if not self.ordinal:
+            return space, column
+        if space is None:
+            raise UsageError(
+                "--ordinal says that the order of the classes means something, and no order is given: add --classes "
+                "FILE, a file with one class per line, the lowest first."
+            )
+        from toplist.lists.space import ClassSpace
+
+        return ClassSpace(space, ordinal=True), None
 
     @property
     def space(self) -> Any:

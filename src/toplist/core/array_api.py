@@ -416,6 +416,19 @@ class CaseColumns(Protocol):
     def tables(self) -> Iterator[tuple[Any, ScoreTable, Array | None]]:
         """The cases by length of their list: where they stand, their table, the place of the outcome in it."""
 
+    def ordered(self) -> Iterator[tuple[Array, OrderedTable, OrderedTable | None]]:
+        """The cases by length of their list: where they stand, their table, their outcomes as certain predictions."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedTable:
+    """Lists of one length over ordered classes: (rows, k) classes, the lowest first, and their confidences."""
+
+    classes: Array
+    t: Array
+    proxy: Array  # of each unlisted class, one per row
+    size: Array  # number of classes, one per row
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:

@@ -48,6 +48,7 @@ from toplist.io.encoding import empty_set_explained
 from toplist.io.options import MISSING, ReadOptions, ReadRequest
 from toplist.io.plan import Plan, as_tables, names_of, plan_of, with_indicators
 from toplist.lists import TopLists
+from toplist.lists.space import ClassSpace
 from toplist.scoring.case_scores import CaseScores, as_list_lengths
 from toplist.scoring.rules import Rule, as_rule, name_of
 from toplist.scoring.scores import as_penalty, default_penalty
@@ -463,7 +464,8 @@ def score_bounds(rule: Rule, penalty: float | None, *, penalised: bool) -> tuple
     """The least and the largest score there is, with what invalid lists pay where there may be any."""
     low, high = rule.bounds()
     if penalised:
-        many = TopLists.from_dicts([], math.inf)  # the more classes, the larger the default
+        # the more classes, the larger the default; of ordered ones, where it is bounded, the fewer
+        many = TopLists.from_dicts([], ClassSpace(2, ordinal=True) if rule.ordinal else math.inf)
         high += default_penalty(many, rule=rule) if penalty is None else penalty
     return low, high
 

@@ -145,7 +145,8 @@ def _space(space: ClassSpace) -> dict[str, Any]:
         support = None if space.support is None else [sorted(place[label] for label in one) for one in space.support]
         return {"sets": _labels(space.names), "empty": space.empty, "support": support}
     size = None if space.complete else "infinite" if space.size == math.inf else hex(space.size)
-    return {"size": size, "labels": None if space.labels is None else _labels(space.labels)}
+    labels = None if space.labels is None else _labels(space.labels)
+    return {"size": size, "labels": labels, "ordinal": space.ordinal}
 
 
 def _labels(labels: Sequence[Any]) -> list[Any]:
@@ -163,7 +164,8 @@ def _as_space(plain: Mapping[str, Any]) -> ClassSpace:
         sets = None if support is None else [[names[at] for at in one] for one in support]
         return LabelSets(names, empty=plain["empty"], support=sets)
     size = plain["size"]
-    return ClassSpace(size if size is None else math.inf if size == "infinite" else int(size, 16), plain["labels"])
+    count = size if size is None else math.inf if size == "infinite" else int(size, 16)
+    return ClassSpace(count, plain["labels"], plain["ordinal"])
 
 
 def _question(question: Question) -> dict[str, Any]:

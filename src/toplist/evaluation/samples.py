@@ -251,8 +251,8 @@ def _joined(parts: Sequence[tuple[TopLists, Codes]], space: ClassSpace | None = 
 
 def _space(every: Sequence[TopLists]) -> ClassSpace:
     if not every[0].space.per_case:
-        return ClassSpace(every[0].space.size)
-    return ClassSpace(np.concatenate([lists.space.size for lists in every]))
+        return every[0].space.unnamed()
+    return ClassSpace(np.concatenate([lists.space.size for lists in every]), ordinal=every[0].space.ordinal)
 
 
 DRAWS: Final = 199

@@ -24,7 +24,7 @@ from toplist.io.columns import Column, as_arrow, as_numpy, is_list, plain, truth
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets
-from toplist.lists.space import ClassSpace, as_space, show_size
+from toplist.lists.space import ClassSpace, as_space, require_declared_order, show_size
 from toplist.lists.toplists import join
 
 _TRACKED = 1_000_000  # numbers of classes up to which the names that occur are counted
@@ -166,6 +166,8 @@ class ClassEncoder:
         numbers = [pa.types.is_integer(values.type) for values in (a, b)]
         if self.integers and all(numbers):
             return _whole(a, lists), _whole(b, truth)
+        if self.space is not None:
+            require_declared_order(self.space)
         if self._members is not None and self.sets is None and any(numbers) and len(a) and len(b):
             raise FileError(
                 lists.source, f"codes go with codes, and label sets with label sets: {truth.source} differs."
@@ -524,6 +526,8 @@ class CommonEncoder(ClassEncoder):
             pairs = zip(values, batches, strict=True)
             return [_whole(one, batch) if len(one) else np.zeros(0, np.int64) for one, batch in pairs], ClassNames(None)
         pa = need("pyarrow")
+        if self.space is not None:
+            require_declared_order(self.space)
         if self.integers:
             odd = batches[whole.index(False)].source
             raise FileError(odd, "classes are text here, but whole numbers in the lines before.")
@@ -557,7 +561,7 @@ class Gathering:
     """The lists of several models and the outcomes; a code means one class in all batches."""
 
     def __init__(self, space: ClassSpace, members: int) -> None:
-        self.space = ClassSpace(space.size)
+        self.space = space.unnamed()
         self.parts: list[list[tuple[TopLists, Codes]]] = [[] for _ in range(members)]
         self.outcomes: list[Codes] = []
         self.cases = 0

@@ -190,7 +190,7 @@ def require_all_columns(source: OpenTable, space: ClassSpace) -> None:
 def lists_of(batch: Batch, names: tuple[str, ...], codes: Codes, space: ClassSpace, repairs: Repairs) -> TopLists:
     """Checked lists; an error names the file, the row, and the classes as the file does."""
     rounding: dict[str, Any] = {"precision": batch.precision, "shown": batch.shown}
-    bare = ClassSpace(space.size) if space.labels is not None or isinstance(space, LabelSets) else space
+    bare = space.unnamed() if space.labels is not None or isinstance(space, LabelSets) else space
     every = codes
     try:
         if batch.classes is None and not space.per_case:

@@ -19,7 +19,7 @@ from toplist.errors import ClassError, ConfidenceError, MassError, ShapeError, S
 from toplist.lists.device import DeviceLists, is_foreign
 from toplist.lists.error_messages import as_a_whole, wrong_width
 from toplist.lists.labelsets import Codebook, LabelSets, Sets
-from toplist.lists.space import ClassSpace, as_space
+from toplist.lists.space import ClassSpace, as_space, require_declared_order
 from toplist.lists.validation import CheckedColumns, Repairs, exponentiate, keep_logs, validate
 
 
@@ -444,6 +444,7 @@ def encode_labels(labels: Any, space: ClassSpace) -> tuple[NDArray[np.int64], Cl
             return np.array(labels, dtype=np.int64), space
         if space.per_case:
             raise SpaceError("sizes that differ per case go with class codes, or with labels given in the space.")
+        require_declared_order(space)
         known = list(dict.fromkeys(labels))
         if len(known) > space.size:
             raise SpaceError(f"{len(known)} different labels are listed, but there are only {space.size} classes.")

@@ -39,7 +39,7 @@ from toplist.lists.pipelines import (
     require_candidates,
     with_remedy,
 )
-from toplist.lists.space import UNLISTED, ClassSpace, as_space, show_size
+from toplist.lists.space import UNLISTED, ClassSpace, as_space, require_declared_order, show_size
 from toplist.lists.toplist import TopList
 from toplist.lists.toplists import TopLists
 from toplist.lists.validation import Repairs
@@ -308,6 +308,7 @@ def _codes(labels: list[Any], space: ClassSpace) -> tuple[NDArray[np.int64], Cla
     except TypeError:
         raise ClassError("classes are codes or labels.", "Label sets need a space of label sets, LabelSets.") from None
     if space.labels is None:
+        require_declared_order(space)
         if not space.per_case and len(seen) <= space.size:
             space = ClassSpace(space.size, seen)
         places = {label: code for code, label in enumerate(seen)}

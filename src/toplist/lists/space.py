@@ -16,6 +16,7 @@ from toplist.core.arguments import as_tuple, is_several, read_only
 from toplist.errors import SpaceError
 
 UNLISTED = -1  # the code of a class that exists but has no code of its own
+_ORDERED = 2**53  # classes that may have an order: up to here places are exact as floating-point numbers
 INFINITELY_MANY = "infinitely many"  # the number of classes where it is infinite
 
 
@@ -33,6 +34,10 @@ class ClassSpace:
         codes.
     labels : sequence, optional
         Labels, in the order of their codes.
+    ordinal : bool, default False
+        Whether the order of the labels, or of the codes, means something: the first class is the lowest. Scores of
+        ordered classes ("rps", "ranked_log") need it; others ignore it. Every class needs a label then, or none has
+        one, and there are at most 2**53. It is no part of the identity of the space.
 
     Examples
     --------
@@ -46,10 +51,13 @@ class ClassSpace:
     array([3, 4, 5])
     >>> ClassSpace(np.array([0, 1, 2]))
     ClassSpace(3)
+    >>> ClassSpace(["low", "mid", "high"], ordinal=True)
+    ClassSpace(labels=['low', 'mid', 'high'], ordinal=True)
     """
 
     size: Any = None
     labels: Sequence[Hashable] | None = None
+    ordinal: bool = False
 
     def __post_init__(self) -> None:
         given, labels = self.size, None if self.labels is None else as_tuple(self.labels, "labels", SpaceError)
@@ -70,6 +78,8 @@ class ClassSpace:
             raise SpaceError(f"{len(labels)} labels for {size} classes; there is a label too many.")
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "size", size)
+        if self.ordinal:
+            _require_order(self)
 
     @property
     def per_case(self) -> bool:
@@ -126,7 +136,11 @@ class ClassSpace:
 
     def take(self, at: Any) -> ClassSpace:
         """The space of some of the cases."""
-        return ClassSpace(self.size[at], self.labels) if self.per_case else self
+        return ClassSpace(self.size[at], self.labels, self.ordinal) if self.per_case else self
+
+    def unnamed(self) -> ClassSpace:
+        """As many classes in the same order, without labels."""
+        return ClassSpace(self.size, ordinal=self.ordinal)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ClassSpace) or type(self) is not type(other):
@@ -143,16 +157,40 @@ class ClassSpace:
         return "inf" if self.size == math.inf else show_size(self.size)
 
     def __repr__(self) -> str:
+        order = ", ordinal=True" if self.ordinal else ""
         if self.labels is None:
-            return f"{type(self).__name__}({self._size_text()})"
+            return f"{type(self).__name__}({self._size_text()}{order})"
         shown = ", ".join(map(repr, self.labels[:3])) + (", ..." if len(self.labels) > 3 else "")
         size = "" if self.complete else f"{self._size_text()}, "
-        return f"{type(self).__name__}({size}labels=[{shown}])"
+        return f"{type(self).__name__}({size}labels=[{shown}]{order})"
 
 
 def as_space(space: Any) -> ClassSpace:
     """A `ClassSpace` as it is; anything else as the number of classes, or as their labels."""
     return space if isinstance(space, ClassSpace) else ClassSpace(space)
+
+
+def require_declared_order(space: ClassSpace) -> None:
+    """Refuse labels that are met where classes have an order, but no labels."""
+    if space.ordinal:
+        raise SpaceError(
+            "the classes have an order, and labels were met of which it is not known: declare them from the lowest to "
+            'the highest, such as ClassSpace(["low", "mid", "high"], ordinal=True), or --classes FILE --ordinal.'
+        )
+
+
+def _require_order(space: ClassSpace) -> None:
+    """Refuse classes that cannot be put in order."""
+    if np.any(np.asarray(space.size, dtype=object) > _ORDERED):
+        raise SpaceError(
+            f"ordered classes are at most 2**53, not {show_size(space.size)}: an unlisted class has to have a place in "
+            "the order. Give the number of classes, or leave out ordinal=True."
+        )
+    if space.labels is not None and not space.complete:
+        raise SpaceError(
+            f"{len(space.labels)} labels for {show_size(space.size)} ordered classes: the places of the others are not "
+            "known. Give every class its label, in order, or none."
+        )
 
 
 def _is_sequence(given: Any) -> bool:

@@ -31,6 +31,7 @@ from toplist.postprocess.recalibration.automatic import cross_fitted as cross_fi
 from toplist.postprocess.recalibration.automatic import select_recalibrator as select_recalibrator
 from toplist.postprocess.saved import load as load
 from toplist.postprocess.selective import RejectionCurve as RejectionCurve
+from toplist.postprocess.selective import augrc as augrc
 from toplist.postprocess.selective import reject_below as reject_below
 from toplist.postprocess.selective import rejection_curve as rejection_curve
 from toplist.postprocess.truncation import Truncation as Truncation

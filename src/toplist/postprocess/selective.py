@@ -13,7 +13,8 @@ import numpy as np
 
 from toplist._text import fixed, significant
 from toplist._typing import Floats, Ints
-from toplist.core.arguments import as_number
+from toplist.core.arguments import as_number, as_units
+from toplist.core.mean_interval import MeanInterval
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.toplists import keep_entries
@@ -191,8 +192,7 @@ def rejection_curve(
     uncertainty = uncertainties(valid, by=by, rule=rule)
     order = np.argsort(uncertainty, kind="stable")
     level = uncertainty[order]
-    new = level[1:] > level[:-1] + TINY * np.maximum(1.0, np.abs(level[:-1]))  # less is rounding
-    ends = np.append(np.flatnonzero(new), len(level) - 1)  # the last case of each level
+    ends = _last_of_levels(level)
     own, none = (plain_scores(one, codes, rule)[order] for one in (valid, valid.truncate(0)))
     sums = _RunningSums(own, none, weights[order], np.append(0, ends + 1))
     overall, infinite = sums.overall(), sums.infinite()
@@ -219,6 +219,86 @@ def rejection_curve(
         chosen=best if chosen is None else chosen,
         assessed_by=rule,
     )
+
+
+def augrc(
+    lists: Any,
+    y: Any,
+    *,
+    rule: Any = "zero-one",
+    by: By = "confidence",
+    sample_weight: Any = None,
+    clusters: Any = None,
+    level: float = 0.95,
+    space: Any = None,
+) -> MeanInterval:
+    """Area under the generalized risk-coverage curve (AUGRC), with its interval; lower is better.
+
+    The generalized risk at a coverage is the mean over *all* cases of the scores of the accepted ones: with zero-one
+    scores the probability that a case is accepted and wrong. Its area is the mean over pairs of cases of the score of
+    the first, counted if the second is accepted later, and by half if both are accepted together; so equally uncertain
+    lists need no order. Unlike the area under the mean score of accepted cases, it does not weigh the scores of the
+    most confident cases more than others. Invalid lists count as their largest valid sublists, without penalty.
+
+    Parameters
+    ----------
+    lists : TopLists or anything that `toplist.as_lists` takes
+        The predictions.
+    y : array-like
+        One outcome per case.
+    rule : str or Rule, default "zero-one"
+        The scoring rule; by default a score is 1 where the most confident class is wrong.
+    by : {"confidence", "entropy"}, default "confidence"
+        Which lists are accepted first: those with the largest top confidence, or with the least entropy under the rule.
+    sample_weight : array-like, optional
+        One weight per case.
+    clusters : array-like, optional
+        The cluster of each case, where cases depend on each other.
+    level : float, default 0.95
+        Confidence level of the interval.
+    space : int, ClassSpace or LabelSets, optional
+        The classes, where `lists` do not say.
+
+    Returns
+    -------
+    MeanInterval
+        The area, from 0 to half of the largest score, and its interval: Student's t of what each case contributes to
+        both sides of the pairs, which holds for many cases.
+
+    References
+    ----------
+    .. [1] J. Traub et al. (2024), "Overcoming Common Flaws in the Evaluation of Selective Classification Systems",
+       NeurIPS.
+
+    Examples
+    --------
+    >>> made = augrc([{"a": 0.9}, {"a": 0.6}, {"b": 0.5}, {"b": 0.4}], ["a", "b", "b", "c"], space=10)
+    >>> made.value
+    0.1875
+    """
+    rule = as_padded_rule(rule, "AUGRC")
+    valid, codes, weights = as_validation(lists, y, sample_weight, space)
+    uncertainty = uncertainties(valid, by=by, rule=rule)
+    order = np.argsort(uncertainty, kind="stable")
+    ends = _last_of_levels(uncertainty[order])
+    shares = (weights / weights.sum())[order]
+    losses = np.where(shares > 0, plain_scores(valid, codes, rule)[order], 0.0)
+    at = np.repeat(np.arange(len(ends)), np.diff(np.append(-1, ends)))
+    mass, lost = (np.bincount(at, x, len(ends)) for x in (shares, shares * losses))
+    later = np.cumsum(mass[::-1])[::-1] - mass / 2.0  # the share that is accepted later, and half of the level itself
+    value = float(lost @ later)
+    with np.errstate(invalid="ignore"):  # an infinite score has no interval
+        before = np.cumsum(lost) - lost / 2.0
+        influences = losses * later[at] + before[at] - 2.0 * value
+    low, high = (bound / 2.0 for bound in rule.bounds())
+    units = as_units(clusters, len(valid))[order]
+    return MeanInterval.of_influences(value, influences, shares, clusters=units, level=level, bounds=(low, high))
+
+
+def _last_of_levels(ordered: Floats) -> Ints:
+    """Where the last of equally uncertain cases stands, for each level; differences that are rounding do not count."""
+    new = ordered[1:] > ordered[:-1] + TINY * np.maximum(1.0, np.abs(ordered[:-1]))
+    return np.append(np.flatnonzero(new), len(ordered) - 1)
 
 
 @dataclass(frozen=True, slots=True)

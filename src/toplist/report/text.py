@@ -497,13 +497,16 @@ class Called(dict[str, Name]):
 PLAIN: Shown = Called()
 
 
+_COMMON_NAMES = {"brier": "Brier", "rps": "RPS", "rps-normalized": "normalized RPS", "ranked_log": "ranked log"}
+
+
 def rule_name(rule: str) -> str:
     """A rule as it is written in a sentence.
 
-    >>> rule_name("brier"), rule_name("log")
-    ('Brier', 'log')
+    >>> rule_name("brier"), rule_name("log"), rule_name("rps")
+    ('Brier', 'log', 'RPS')
     """
-    return "Brier" if rule == "brier" else rule
+    return _COMMON_NAMES.get(rule, rule)
 
 
 def kind(rule: str, limit: int = LIMIT) -> str:

@@ -16,7 +16,8 @@ from toplist.lists import TopList, TopLists, as_lists, require_lists
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.validation import row_sums
 from toplist.scoring.rules import Brier, Log, Rule, as_rule
-from toplist.scoring.scores import BatchCases, penalise, scored_as
+from toplist.scoring.rules.ordinal import OrdinalRule
+from toplist.scoring.scores import BatchCases, of_one_length, ordered_table, penalise, scored_as
 
 Codes = NDArray[Any]
 _BLOCK = 1 << 13  # cases whose classes are compared with each other at a time
@@ -29,7 +30,8 @@ def largest_loss(a: Any, b: Any, *, rule: Any = "brier", penalty: float | None =
     """Largest loss of each list of `a` against that of `b`: the maximum over outcomes y of S(a, y) - S(b, y).
 
     All classes that neither lists score alike, so that only the classes that either lists, and one other, are
-    tried: O(k) per case. An outcome for which both scores are infinite counts zero.
+    tried: O(k) per case. Under a rule of ordered classes they do not, and those where it may be are tried. An outcome
+    for which both scores are infinite counts zero.
 
     Parameters
     ----------
@@ -60,11 +62,30 @@ def largest_loss(a: Any, b: Any, *, rule: Any = "brier", penalty: float | None =
     if len(a) != len(b):
         raise ShapeError(f"{len(a)} lists against {len(b)}.", "Each case needs one of each.")
     again = renumbering(a, b)
+    if isinstance(rule, OrdinalRule):
+        return _largest_in_order(a, b, rule, penalty, again)
     mine, theirs = _scores(a, rule, penalty), _scores(b, rule, penalty)
     if again is None and (mine.dense or theirs.dense):
         return subtract(mine.spread(), theirs.spread()).max(axis=1)
     codes = theirs.lists.classes if again is None else again[theirs.lists.classes]
     return _join(mine, theirs, codes)
+
+
+def _largest_in_order(
+    a: TopLists, b: TopLists, rule: OrdinalRule, penalty: float | None, again: Codes | None
+) -> Floats:
+    """The same under a rule of ordered classes."""
+    for lists in (a, b):
+        rule.require(lists)
+    if again is not None and (np.diff(again) < 0).any():
+        raise SpaceError(f"the lists are over {a.space!r} and {b.space!r}: both need the same order of the classes.")
+    out = np.empty(len(a))
+    mine, theirs = scored_as(a, rule), scored_as(b, rule)
+    for at in of_one_length(mine, theirs):
+        with np.errstate(all="ignore"):
+            out[at] = rule.largest_loss(ordered_table(mine, at), ordered_table(theirs, at))
+    own, other = (penalise(np.zeros(len(lists)), lists, rule, penalty) for lists in (a, b))
+    return out + subtract(own, other)
 
 
 def most_lost(
@@ -130,7 +151,8 @@ def log_mean_gains(
 ) -> Floats:
     """For each t and each case log E exp(t w (S(b, Y) - S(a, Y))), where Y has the distribution of b.
 
-    Under the log score it is zero at t = 1: the ratio of the two probabilities has the mean one.
+    Under the log score it is zero at t = 1: the ratio of the two probabilities has the mean one. Under a rule of
+    ordered classes it is not computed, and infinite: nothing is known then.
 
     >>> a, b = TopLists.from_dicts([{0: 0.6}], 3), TopLists.from_dicts([{0: 0.5, 1: 0.3}], 3)
     >>> log_mean_gains(a, b, np.array([0.5, 1.0, 2.0]), rule="log").round(6).tolist()
@@ -138,6 +160,8 @@ def log_mean_gains(
     """
     rule, out = as_rule(rule), np.empty((len(t), len(a)))
     again = renumbering(a, b)
+    if rule.ordinal:
+        return np.full_like(out, np.inf)
     for lo in range(0, len(a), _BLOCK):
         here = slice(lo, min(lo + _BLOCK, len(a)))
         mine, theirs = _scores(a[here], rule, penalty), _scores(b[here], rule, penalty)

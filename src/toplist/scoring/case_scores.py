@@ -561,7 +561,7 @@ def one_if_alike(parts: Sequence[Floats]) -> Floats:
 def _empty(lists: TopLists, rules: Sequence[Rule], idle: int = 0) -> Floats:
     """What the empty list scores in expectation: one number for all cases where they have the same classes."""
     n = len(lists)
-    space = ClassSpace(lists.space.size - idle) if idle else lists.space
+    space = ClassSpace(lists.space.size - idle, ordinal=lists.space.ordinal) if idle else lists.space
     cases = n if lists.space.per_case else min(n, 1)
     none = TopLists.from_ragged(np.zeros(cases + 1, np.int64), np.zeros(0, np.int64), np.zeros(0), space)
     each = np.array([entropy(none, rule=rule) for rule in rules]).reshape(len(rules), cases)

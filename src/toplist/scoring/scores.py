@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from toplist._typing import Floats
 from toplist.core import array_api, flags, kernel
 from toplist.core.arguments import as_number
-from toplist.core.array_api import CaseStatistics, ScoreTable, Sum, exclusive_sums
+from toplist.core.array_api import CaseStatistics, OrderedTable, ScoreTable, Sum, exclusive_sums
 from toplist.lists import DeviceLists, TopList, TopLists, as_lists
 from toplist.lists.converters import as_codes, as_truth, is_soft
 from toplist.lists.toplists import beliefs
 from toplist.lists.validation import row_sums
-from toplist.scoring.rules import Log, Rule, as_rule
+from toplist.scoring.rules import Log, RankedProbability, Rule, as_rule
 from toplist.scoring.rules.base import MANY
+from toplist.scoring.rules.ordinal import OrdinalRule
 
 Array = Any
 
@@ -103,6 +104,17 @@ class BatchCases:
             log_t = None if logs is None else logs[where]
             yield at, ScoreTable(np, scaled[where], rest[at], unlisted, group.log_size, group.log_rest, log_t), place
 
+    def ordered(self) -> Iterator[tuple[Array, OrderedTable, OrderedTable | None]]:
+        """See `Cases`."""
+        part = self.lists[self.lo : self.hi]
+        codes = None if self.codes is None else self.codes[self.lo : self.hi]
+        for at in of_one_length(part):
+            table, truth = ordered_table(part, at), None
+            if codes is not None:
+                nothing = np.zeros(len(at))
+                truth = OrderedTable(codes[at][:, None], np.ones((len(at), 1)), nothing, table.size)
+            yield at, table, truth
+
 
 @dataclass(frozen=True, slots=True)
 class DeviceCases:
@@ -167,6 +179,31 @@ class DeviceCases:
             place = xp.where(xp.any(same, axis=1), xp.argmax(xp.astype(same, xp.int32), axis=1), table.t.shape[1])
         yield slice(None), table, place
 
+    def ordered(self) -> Iterator[tuple[Array, OrderedTable, OrderedTable | None]]:
+        """See `Cases`: there are none, which `Rule.require_classes` says."""
+        yield from ()
+
+
+def ordered_table(lists: TopLists, at: Any) -> OrderedTable:
+    """Some lists of one length, their classes in order."""
+    k = int(lists.sizes[at[0]]) if len(at) else 0
+    where = lists.offsets[at][:, None] + np.arange(k)
+    classes, t = lists.classes[where].astype(np.int64), lists.normalized_confidences[where]
+    order = np.argsort(classes, axis=1, kind="stable")
+    size = np.broadcast_to(lists.checked.rows.size, (len(lists),))[at]
+    return OrderedTable(
+        np.take_along_axis(classes, order, axis=1), np.take_along_axis(t, order, axis=1), lists.proxy[at], size
+    )
+
+
+def of_one_length(*batches: TopLists) -> Iterator[NDArray[np.intp]]:
+    """The cases whose lists have the same length in each batch."""
+    _, which = np.unique(np.stack([lists.sizes for lists in batches]), axis=1, return_inverse=True)
+    which = which.reshape(-1)
+    order = np.argsort(which, kind="stable")
+    ends = np.flatnonzero(np.diff(which[order])) + 1
+    yield from np.split(order, ends) if len(order) else ()
+
 
 _PENALTY = 0.01  # of the entropy of the uniform distribution
 
@@ -185,7 +222,8 @@ def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = No
         Outcomes: codes, labels or label sets, one per case. A distribution per case, as an (n, m) array or lists,
         gives expected scores.
     rule : str or Rule, default "brier"
-        Scoring rule, by name ("brier", "log", "spherical", "zero-one", "one-vs-rest", "topbeta:0.9") or as a `Rule`.
+        Scoring rule, by name ("brier", "log", "spherical", "zero-one", "one-vs-rest", "topbeta:0.9"; "rps",
+        "rps-normalized" and "ranked_log" for ordered classes, `ClassSpace(..., ordinal=True)`) or as a `Rule`.
     penalty : float, optional
         What an invalid list pays beside the score of its largest valid sublist. By default a hundredth of the
         expected score of the empty list; 0 and infinity are allowed.
@@ -272,8 +310,10 @@ def entropy(lists: Any, *, rule: Any = "brier", space: Any = None) -> Any:
     if isinstance(lists, TopList):
         return float(entropy(lists.batch, rule=rule)[0])
     if isinstance(lists, DeviceLists):
+        rule.require_classes(lists)
         return rule.entropies(DeviceCases(lists, None))
     lists = as_lists(lists, space)
+    rule.require_classes(lists)
     plain = lists.strictly_valid()
     out = np.empty(len(lists))
 
@@ -321,8 +361,14 @@ def expected_score(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | 
     lists = as_lists(lists, space)
     rule.require(lists)
     plain = scored_as(lists, rule)
-    believed = beliefs(as_truth(p.batch if isinstance(p, TopList) else p, lists.space, len(lists)), plain)
+    truth = as_truth(p.batch if isinstance(p, TopList) else p, lists.space, len(lists))
     out = np.empty(len(lists))
+    if isinstance(rule, OrdinalRule):
+        for at in of_one_length(plain, truth):
+            with np.errstate(all="ignore"):
+                out[at] = rule.expected(ordered_table(plain, at), ordered_table(truth, at))
+        return penalise(out, lists, rule, penalty)
+    believed = beliefs(truth, plain)
 
     def work(lo: int, hi: int) -> None:
         start = plain.offsets[lo:hi]
@@ -421,7 +467,8 @@ def penalise(out: Floats, lists: TopLists, rule: Rule, penalty: float | None) ->
 def highest_score(lists: TopLists, *, rule: Any = "brier", penalty: float | None = None) -> float:
     """A bound on the score that any outcome of any case could bring, cheap to have; infinite where none is known.
 
-    The log score ends at the smallest probability: of a listed class, or of an unlisted one. In a sublist that is
+    The log score ends at the smallest probability: of a listed class, or of an unlisted one; the ranked probability
+    score at the number of thresholds. In a sublist that is
     scored in place of an invalid list, no probability is below both.
 
     >>> round(highest_score(TopLists.from_dicts([{0: 0.6}, {0: 0.9}], 3), rule="log"), 4)
@@ -434,6 +481,8 @@ def highest_score(lists: TopLists, *, rule: Any = "brier", penalty: float | None
         proxy = lists.proxy if partial.all() else lists.proxy[partial]
         least = min(float(proxy.min(initial=1.0)), float(lists.confidences.min(initial=1.0)))
         high = -math.log(least) if least > 0 else math.inf
+    if isinstance(rule, RankedProbability) and len(lists):
+        high = float(rule.scaled(lists.checked.rows.size - 1.0, lists.checked.rows.size).max())
     if not lists.checked.any(flags.INVALID):
         return high
     return high + float(np.max(default_penalty(lists, rule=rule) if penalty is None else penalty))

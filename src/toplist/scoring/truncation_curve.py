@@ -424,6 +424,10 @@ class TruncatedLists:
         """Rules that need whole tables are scored for one k at a time."""
         raise NotImplementedError
 
+    def ordered(self) -> Iterator[Any]:
+        """Rules of ordered classes too."""
+        raise NotImplementedError
+
     @property
     def tail(self) -> Floats:
         """The mass beyond the first k classes."""

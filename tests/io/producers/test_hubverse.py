@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from studies import folder as folders
 
 import toplist as tl
+from tests.cli.messages import said
 from tests.cli.run_cli import toplist_here
 from tests.io.producers import hubs
 from tests.io.producers.damage import damaged
@@ -198,6 +199,17 @@ def test_an_ordinal_target_is_said_to_be_one(made: Path) -> None:
     assert len(ordinal) == 1
     assert "Brier and log scores ignore the order of the classes" in ordinal[0]
     assert " < ".join(LEVELS) in ordinal[0]
+
+
+def test_the_order_of_one_ordinal_target_counts_where_it_is_declared(tmp_path: Path) -> None:
+    hub = hubs.write_hub(tmp_path / "hub", peak=False)
+    note = next(note for note in produced(folder(hub, "Zeta-sharp"))[1] if note.startswith("ordinal target"))
+    assert "--rule rps does not, with --ordinal" in note
+    (tmp_path / "levels.txt").write_text("\n".join(LEVELS) + "\n")
+    files = (folder(hub, "Zeta-sharp"), folder(hub, "Alpha-base"))
+    code, told = said("compare", *files, "-c", tmp_path / "levels.txt", "--ordinal", "--rule", "rps")
+    assert code == 0
+    assert "RPS score" in told
 
 
 def test_a_hub_of_one_target_has_no_groups(tmp_path: Path) -> None:

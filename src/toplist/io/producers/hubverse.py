@@ -59,6 +59,7 @@ _BINARY = (".parquet", ".pq")
 _OUTPUT = (TYPE, CLASS, VALUE)
 _PLACE = "location"  # what hubs call the task id of places
 _TIME = "time"
+_BY_ORDER = ": --rule rps does not, with --ordinal and --classes FILE, one class per line in this order"
 _SHOWN = 7  # classes whose order is spelled out
 
 
@@ -278,12 +279,14 @@ class _Folder:
         if self.others:
             counts = ", ".join(f"{count:,} {name}" for name, count in sorted(self.others.items()))
             yield f"rows of other output types are not used: {counts}"
+        same = len({task.classes for task in self.targets.values()}) == 1
+        remedy = _BY_ORDER if same else ""
         for task in self.targets.values():
             if task.ordinal:
                 order = " < ".join(task.classes) if len(task.classes) <= _SHOWN else f"{len(task.classes)} classes"
                 yield (
                     f"ordinal target: Brier and log scores ignore the order of the classes ({task.target}: {order}), "
-                    "so that a near miss costs as much as a far one"
+                    f"so that a near miss costs as much as a far one{remedy}"
                 )
         if self.hub.oracle is None:
             yield f"there is no {ORACLE} in the hub: outcomes have to be given"

@@ -392,6 +392,9 @@ _RULES = {
     "spherical": "spherical score, from 0 (certain and right) to 1 (probability 0 for the true class)",
     "zero-one": "zero-one score, 0 where the top-1 prediction is the true class, else 1",
     "one-vs-rest": "one-vs-rest: the sum of a binary score over all classes",
+    "rps": "ranked probability score (RPS) of ordered classes, from 0 to the number of classes minus one",
+    "rps-normalized": "ranked probability score (RPS) of ordered classes, divided by the number of classes minus one",
+    "ranked_log": "ranked log score of ordered classes: the sum of the log scores of the thresholds between them",
 }
 _DEFINITIONS = {
     "Brier score": "Sum over classes of the squared difference between probability and outcome (0 or 1).",

@@ -19,7 +19,7 @@ MANY = 83.0  # from exp(83), about 1e36, classes on powers of confidences may un
 
 
 class Rule(ABC):
-    """A symmetric proper scoring rule, extended to top lists by padding.
+    """A proper scoring rule, extended to top lists by padding; symmetric, unless it is one of ordered classes.
 
     Rules are frozen values: two of the same kind with the same parameters are equal. A rule that is a closed form of
     one sum derives from `SumRule`, one that needs every confidence at once from `TableRule`; `Separable` and `Savage`
@@ -33,6 +33,8 @@ class Rule(ABC):
         Whether the rule is known to be strictly proper.
     padded : bool
         Whether a list of any length can be scored, as its padded distribution.
+    ordinal : bool
+        Whether the rule is one of ordered classes, which is not symmetric.
 
     Examples
     --------
@@ -45,6 +47,7 @@ class Rule(ABC):
     name: ClassVar[str]
     strict: ClassVar[bool] = True  # known to be strictly proper: only the truth scores best
     padded: ClassVar[bool] = True  # lists of any length are scored, as their padded distributions
+    ordinal: ClassVar[bool] = False  # the classes need an order
 
     @property
     def tabular(self) -> bool:
@@ -71,6 +74,9 @@ class Rule(ABC):
     def bounds(self) -> tuple[float, float]:
         """The least and the largest score there is, as far as is known."""
         return -math.inf, math.inf
+
+    def require_classes(self, lists: Any) -> None:  # noqa: B027  not abstract: there is nothing to refuse
+        """Refuse lists over classes that the rule does not score."""
 
     def require(self, lists: Any) -> None:  # noqa: B027  not abstract: there is nothing to refuse
         """Refuse lists that the rule does not score, by an error that names the case; most rules score all."""

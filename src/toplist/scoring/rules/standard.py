@@ -31,6 +31,7 @@ from toplist.scoring.rules.base import (
 )
 from toplist.scoring.rules.binary import BINARY, Binary, Given
 from toplist.scoring.rules.given import require_proper
+from toplist.scoring.rules.ordinal import RankedLog, RankedProbability
 from toplist.scoring.rules.top_beta import TopBeta
 
 Array = Any
@@ -536,6 +537,11 @@ RULES: dict[str, Callable[[], Rule]] = {
     "zero-one": ZeroOne,
     "one-vs-rest": OneVsRest,
 }
+ORDINAL_RULES: dict[str, Callable[[], Rule]] = {
+    "rps": RankedProbability,
+    "rps-normalized": lambda: RankedProbability(normalized=True),
+    "ranked_log": RankedLog,
+}  # they need ordered classes
 
 
 def as_rule(rule: Any) -> Rule:
@@ -548,11 +554,12 @@ def as_rule(rule: Any) -> Rule:
         return rule
     if isinstance(rule, type) and issubclass(rule, Rule):
         raise RuleError(f"{rule.__name__} is a family of rules; call it: {rule.__name__}(...).")
-    if isinstance(rule, str) and rule in RULES:
-        return RULES[rule]()
+    named = RULES | ORDINAL_RULES
+    if isinstance(rule, str) and rule in named:
+        return named[rule]()
     if isinstance(rule, str) and rule.partition(":")[0] == TopBeta.name:
         return TopBeta.parse(rule)
-    known = (*RULES, f"{TopBeta.name}:0.9")
+    known = (*named, f"{TopBeta.name}:0.9")
     raise RuleError(f"no rule is called {rule!r}; there are {', '.join(known)}.{did_you_mean(str(rule), known)}")
 
 
@@ -580,5 +587,4 @@ def name_of(rule: Rule) -> str:
     """
     if isinstance(rule, TopBeta):
         return rule.spelling
-    usual = RULES.get(rule.name)
-    return rule.name if usual is not None and usual() == rule else repr(rule)
+    return next((name for name, usual in (RULES | ORDINAL_RULES).items() if usual() == rule), repr(rule))
