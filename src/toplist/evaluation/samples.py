@@ -648,7 +648,7 @@ class PairLoss:
 
     def result(self, total: float, scale: float, heaviest: float) -> tuple[float, float | None]:
         """See `diagnostics.Lost`: Chernoff's bound, the least of exp(-t x) E exp(t X) over some t."""
-        most = float(f"{self.most:.9g}")  # it depends on the order of a list in the last digits
+        most = float(f"{self.most:.12g}")  # it depends on the order of a list in the last digits
         if total >= UNSEEN * most or self.entries > _ENTRIES:
             return most, None
         known = {at: self.gains.get(at) for at in slopes(heaviest)}
