@@ -421,3 +421,17 @@ def test_a_model_without_rows_in_a_part_does_not_tell_how_others_are_read() -> N
         tl.partial_result({"m": nothing}, truth.slice(3), **how),
     ]
     assert tl.merge_results(parts).to_json() == tl.compare({"m": model}, truth, **how).to_json()
+
+
+@pytest.mark.parametrize(("name", "by"), [("hits", 1), ("hits", -1), ("cases", 1), ("cases", -1)])
+def test_a_reliability_curve_of_other_cases_is_refused(name: str, by: int) -> None:
+    models, truth = two_classes([1.0] * 8)
+    data = tl.partial_result(models, truth, space=["a", "b"]).to_bytes()
+    header, blocks = partial_bytes.unpack(data, "partial result", "memory")
+    bins = header["bins"]["sharp"]
+    if name == "hits":
+        bins["hits"][-1] += by
+    else:
+        bins["cases"] += by
+    with pytest.raises(tl.TopListError, match="reliability"):
+        tl.PartialResult.from_bytes(partial_bytes.pack("partial result", header, blocks))
