@@ -53,6 +53,7 @@ class Assumptions:
     network: float = 125e6  # bytes per second of one worker in a shuffle: 1 Gbit/s
     task: float = 10.0  # seconds of a task
     fan_in: int = 8
+    sample: int = 125_000  # cases that a merged result keeps for the diagnostics, at most
     tail: float = 1.2  # stragglers and failures, with copies: the simulation of the merge tree
     hour: float = 0.05  # dollars of one worker, one core of a virtual machine
 
@@ -198,7 +199,7 @@ def _cost(c: Constants, a: Assumptions, cases: int, workers: int) -> str:
         _time(storage),
         _time(in_order),
         _time(shuffled),
-        _bytes(a.fan_in * part["bytes"]),
+        _bytes(a.fan_in * part["bytes"] + a.sample * (16 + 8 * MODELS)),  # two hashes, and a score of each model
         f"${in_order * workers / 3600 * a.hour:,.2f}",
     )
     return f"| {' | '.join(cells)} |"

@@ -421,3 +421,18 @@ def test_a_model_without_rows_in_a_part_does_not_tell_how_others_are_read() -> N
         tl.partial_result({"m": nothing}, truth.slice(3), **how),
     ]
     assert tl.merge_results(parts).to_json() == tl.compare({"m": model}, truth, **how).to_json()
+
+
+@pytest.mark.parametrize("change", ["hits", "cases"])
+@pytest.mark.parametrize("by", [-1, 1])
+def test_a_reliability_curve_of_other_cases_is_refused(change: str, by: int) -> None:
+    data = Data(5).parts(1)[0].to_bytes()
+    header, blocks = partial_bytes.unpack(data, "partial result", "memory")
+    bins = header["bins"]["one"]
+    if change == "hits":
+        at = next(at for at, count in enumerate(bins["counts"], 1) if 1 < bins["hits"][at] < count - 1)
+        bins["hits"][at] += by
+    else:
+        bins["cases"] += by
+    with pytest.raises(tl.TopListError, match="reliability"):
+        tl.PartialResult.from_bytes(partial_bytes.pack("partial result", header, blocks))

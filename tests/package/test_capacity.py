@@ -13,6 +13,9 @@ from simulations import merge_tree
 from simulations.merge_tree import CALM, Run, Setting, simulate
 from simulations.page_tables import between, rewrite, shown
 
+from toplist.evaluation.samples import ROOM
+from toplist.inference.diagnostics import SAMPLED
+
 PAGE = Path(__file__).parents[2] / "docs" / "capacity.md"
 
 
@@ -21,6 +24,10 @@ def test_a_table_is_what_its_constants_make(section: str) -> None:
     assert shown(PAGE, section) == capacity.tables()[section], (
         "run python -m benchmarks.capacity --write docs/capacity.md"
     )
+
+
+def test_the_driver_holds_the_sample_of_all_parts() -> None:
+    assert capacity.Assumptions().sample == ROOM * SAMPLED
 
 
 def test_rows_of_the_simulation_are_what_the_script_makes() -> None:

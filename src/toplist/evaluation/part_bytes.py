@@ -333,6 +333,7 @@ class _Checked:
         self._check_tallies()
         self._check_sample()
         self._check_losses()
+        self._check_bins()
 
     def _check_question(self) -> None:
         asked = self.found.question
@@ -443,6 +444,20 @@ class _Checked:
             x = sum(one.sums["x"][0, a, a] for one in self.found.tallies.values())
             count = sum(one.sums["infinite"][0, a, a] for one in self.found.tallies.values())
             self.require(x == made[a] and count == infinite[a], "its sample has other scores than its sums")
+
+    def _check_bins(self) -> None:
+        """Reliability curves are of the cases of their models; without weights, they have the same hits."""
+        read, asked = self.found.read, self.found.question
+        for a, (name, matched) in enumerate(zip(asked.models, read.matched, strict=True)):
+            own = self.found.bins.get(name, ReliabilityBins())
+            fine = matched <= own.cases <= max(matched, read.compared)
+            self.require(fine, "a reliability curve has other cases than its model")
+            if asked.missing == "error" and asked.weight is None:
+                sums = [one.sums for one in self.found.tallies.values()]
+                self.require(all("accuracy" in one for one in sums), "a metric is missing")
+                hits, known = sum(own.bins.columns[2]), sum(one["accuracy"][a] for one in sums)
+                self.require(hits <= known, "a reliability curve has more hits than its model")
+                self.require(not own.shortest or hits == known, "a reliability curve has other hits than its model")
 
     def _check_losses(self) -> None:
         losses, models = self.found.losses, {*self.found.question.models}

@@ -218,7 +218,7 @@ class PartialResult:
         return finish(self)
 
     def to_bytes(self) -> bytes:
-        """The same as bytes, for a file or another process: a few kilobytes, the more the more groups and clusters."""
+        """The same as bytes, for a file or another process: tens of kilobytes, and more with groups and clusters."""
         from toplist.evaluation.part_bytes import result_to_bytes  # noqa: PLC0415 - which needs this module
 
         return result_to_bytes(self)

@@ -88,7 +88,7 @@ def partial_result(
     Returns
     -------
     PartialResult
-        Exact sums, counts and a sample of the cases. `to_bytes` makes a few kilobytes of it.
+        Exact sums, counts and a sample of the cases. `to_bytes` makes tens of kilobytes of it.
 
     Raises
     ------
