@@ -6,13 +6,14 @@ NATIVE := CMakeLists.txt $(wildcard src/toplist/core/native/*) $(wildcard src/to
 # Tests start hundreds of processes: these share compiled modules, whatever the environment says.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2
 
-.PHONY: help demo test test-pure bench lint docs oracle mutations simulate simulate-gate clean
+.PHONY: help demo test test-pure bench lint docs oracle topbeta mutations simulate simulate-gate clean
 help:
 	@echo "make demo     five predictions of language detectors, ranked, and a report"
 	@echo "make test     the whole suite"
 	@echo "make test-pure  what both kernels must pass, with the pure-Python one"
 	@echo "make bench    speed: a table of ratios to what one would write today, and their bounds"
-	@echo "make oracle   a million lists against exact arithmetic"
+	@echo "make oracle   a million lists against exact arithmetic, and lists that were cut where little is left"
+	@echo "make topbeta  a million pairs of a top-beta list and a distribution, in fractions"
 	@echo "make mutations  a thousand mutated files per layout, and folders: a right answer or a clear sentence"
 	@echo "make simulate  how often intervals cover and tests err; writes docs/coverage.md"
 	@echo "make simulate-gate  how often a gate passes wrongly; writes its table into docs/gate.md"
@@ -49,7 +50,7 @@ test: $(VENV)/dev
 	$(PYTEST)
 
 # What only reads or prints does not know which kernel there is.
-PURE := $(filter-out tests/io tests/cli tests/report tests/simulations tests/studies tests/__%,$(wildcard tests/*))
+PURE := $(filter-out tests/io tests/engines tests/cli tests/report tests/simulations tests/studies tests/__%,$(wildcard tests/*))
 test-pure: $(VENV)/dev
 	TOPLIST_PURE_PYTHON=1 $(PYTEST) --ignore=tests/multilabel/estimators $(PURE)
 
@@ -58,7 +59,11 @@ bench: $(VENV)/dev
 
 oracle: $(VENV)/dev
 	$(BIN)/python -m tests.oracle.million
+	$(BIN)/python -m tests.oracle.truncated
 	$(BIN)/python -m tests.oracle.rounded
+
+topbeta: $(VENV)/dev
+	$(BIN)/python -m tests.scoring.topbeta.grids
 
 mutations: $(VENV)/dev
 	$(BIN)/python -m tests.io.mutations --count 1000

@@ -48,6 +48,18 @@ def test_confidence_bands_hold_the_truth_most_of_the_time():
     assert 0.85 < np.mean(inside) < 0.95
 
 
+def test_confidence_bands_are_too_narrow_with_few_cases_as_they_say():
+    """Two hundred calibrated cases, confidences spread evenly: 76 % of the points at level 0.9."""
+    inside = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        t = rng.random(200)
+        lists = tl.TopLists.from_topk(np.zeros((200, 1), int), t[:, None], 10**6)
+        made = reliability(lists, np.where(rng.random(200) < t, 0, 1), of="top", band="confidence", draws=39, seed=seed)
+        inside.append(np.mean((made.band.low <= made.x) & (made.x <= made.band.high)))
+    assert 0.7 < np.mean(inside) < 0.82
+
+
 @pytest.mark.parametrize("band", ["consistency", "confidence"])
 def test_a_band_is_that_of_its_seed(band):
     lists, y = rounded(1, 80)

@@ -235,6 +235,36 @@ def test_a_job_is_the_same_after_json(here: Path, space: Any) -> None:
     assert (again.question, again.space, again.digest) == (job.question, job.space, job.digest)
 
 
+# Workers that live on
+
+
+def wide(classes: str, seed: int) -> Rows:
+    proba = np.random.default_rng(seed).dirichlet(np.ones(len(classes)), N)
+    return [{"case": f"k{i:02}", **dict(zip(classes, row.tolist(), strict=True))} for i, row in enumerate(proba)]
+
+
+def test_files_that_have_changed_since_another_comparison_are_opened_again(here: Path) -> None:
+    write(here / "y.parquet", [{"case": f"k{i:02}", "outcome": "uvt"[i % 3]} for i in range(N)])
+    for seed, classes in enumerate(("uvt", "uvtq", "tuv")):
+        write(here / "a.parquet", wide(classes, seed))
+        alone, split = both({"a": Source("a.parquet", normalize=True)}, "y.parquet")
+        assert split == alone
+        assert json.loads(alone)["classes"] == str(len(classes))
+
+
+@pytest.mark.parametrize("gone", [0, 1, 2])
+def test_parts_that_come_and_go_between_comparisons_are_noticed(parts: Path, gone: int) -> None:
+    for change in ("none", "gone", "new"):
+        for name, make in (("a", lists), ("b", lists), ("y", outcomes)):
+            if change == "gone":
+                (parts / name / f"part-{gone}.parquet").unlink()
+            elif change == "new":
+                write(parts / name / "part-00.parquet", make(range(N, N + 20)))
+        alone, split = both({"a": "a", "b": "b"}, "y", space=6)
+        assert split == alone
+        assert json.loads(alone)["cases"] == {"none": 60, "gone": 40, "new": 60}[change]
+
+
 # A folder of partial results
 
 
@@ -304,6 +334,30 @@ def test_a_folder_of_another_comparison_is_refused_with_the_remedy(parts: Path) 
         board("kept", rules="log")
     with pytest.raises(tl.TopListError, match=r"another comparison \(other files"):
         board("kept", models={"a": "a", "b": "a"})
+
+
+def test_partial_results_are_not_written_into_a_folder_that_is_read(parts: Path) -> None:
+    before = sorted(parts.rglob("*"))
+    for folder in ("a", parts / "b" / "kept", "y/"):
+        with pytest.raises(tl.TopListError, match=r"lies in the folder '\w', which is read"):
+            board(folder)
+    assert sorted(parts.rglob("*")) == before
+
+
+@pytest.mark.parametrize("odd", [{"inputs": [1]}, {"tasks": 5}, {"question": None}])
+def test_a_manifest_with_values_of_other_kinds_is_refused(parts: Path, odd: dict[str, Any]) -> None:
+    board("kept")
+    manifest = parts / "kept" / MANIFEST
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), **odd}))
+    with pytest.raises(tl.TopListError, match="this is no manifest of toplist: name another folder"):
+        board("kept")
+
+
+def test_files_of_a_folder_are_named_as_without_an_engine(parts: Path) -> None:
+    write(parts / "a" / "part-3.parquet", lists([7]))
+    alone, split = both({"a": "a/", "b": "b"}, "y", space=6)
+    assert "a/part-3.parquet, row 1: case 7 is there twice" in alone
+    assert split == alone
 
 
 # Files that cannot be read

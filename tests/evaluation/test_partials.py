@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from functools import reduce
+from itertools import pairwise
 from operator import add
 from typing import Any
 
@@ -329,3 +330,94 @@ def test_250_damaged_truncated_mixed_and_hostile_parts_are_refused_or_change_not
             assert shows(board) == expected
     assert len(refused) > 150
     assert not any("\n" in sentence for sentence in refused)
+
+
+def two_classes(weights: Sequence[float], seed: int = 0) -> tuple[dict[str, Any], Any]:
+    """Two models of as many cases with these weights, all of which have the first class."""
+    rng, ids = np.random.default_rng(seed), list(range(len(weights)))
+    models = {}
+    for name, p in (("sharp", rng.uniform(0.96, 0.97, len(ids))), ("blunt", rng.uniform(0.9, 0.91, len(ids)))):
+        models[name] = pa.table({"id": ids, "a": p, "b": 1 - p})
+    return models, pa.table({"id": ids, "outcome": ["a"] * len(ids), "weight": list(map(float, weights))})
+
+
+def of_slices(models: dict[str, Any], truth: Any, *sizes: int, **how: Any) -> list[PartialResult]:
+    """The partial results of rows that follow each other."""
+    ends = np.cumsum((0, *sizes)).tolist()
+    return [
+        tl.partial_result(
+            {name: table.slice(lo, hi - lo) for name, table in models.items()},
+            tl.Truth(truth.slice(lo, hi - lo), weight="weight"),
+            **how,
+        )
+        for lo, hi in pairwise(ends)
+    ]
+
+
+@pytest.mark.parametrize("rule", ["log", "brier"])
+@pytest.mark.parametrize("light", [0.0, 2.0**-9, 2.0**-40])
+@pytest.mark.parametrize("scale", [2.0**-20, 1.0, 2.0**20])
+def test_parts_that_are_far_lighter_than_others_change_no_bound_on_a_lead(
+    rule: str, light: float, scale: float
+) -> None:
+    models, truth = two_classes([light * scale] * 20 + [scale] * 20)
+    whole = tl.compare(models, tl.Truth(truth, weight="weight"), space=["a", "b"], rules=rule)
+    assert whole.comparison.pairs[0].by_chance is not None
+    parts = of_slices(models, truth, 7, 13, 9, 11, space=["a", "b"], rules=rule)
+    assert tl.merge_results(parts).to_json() == whole.to_json()
+    one, two, three, four = parts
+    assert ((one + three) + (four + two)).to_bytes() == ((four + (three + two)) + one).to_bytes()
+
+
+def test_small_slopes_of_light_parts_are_not_lost() -> None:
+    rng, labels = np.random.default_rng(124), ["a", "b", "c"]
+    p, q = rng.dirichlet([1, 1, 1], 60), rng.dirichlet([1, 1, 1], 60)
+    y = [labels[rng.choice(3, p=0.7 * row + 0.3 * np.eye(3)[row.argmax()])] for row in p]
+    weights = np.where(np.arange(60) < 30, 2.0**-16, 1.0) * rng.random(60)
+    ids = list(range(60))
+    models = {
+        name: pa.table({"id": ids} | {label: made[:, at] for at, label in enumerate(labels)})
+        for name, made in (("p", p), ("q", q))
+    }
+    truth = pa.table({"id": ids, "outcome": y, "weight": weights})
+    whole = tl.compare(models, tl.Truth(truth, weight="weight"), space=labels, rules="log")
+    assert (whole.comparison.pairs[0].by_chance or 1.0) < 1e-3
+    assert tl.merge_results(of_slices(models, truth, 30, 30, space=labels, rules="log")).to_json() == whole.to_json()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_case_without_weight_takes_no_bound_away() -> None:
+    ids = list(range(21))
+    p = {"sharp": [0.97] * 10 + [0.96] * 10 + [0.0], "blunt": [0.9] * 10 + [0.91] * 10 + [0.5]}
+    models = {name: pa.table({"id": ids, "a": own, "b": [1 - one for one in own]}) for name, own in p.items()}
+    truth = pa.table({"id": ids, "outcome": ["a"] * 20 + ["b"], "weight": [1.0] * 20 + [0.0]})
+    board = tl.compare(models, tl.Truth(truth, weight="weight"), space=["a", "b"], rules="log")
+    assert board.comparison.pairs[0].by_chance is not None
+
+
+def test_parts_without_cases_to_compare_are_not_the_same_part() -> None:
+    models, truth = two_classes([1.0] * 8)
+    own = {"sharp": [0, 1, 2, 3, 4, 5], "blunt": [0, 1, 2, 3, 6, 7]}
+
+    def rows(table: Any, ids: Sequence[int]) -> Any:
+        return table.filter(pa.compute.is_in(table["id"], value_set=pa.array(ids, pa.int64())))
+
+    few = {name: rows(table, own[name]) for name, table in models.items()}
+    how: dict[str, Any] = {"space": ["a", "b"], "missing": "common"}
+    parts = [
+        tl.partial_result({name: rows(table, ids) for name, table in few.items()}, rows(truth, ids), **how)
+        for ids in ([0, 1, 2, 3], [4, 5], [6, 7], [], [])
+    ]
+    assert tl.merge_results(parts).to_json() == tl.compare(few, truth, **how).to_json()
+
+
+def test_a_model_without_rows_in_a_part_does_not_tell_how_others_are_read() -> None:
+    ids, lists = [0, 1, 2], {"classes": [["a"], ["b"], ["a"]], "confidences": [[0.5], [0.6], [0.7]]}
+    model, truth = pa.table({"id": ids} | lists), pa.table({"id": [0, 1, 2, 3], "outcome": ["a", "b", "a", "b"]})
+    nothing = pa.table({name: pa.array([], pa.null()) for name in model.column_names})
+    how: dict[str, Any] = {"space": ["a", "b"], "missing": "uniform"}
+    parts = [
+        tl.partial_result({"m": model}, truth.slice(0, 3), **how),
+        tl.partial_result({"m": nothing}, truth.slice(3), **how),
+    ]
+    assert tl.merge_results(parts).to_json() == tl.compare({"m": model}, truth, **how).to_json()

@@ -95,8 +95,11 @@ OPTIONS = [
     ),
     ({"cluster": [1, 2, 3], "method": "hac"}, "method='hac' takes cases in time: name the time beside the cluster"),
     ({"horizon": 3}, "a horizon goes with cases in time and method='ewc' or method='hac'"),
-    ({"method": "students"}, "method is auto, t, normal, ewc, hac, bootstrap, wild or bounded, not 'students'"),
-    ({"method": None}, "method is auto, t, normal, ewc, hac, bootstrap, wild or bounded, not None"),
+    (
+        {"method": "students"},
+        "method is auto, t, normal, ewc, hac, bootstrap, poisson, wild or bounded, not 'students'",
+    ),
+    ({"method": None}, "method is auto, t, normal, ewc, hac, bootstrap, poisson, wild or bounded, not None"),
     ({"method": ["t"]}, "method is auto"),
     ({"horizon": 0}, "horizon is a whole number, at least 1, not 0"),
     ({"horizon": -1}, "horizon is a whole number, at least 1"),

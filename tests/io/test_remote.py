@@ -26,6 +26,7 @@ from toplist._files import Output, as_path, require_apart, require_place, shown,
 from toplist._remote import RemotePath
 from toplist.cli import demo
 from toplist.cli.app import app
+from toplist.engines import Local
 from toplist.errors import ResourceError, TopListError
 from toplist.evaluation.record import ScoreRecord
 from toplist.evaluation.transform import truncate_file
@@ -133,6 +134,25 @@ def served(http: HttpStore, here: Path) -> str:
 def board(base: Any, names: tuple[str, ...] = MODELS, query: str = "") -> Any:
     models = {stem_of(name): f"{base}/{name}{query}" for name in names}
     return tl.compare(models, tl.Truth(f"{base}/truth.csv{query}", group="site"), space=4)
+
+
+@pytest.mark.parametrize("place", ["there", "served"])
+def test_an_engine_reads_what_is_elsewhere(place: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    base = request.getfixturevalue(place)
+    base, query = (base, "") if place == "there" else (f"{base}/signed", f"?{QUERY}")
+    names = ("one.parquet", "four.csv.gz")
+    models = {stem_of(name): f"{base}/{name}{query}" for name in names}
+    truth = tl.Truth(f"{base}/truth.csv{query}", group="site")
+    engine = Local(workers=1, task_cases=20, partials=tmp_path / "kept")
+    assert tl.compare(models, truth, space=4, engine=engine).to_json() == board(base, names, query).to_json()
+    assert QUERY.encode() not in b"".join(file.read_bytes() for file in (tmp_path / "kept").iterdir())
+
+
+def test_an_engine_says_that_a_signed_file_is_damaged(served: str, http: HttpStore) -> None:
+    damaged = f"{http.put('/signed/damaged.parquet', b'PAR1')}?{QUERY}"
+    models, truth = {"one": damaged}, f"{served}/signed/truth.csv?{QUERY}"
+    with pytest.raises(tl.TopListError, match=r"damaged.parquet: this is no Parquet file, or it is damaged"):
+        tl.compare(models, truth, space=4, engine=Local(workers=1))
 
 
 def json_of(base: Any, query: str = "") -> str:

@@ -69,6 +69,17 @@ def test_narrow_numbers_are_judged_alike_in_whatever_type_they_are_held(dtype: A
     np.testing.assert_array_equal(flags[1], flags[2])
 
 
+@pytest.mark.parametrize("tiny", [2.0**-149, 7.3e-42, 2.0**-126 - 2.0**-149, 2.0**-136])
+def test_numbers_below_the_normal_range_of_float32_are_judged_alike_too(tiny: float) -> None:
+    """A rest of 6e-8 is the rounding of a float32, also where it stands beside a number that float32 holds just so."""
+    t = np.array([[1 - 2.0**-24, tiny]], np.float32)
+    single, double = top(t, 2, 19), top(t.astype(np.float64), 2, 19)
+    assert single.is_valid()[0]
+    assert double.is_valid()[0]
+    assert tl.score(single, [5])[0] == tl.score(double, [5])[0]
+    assert not top(np.array([[1 - 2.0**-24, tiny * (1 + 2.0**-30)]]), 2, 19).is_valid()[0]
+
+
 def test_valid_repair_and_the_counts_follow_the_same_rule() -> None:
     p = sharp(500, 10, np.float32, seed=3)
     lists = top(p, 9, 10)

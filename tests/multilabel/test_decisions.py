@@ -327,3 +327,31 @@ def test_what_cannot_be_decided_is_refused() -> None:
     with pytest.raises(tl.TopListError, match=r'a support of 20,000 sets of 20,000 labels is too large .* rest="drop"'):
         jaccard_sets(lists)
     assert list(jaccard_sets(lists, rest="drop")) == list(f1_sets(lists)) == list(mode_sets(lists)) == [(3,)]
+
+
+@pytest.mark.parametrize(("held", "low", "high"), [(0.2, 0.03, 0.09), (0.5, 0.0, 0.03)])
+def test_the_restricted_search_misses_the_best_jaccard_set_as_often_as_it_says(
+    held: float, low: float, high: float
+) -> None:
+    """Against all 256 sets of eight labels: 6 % of lists of sparse sets, 1 % of others, by 0.02 at most."""
+    rng, labels, cases = np.random.default_rng(4), np.arange(8), 500
+    every = (np.arange(256)[:, None] >> labels & 1).astype(float)
+    common = every @ every.T
+    either = every.sum(axis=1)[:, None] + every.sum(axis=1) - common
+    index = np.where(either > 0, common / np.maximum(either, 1), 1.0)
+    codes = [np.unique((rng.random((30, 8)) < held) @ (1 << labels)) for _ in range(cases)]
+    weights = [rng.dirichlet(np.ones(len(one))) for one in codes]
+    lists = tl.TopLists.from_dicts(
+        [
+            {tuple(np.flatnonzero(every[c]).tolist()): float(w) for c, w in zip(*pair, strict=True)}
+            for pair in zip(codes, weights, strict=True)
+        ],
+        tl.LabelSets(range(8)),
+    )
+    found = lists.space.named(jaccard_sets(lists, rest="drop"))
+    short = [
+        (value := index[:, c] @ w).max() - value[sum(1 << label for label in one)]
+        for c, w, one in zip(codes, weights, found, strict=True)
+    ]
+    assert low <= np.mean(np.array(short) > 1e-9) < high
+    assert max(short) < 0.025

@@ -40,12 +40,13 @@ class Sums:
 
 
 def _significant_bits(t: Floats) -> NDArray[np.int64]:
-    """11, 24 or 53 for each number."""
-    mantissa = np.frexp(t)[0]
+    """11, 24 or 53 for each number; below the normal range of single precision, its last place counts."""
+    mantissa, exponent = np.frexp(t)
+    mantissa = np.ldexp(mantissa, np.minimum(exponent + 125, 0))
     found = np.full(t.shape, 53)
     for bits in (24, 11):
         found[(mantissa * 2.0**bits) % 1 == 0] = bits
-    return np.where((t > 0) & (t < 2.0**-126), 53, found)
+    return found
 
 
 def sums(draw: Draw, dtype: str) -> Sums:

@@ -64,10 +64,11 @@ def cleaned(confidences: Sequence[float], size: int) -> tuple[list[Fraction], Fr
 
 
 def significant_bits(x: float) -> int:
-    """11, 24 or 53: which type holds this number, if it is not too small for single precision."""
+    """11, 24 or 53: which type holds this number; below the normal range of single precision, its last place counts."""
     mantissa = Fraction(x).numerator
     if x and abs(x) < 2.0**-126:
-        return 53
+        places = Fraction(x) * 2**149
+        return 53 if places.denominator > 1 else 24 if places % 2**13 else 11
     length = (mantissa // (mantissa & -mantissa)).bit_length() if mantissa else 0
     return next(bits for bits in (11, 24, 53) if length <= bits)
 

@@ -119,11 +119,16 @@ def test_the_open_ended_brier_score_of_a_single_guess() -> None:
 
 
 def with_rest(listed: list[float], log_rest: float, size: int, place: int) -> Padded:
-    """A valid list whose rest mass is known by its logarithm."""
+    """A valid list whose rest mass is known by its logarithm.
+
+    A confidence above one half is what the others leave, of which a rest mass below the smallest double takes nothing.
+    """
     with mp.workdps(exact.DIGITS):
         sign, man, power, _ = mp.exp(mp.mpf(log_rest))._mpf_
     rest = Fraction(int(man)) * Fraction(2) ** int(power) * (-1) ** sign
     values, proxy = [Fraction(t) for t in listed], rest / (size - len(listed))
+    seen = rest if float(rest) > 0 else Fraction(0)
+    values = [1 - seen - (sum(values) - t) if t > Fraction(1, 2) else t for t in values]
     assert min(values) >= proxy
     return Padded(tuple(values), proxy, size - len(values), values[place] if place >= 0 else proxy, place >= 0, False)
 
@@ -139,7 +144,8 @@ def test_a_rest_mass_given_by_its_logarithm(name: str, size: int, log_rest: floa
     lists = tl.TopLists.from_topk(classes, [listed] * cases, size, log_rest=[log_rest] * cases)
     got = tl.score(lists, [*range(len(listed)), len(listed) + 1], rule=DEFINITIONS[name][0])
     for place, s in zip([*range(len(listed)), -1], got, strict=True):
-        assert_right(s, exact.score_padded(name, with_rest(listed, log_rest, size, place)))
+        with mp.workdps(400):  # one minus exp(-700) has as many
+            assert_right(s, DEFINITIONS[name][1](with_rest(listed, log_rest, size, place)))
 
 
 LOGITS: dict[str, list[float]] = {

@@ -150,6 +150,7 @@ def test_assumption_14_is_strict() -> None:
 def test_worst_excess_of_the_reject_is_infinite_and_of_a_distribution_zero() -> None:
     assert tl.scoring.worst_excess(tl.TopList({}, 5)) == math.inf
     assert tl.scoring.worst_excess(tl.TopList({0: 0.5, 1: 0.3, 2: 0.2}, 3)) == 0
+    assert tl.scoring.worst_excess(tl.TopList({}, 1)) == 0, "of one class there is one distribution"
     assert tl.scoring.excess_bound(tl.TopList({0: 0.5, 1: 0.3, 2: 0.2}, 3)) == 0
 
 

@@ -23,10 +23,10 @@ RULES: dict[str, tl.Rule] = {
     "log": tl.Log(),
     "spherical": tl.Spherical(),
     "zero-one": tl.ZeroOne(),
-    **{f"power {a}": tl.Power(a) for a in (0.01, 0.5, 0.99, 1.01, 3, 8, 1000)},
+    **{f"power {a}": tl.Power(a) for a in (0.01, 0.5, 0.99, 1 - 1e-10, 1 + 1e-10, 1.01, 3, 8, 1000)},
     **{f"pseudospherical {a}": tl.PseudoSpherical(a) for a in (1.001, 1.5, 3, 8, 8.5, 20, 300, 1e6)},
     "pseudospherical, normalized": tl.PseudoSpherical(20, normalized=True),
-    **{f"renyi {a}": tl.Renyi(a) for a in (0.01, 0.5, 0.99)},
+    **{f"renyi {a}": tl.Renyi(a) for a in (0.01, 0.5, 0.99, 1 - 1e-10)},
     **{f"one-vs-rest {b}": tl.OneVsRest(b) for b in ("log", "brier", "boosting")},
     "separable": tl.Separable(lambda x: x * (1 - x), lambda x: 1 - 2 * x),
     "savage": tl.Savage(lambda v, n: 1 - (n * v * v).sum(axis=-1), lambda v, n: -2 * v),
@@ -102,6 +102,27 @@ def test_no_score_entropy_or_curve_is_not_a_number(name: str, size: str) -> None
             assert_numbers(tl.score(lists, [y] * len(lists), rule=rule, penalty=math.inf), "score")
         found = tl.curve(lists, [0] * len(lists), rule=rule, ks=[0, 1, 2, 3, 999])
         assert_numbers([found.score, found.entropy, found.coverage, found.rest], "curve")
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("name", RULES)
+def test_no_score_of_numbers_of_any_type_is_not_a_number(name: str, dtype: Any) -> None:
+    """Rounded to the type, with its smallest numbers, over one class and over infinitely many, and cut."""
+    rule, least = RULES[name], float(np.finfo(dtype).smallest_subnormal)
+    near = 1 - float(np.finfo(dtype).epsneg)
+    rows = [[], [1.0], [0.0], [least], [near], [0.5, 0.5], [1 - 2**-10, least], [0.6, 0.3, least]]
+    for m in (1, 2, 5, 2**159, math.inf):
+        if name == "savage" and math.isinf(m):
+            continue
+        fit = [row for row in rows if len(row) < m or row == [1.0]]
+        offsets = np.cumsum([0, *map(len, fit)])
+        classes = np.concatenate([np.arange(len(row)) for row in fit])
+        made = T.from_ragged(offsets, classes, np.array([t for row in fit for t in row], dtype), m)
+        for lists in (made, made.truncate(1)):
+            assert_numbers(tl.entropy(lists, rule=rule), "entropy")
+            assert_numbers(tl.divergence(lists, lists, rule=rule), "divergence")
+            for y in range(min(m, 4)):
+                assert_numbers(tl.score(lists, [y] * len(lists), rule=rule), "score")
 
 
 @cache

@@ -70,6 +70,19 @@ def test_the_zero_one_score_of_a_sure_list_is_one_minus_accuracy() -> None:
     assert tl.score(lists, y, rule="zero-one").mean() == pytest.approx(1 - tl.accuracy(lists, y), abs=1e-12)
 
 
+@pytest.mark.parametrize("k", [0, 1, 2, 3])
+def test_classes_that_tie_in_a_mass_above_one_tie_when_it_is_cut(k: int) -> None:
+    """Three times the double above 1/3: one of them alone is ahead of its proxy, one of three that are cut is not."""
+    x = 0.33333333333333337
+    assert x > (1 - Fraction(x)) / 2
+    assert tl.score(T.from_dicts([{0: x}] * 3, 3), [0, 1, 2], rule="zero-one").tolist() == [0.0, 1.0, 1.0]
+    for whole in (T.from_proba([[x] * 3] * 3), T.from_dicts([dict.fromkeys(range(3), x)] * 3, 3)):
+        cut = whole.truncate(k)
+        assert tl.score(cut, [0, 1, 2], rule="zero-one") == pytest.approx([2 / 3] * 3, rel=1e-15)
+        assert tl.entropy(cut, rule="zero-one") == pytest.approx([2 / 3] * 3, rel=1e-15)
+    assert tl.curve([[x] * 3], [2], rule="zero-one").score[k] == pytest.approx(2 / 3, rel=1e-15)
+
+
 def by_definition(row: dict[int, Fraction], y: int, k: int) -> tuple[Fraction, Fraction, Fraction, float]:
     """Accuracy, top-k error, coverage and rank of one case, averaged over all orders of the ties."""
     if y not in row:

@@ -254,3 +254,25 @@ def test_the_refusal_can_be_sent_to_another_process() -> None:
         caught.value.gain,
         str(caught.value),
     )
+
+
+NUMERIC: dict[str, tuple[Callable[..., Any], tl.Rule, float]] = {
+    "brier": (lambda v, n: 1 - (n * v * v).sum(axis=-1), tl.Brier(), 1e-9),
+    "spherical": (lambda v, n: 1 - np.sqrt((n * v * v).sum(axis=-1)), tl.Spherical(), 1e-9),
+    "power 0.5": (lambda v, n: 2 * ((n * np.sqrt(v)).sum(axis=-1) - 1), tl.Power(0.5), 2e-7),
+}
+
+
+@pytest.mark.parametrize("name", NUMERIC)
+def test_numeric_derivatives_are_as_good_as_they_say(name: str) -> None:
+    """Off by 1e-10, with an infinite slope at zero by 1e-7; and by 1e-14 / p at an outcome of small probability p."""
+    entropy, rule, close = NUMERIC[name]
+    numeric, rng = tl.Savage(entropy), np.random.default_rng(0)
+    for small in (0.1, 1e-4, 1e-8, 1e-12):
+        p = np.column_stack([rng.dirichlet(np.ones(4), 30) * (1 - small), np.full(30, small)])
+        for y in range(5):
+            made, want = (tl.score(p, [y] * 30, rule=one) for one in (numeric, rule))
+            off = np.abs(made - want)
+            assert (off < close * np.maximum(1.0, want) + (3e-14 / small if y == 4 else 0.0)).all()
+    if name == "brier":
+        assert off.max() > 1e-15 / small

@@ -79,9 +79,10 @@ def band_of(
 
     "consistency": outcomes are sampled from the padded lists, so that at most one class of a list is the outcome. At
     each x a curve of calibrated lists is in the band with probability `level` or more, and off its edges with no more
-    than that. "confidence": cases are sampled with replacement. That is rough, as for every bootstrap of isotonic fits:
-    at level 0.9 it held the truth at 82 % of the points with 200 cases, 88 % with 1,000 and 92 % with 5,000 (even
-    confidences).
+    than that. "confidence": cases are sampled with replacement. That is rough, as for every bootstrap of isotonic fits,
+    and too narrow with few cases: at level 0.9 it held the truth at 76 % of the points with 200 cases, 86 % with 1,000
+    and 91 % with 5,000 (calibrated, confidences spread evenly), and at 67 %, 79 % and 87 % where the hit rate is the
+    square of the confidence. Where the true curve is flat, more cases do not help.
     """
     if kind is None:
         return None
@@ -189,7 +190,8 @@ def reliability(
         All listed confidences, the most confident class, the listed mass against whether the outcome is listed, or a
         rank from 1.
     band : {"consistency", "confidence"} or None, default "consistency"
-        Where the curve of calibrated lists would be, where the curve of other cases would be, or no band.
+        Where the curve of calibrated lists would be, where the curve of other cases would be, or no band. The second is
+        too narrow with few cases: at level 0.9 it holds the truth at about 76 % of the points with 200 of them.
     level : float, default 0.9
         The probability of the band at each point.
     draws, seed : int, default 200 and 0
@@ -496,7 +498,8 @@ def decompose(
     The Brier score of a list is a sum over its ranks, the rest mass and misses:
     S = sum over r of (t_r - h_r)^2 + (a - u)^2 / n + u (1 - 1/n), where h_r says whether the class of rank r is the
     outcome, u whether none is, a is the rest mass and n the number of classes that share it. Each square is split by
-    isotonic regression, so that no part is negative. For other rules S is the mean score of the lists, C that of lists
+    isotonic regression, so that no part is negative; equal confidences are one point of it, and rest masses that are
+    equal to thirteen decimals, as these are sums. For other rules S is the mean score of the lists, C that of lists
     calibrated rank by rank in the same way, and R that of one list of base rates: miscalibration S - C, discrimination
     R - C, uncertainty R. The first two may then be negative, because what is calibrated by rank need not be so jointly.
 

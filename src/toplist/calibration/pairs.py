@@ -22,7 +22,7 @@ from toplist.lists.toplists import ranks_in
 from toplist.lists.validation import row_sums
 
 MISSED = -1
-_DIGITS = 13  # sums of the same numbers in another order differ in the last of sixteen
+_DECIMALS = 13  # sums of the same numbers in another order differ in the last of sixteen
 Column = tuple[int, ...]
 BINS: Final = 20
 
@@ -134,13 +134,16 @@ class CalibrationPairs:
 
     @property
     def rest(self) -> Floats:
-        """The mass that each case leaves unlisted, to thirteen digits: 1 - 0.7 - 0.1 and 1 - 0.6 - 0.2 are equal."""
-        return np.round(self.lists.rest, _DIGITS)
+        """The mass that each case leaves unlisted, to thirteen decimals: 1 - 0.7 - 0.1 and 1 - 0.6 - 0.2 are equal.
+
+        It is a sum; confidences are numbers as they were given, and compared to the last bit.
+        """
+        return np.round(self.lists.rest, _DECIMALS)
 
     @property
     def mass(self) -> Floats:
-        """The mass that each case lists, to thirteen digits."""
-        return np.round(self.lists.mass, _DIGITS)
+        """The mass that each case lists, to thirteen decimals."""
+        return np.round(self.lists.mass, _DECIMALS)
 
     @property
     def case(self) -> NDArray[np.intp]:

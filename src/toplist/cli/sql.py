@@ -42,7 +42,7 @@ class QueryOptions:
 @command(
     examples=(
         "toplist sql predictions --dialect snowflake --classes 1000 > scores.sql",
-        "toplist sql a.parquet b.parquet --truth y.parquet --case id --dialect duckdb -c 1000 | duckdb",
+        "toplist sql a.parquet b.parquet --truth y.parquet --case id --dialect duckdb -c 1000",
         "toplist sql old=lake.old new=lake.new -t lake.truth --case id --group site --dialect spark -c n_options",
     ),
 )

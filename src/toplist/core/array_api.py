@@ -75,14 +75,19 @@ def beyond(least: Array, rest: Array, unlisted: Array, *, share: Array, off: Arr
 
 
 def fits(xp: Any, t: Array, bits: int) -> Array:
-    """Per row: has every number at most so many significant bits? Those above 2 do not matter."""
+    """Per row: has every number at most so many significant bits? Those above 2 do not matter.
+
+    Numbers below the normal range of single precision have its last place, or one of so many bits fewer.
+    """
     own = round(1 - math.log2(float(xp.finfo(t.dtype).eps)))
     if own <= bits:
         return zeros(xp, t) == 0
     safe = xp.where(xp.abs(t) <= 2, t, xp.zeros_like(t))
     grown = safe * (2.0 ** (own - bits) + 1)
     rounded = grown - (grown - safe)  # to so many bits (Veltkamp)
-    return xp.all((rounded == safe) & ((safe == 0) | (xp.abs(safe) >= 2.0**-126)), axis=1)
+    small = xp.abs(safe) < 2.0**-126
+    places = xp.where(small, safe, xp.zeros_like(t)) / 2.0 ** -(125 + bits)
+    return xp.all(xp.where(small, xp.floor(places) == places, rounded == safe), axis=1)
 
 
 def zeros(xp: Any, t: Array) -> Array:
@@ -166,6 +171,7 @@ def inspect(
         wrong = ~full & ~(xp.abs(given - rest) <= tolerance)
         rest = xp.where(full, computed, given)
         log = xp.where(full, -xp.inf, log_rest)
+        found = found + flag(~full, flags.KNOWN_REST)
     found = found + flag(wrong, flags.MASS) + flag(full & ~(xp.abs(rest) <= tolerance), flags.NOT_FULL)
     found = found + flag(unlisted < 0, flags.TOO_LONG)
     if classes is not None and k:
@@ -260,10 +266,11 @@ def reduce(
             total = xp.sum(others * others, axis=1) * scale * scale
         else:
             total = xp.sum(others**exponent, axis=1) * scale**exponent
-    # What a confidence near one lacks is the mass of the others, where the mass is divided out.
-    apart = xp.sum(xp.where(same, nothing, t), axis=1) * scale
-    miss = xp.where(scaled, xp.where(found_at > 0.5, apart, 1.0 - found_at * scale), 1.0 - found_at)
+    # What a confidence near one lacks is the mass of the others, where the mass is divided out or the rest is known.
     rest = xp.where(scaled, none, rest)
+    apart = xp.sum(xp.where(same, nothing, t), axis=1) * scale + rest
+    by_others = (found_at > 0.5) & (scaled | ((found & flags.KNOWN_REST) != 0))
+    miss = xp.where(by_others, apart, 1.0 - found_at * scale)
     proxy = xp.where(full, none, rest / xp.where(full, none + 1, unlisted))
     outcome = xp.where(hit, found_at * scale, proxy)
     return RowSums(outcome, xp.where(hit, miss, 1.0 - proxy), total, ties, rest, unlisted, proxy, hit)

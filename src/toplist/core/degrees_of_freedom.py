@@ -13,6 +13,8 @@ import numpy as np
 
 from toplist._typing import Floats
 
+_ALONE = 1e-13  # a trace that is not larger is that of one case with all the weight, up to what is rounded
+
 
 def bell_mccaffrey(shares: Floats, rest: Floats) -> float:
     """Degrees of freedom of the sum of c_g^2 / (1 - h_g) over clusters with these shares h_g, and the rest 1 - h_g.
@@ -34,7 +36,8 @@ def of_weights(sums: Sequence[float]) -> tuple[float, float]:
 
     From the sums of h^2, h^3, h^4 and h^5. The factor makes the variance unbiased where cases have equal variances.
     The degrees of freedom are the geometric mean of those for equal variances and of those for variances inverse to
-    the weights, which are about 1 / sum of h^2 - 1; at least one, which a single square has.
+    the weights, which are about 1 / sum of h^2 - 1; at least one, which a single square has, and none where one
+    case has all the weight.
 
     >>> factor, freedom = of_weights((1 / 20, 1 / 20**2, 1 / 20**3, 1 / 20**4))
     >>> round(factor, 9), round(freedom, 9)
@@ -43,7 +46,11 @@ def of_weights(sums: Sequence[float]) -> tuple[float, float]:
     s2, s3, s4, s5 = sums
     trace = s2 - 2 * s3 + s2 * s2
     square = s4 * (1 + 2 * s2) - 4 * s5 + s2**4 + 2 * s2 * s4 + 2 * s3 * s3 - 4 * s2 * s2 * s3
-    return s2 / trace, max(1.0, math.sqrt(trace * trace / square * (1 / s2 - 1)))
+    if trace <= _ALONE:
+        return 0.0, 0.0
+    if square <= 0.0:  # up to rounding, a single square is left
+        return s2 / trace, 1.0
+    return s2 / trace, max(1.0, math.sqrt(trace * trace / square * max(1 / s2 - 1, 0.0)))
 
 
 def satterthwaite(*parts: tuple[float, float]) -> float:

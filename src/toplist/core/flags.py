@@ -15,5 +15,6 @@ TWICE: Final = 128
 OUTSIDE: Final = 256
 TOO_LONG: Final = 512
 TINY_NEGATIVE: Final = 1024  # rounding below zero: set to zero
+KNOWN_REST: Final = 2048  # the rest mass is known better than as one minus the listed mass
 
 PROBLEMS: Final = NOT_FINITE | NEGATIVE | ABOVE_ONE | MASS | NOT_FULL | TWICE | OUTSIDE | TOO_LONG

@@ -11,16 +11,17 @@ import logging
 import math
 import os
 import re
+import uuid
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from toplist._files import need
+from toplist._files import need, require_apart, shown
 from toplist._text import argument, listed
 from toplist._typing import Progress
 from toplist.engines.base import Engine
@@ -33,7 +34,7 @@ from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.partials import finish, settings_of
 from toplist.evaluation.samples import PairLoss, columns_of
 from toplist.evaluation.stream import aligned, scores_of_files
-from toplist.evaluation.task_folder import TaskFolder
+from toplist.evaluation.task_folder import MANIFEST, TaskFolder
 from toplist.evaluation.tasks import (
     MERGED,
     Apart,
@@ -97,6 +98,8 @@ def compare_on(engine: Any, request: ReadRequest, space: Any, question: Question
         If something cannot be sent to workers, read, aligned or scored.
     """
     chosen = as_engine(engine)
+    if chosen.partials is not None:
+        require_apart([os.path.join(chosen.partials, MANIFEST)], request.paths)
     job = Job.of(request, space, question)
     plan, job = _opened(request, space, job)
     settings = settings_of(plan, question)
@@ -127,7 +130,7 @@ def _place(path: str | os.PathLike[str]) -> str:
 
 def _is_damaged(file: str, request: ReadRequest) -> bool:
     """Whether a file is one of several of an input, and cannot be opened alone either."""
-    if file in {_place(path) for path in request.paths}:
+    if file in {_place(shown(path)) for path in request.paths}:
         return False
     return isinstance(_opening_error(file), FileError)
 
@@ -165,6 +168,8 @@ class _Names:
     def text(self, text: str) -> str:
         """A message with the names that were given."""
         for there, here in sorted(self.given.items(), key=lambda pair: -len(pair[0])):
+            below = here.rstrip("/") + "/"
+            text = text.replace(f"{there}/", below)
             text = re.sub(rf"{re.escape(there)}(?![\w.-])", lambda _, here=here: here, text)  # type: ignore[misc]
         return text
 
@@ -184,6 +189,7 @@ class _Run:
     progress: Progress
     folder: TaskFolder | None
     names: _Names
+    run: str = field(default_factory=lambda: uuid.uuid4().hex)  # workers that live on open the files again
     losses: Callable[[Sequence[tuple[str, str]], float], TaskResult] | None = None  # another pass over the same cases
 
     def leaderboard(self) -> Leaderboard:
@@ -250,7 +256,7 @@ class _Run:
         tasks = []
         for number, (lo, hi, spans) in enumerate(ranges):
             plain = [[[span.file, span.lo, span.hi] for span in each] for each in spans]
-            tasks.append(Task(self.job.plain, self.job.digest, number, plain, lo, hi, total, list(self.columns)))
+            tasks.append(Task(self.job.plain, self.run, number, plain, lo, hi, total, list(self.columns)))
         found = self._reduced(tasks)
         if found.out_of_step:
             if self._by_ids:
@@ -308,7 +314,7 @@ class _Run:
         tasks = [
             Task(
                 self.job.plain,
-                self.job.digest,
+                self.run,
                 number,
                 [[[span.file, span.lo, span.hi] for span in spans[0]], *[None] * (len(tables) - 1)],
                 buckets=buckets,
@@ -345,7 +351,7 @@ class _Run:
         skip = self.engine.on_error == "skip"
         first = Task(
             self.job.plain,
-            self.job.digest,
+            self.run,
             0,
             [None] * len(tables),
             total=None if rows is None else _power_of_two(rows),
@@ -410,7 +416,7 @@ class _Run:
             errors = [_opening_error(file) or FileError(file, "this could not be read.") for file in self.job.without]
             raise self._unreadable([self.names.failed(Failed.of(error, (0,))) for error in errors])
         log.info("The files have no case ids, and their rows are not counted: one task reads all of them.")
-        task = Task(self.job.plain, self.job.digest, 0, [None] * len(_tables(self.plan)), columns=list(self.columns))
+        task = Task(self.job.plain, self.run, 0, [None] * len(_tables(self.plan)), columns=list(self.columns))
         found = self._reduced([task])
         self.losses = partial(self._losses_in_step, [task])
         return found

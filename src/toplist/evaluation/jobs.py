@@ -61,7 +61,7 @@ class Job:
         return {
             "models": [[name, path, _options(request.options[name])] for name, path in request.models.items()],
             "truth": {
-                "data": about.data,
+                "data": os.fspath(about.data) if isinstance(about.data, os.PathLike) else about.data,
                 "outcome": about.outcome,
                 **about.columns,
                 "options": _options(ReadOptions(**about.options), about.options),

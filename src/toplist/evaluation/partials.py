@@ -516,7 +516,11 @@ def _counts(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 
 def _both_sources(one: SourceSummary, other: SourceSummary) -> SourceSummary:
-    """Where the predictions of both parts came from."""
+    """Where the predictions of both parts came from; a table without cases does not tell how others are read."""
+    if one.cases and not other.cases:
+        other = replace(other, layout=one.layout, reading=one.reading, notes=one.notes)
+    elif other.cases and not one.cases:
+        one = replace(one, layout=other.layout, reading=other.reading, notes=other.notes)
     return replace(
         one,
         source=_either(one.source, other.source),

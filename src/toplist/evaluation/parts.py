@@ -133,7 +133,9 @@ def partial_result(
 
 
 def _digest(found: PartialResult) -> str:
-    """What tells a part from others: its sums and its sampled cases."""
+    """What tells a part from others: its sums and its sampled cases. Parts without any are alike, and not the same."""
+    if not found.tallies:
+        return ""
     made = hashlib.sha256(found.sample.keys.tobytes())
     for key in sorted(found.tallies, key=str):
         made.update(found.tallies[key].to_bytes())

@@ -385,7 +385,7 @@ class SampleCollector(Collector):
         if self.limit is not None:
             self._cut(self.limit)
         parts = [one.below(self.threshold) for one in self.parts if len(one)]
-        models = len(self.plan.sources)
+        models = parts[0].scores.shape[1] if parts else len(self.plan.sources)  # a record is no source
         weights = None
         if self.plan.weight is not None:
             weights = np.concatenate([np.zeros(0), *(one.weights for one in parts if one.weights is not None)])
@@ -660,11 +660,28 @@ class PairLoss:
 
 
 def _added(one: Mapping[int, int | None], other: Mapping[int, int | None]) -> dict[int, int | None]:
+    """Those of the cases of both, at the slopes down to the least of either and up to the lower end of the two."""
+    if not one or not other:
+        return {}
     out: dict[int, int | None] = {}
-    for at in one.keys() & other.keys():
-        x, y = one[at], other[at]
-        out[at] = None if x is None or y is None else x + y
+    for at in sorted(one.keys() | other.keys()):
+        if at <= min(max(one), max(other)):
+            x, y = _gain_at(one, at), _gain_at(other, at)
+            out[at] = None if x is None or y is None else x + y
     return out
+
+
+def _gain_at(gains: Mapping[int, int | None], at: int) -> int | None:
+    """The sum at a slope; below the least one where it is known, that of the chord to zero, for sums are convex in t.
+
+    Only cases that are far lighter than others lack slopes, and sums of theirs are straight there.
+    """
+    least = min(gains)
+    gain = gains.get(max(at, least))
+    if gain is None or at >= least:
+        return gain
+    lower = gain >> (least - at)
+    return lower if lower << (least - at) == gain else None  # half of a unit would depend on the order of parts
 
 
 def slopes(heaviest: float, more: int = 0) -> range:
@@ -693,7 +710,10 @@ class PairLosses:
         self.found += PairLoss(most_lost(a, b, weights, **how))
 
     def add_gain(self, a: TopLists, b: TopLists, weights: Floats | None) -> None:
-        """The same for how likely the lead is, as long as lists are not too many."""
+        """The same for how likely the lead is, as long as lists are not too many; cases without weight are none."""
+        if weights is not None and not weights.all():
+            some = np.flatnonzero(weights)
+            a, b, weights = a[some], b[some], weights[some]
         entries = len(a.confidences) + len(b.confidences)
         gains: dict[int, int | None] = {}
         if self.found.entries + entries <= _ENTRIES and not isinstance(b.space, LabelSets):

@@ -117,7 +117,8 @@ class TaskFolder:
         if not (self.path / MANIFEST).exists():
             return None
         found = read_json(self.path / MANIFEST, "the manifest of a folder with partial results")
-        if not isinstance(found, dict):
+        kinds = {"inputs": dict, "question": dict, "tasks": list}
+        if not isinstance(found, dict) or any(not isinstance(found.get(k, t()), t) for k, t in kinds.items()):
             raise FileError(str(self.path / MANIFEST), "this is no manifest of toplist: name another folder.")
         return found
 

@@ -7,9 +7,9 @@
     finish_bucket(bucket, blocks)  # all rows of a bucket, aligned and scored
     merge_bytes(results)           # one result of several
 
-A task names a job, which a process opens once. What goes wrong with the input is part of the result: the driver decides
-what becomes of it. A result that is whole is written to the folder of partial results, if there is one, before it is
-returned.
+A task names a job, which a process opens once in a run. What goes wrong with the input is part of the result: the
+driver decides what becomes of it. A result that is whole is written to the folder of partial results, if there is one,
+before it is returned.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Task:
     """Some rows of the tables of a job, and what is done with them."""
 
     job: Mapping[str, Any]
-    digest: str  # of the job
+    run: str  # the comparison that the task is of: another one opens the files again, which may have changed
     number: int  # among the tasks
     spans: Sequence[Sequence[Sequence[Any]] | None]  # by table, the truth first; None: all of it
     start: int = 0  # the position of the first case
@@ -85,14 +85,14 @@ class Task:
 
 
 @lru_cache(maxsize=4)
-def _opened(digest: str, without: tuple[str, ...], text: str) -> tuple[Plan, Question]:
-    """The open files of a job, once per process."""
+def _opened(run: str, text: str) -> tuple[Plan, Question]:
+    """The open files of a job, once per process and run."""
     job = Job.from_plain(json.loads(text))
     return job.open(), job.question
 
 
 def _plan_of(task: Task) -> tuple[Plan, Question]:
-    return _opened(task.digest, tuple(task.job["without"]), json.dumps(task.job, sort_keys=True))
+    return _opened(task.run, json.dumps(task.job, sort_keys=True))
 
 
 # Results

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -67,9 +67,16 @@ class AlignedCases:
                 f"{listed(without, 3, str)}: there is no column with case ids, but the other files have one. "
                 f"Name it with {argument('case')}, or give all files in the same order without ids."
             )
-        streams = [_Stream(source.batches()) for source in self.sources]
+        with ExitStack() as opened:  # whatever ends the reading, files and temporary folders are closed at once
+            streams = [_Stream(source.batches()) for source in self.sources]
+            for stream in streams:
+                opened.enter_context(closing(stream.batches))
+            yield from self._together(streams, aligned=not without)
+
+    def _together(self, streams: Sequence[_Stream], *, aligned: bool) -> Iterator[list[Batch]]:
+        """The same cases of all streams; of those with ids, the ids are the same."""
         unique = UniqueIds(self.sources[0])
-        if without:
+        if not aligned:
             _require_one_length(streams)
         while True:
             heads = [stream.head() for stream in streams]
@@ -203,7 +210,7 @@ def _require_one_length(streams: Sequence[_Stream]) -> None:
 class _Stream:
     """Batches that are used up in parts."""
 
-    batches: Iterator[Batch]
+    batches: Generator[Batch, None, None]
     rest: Batch | None = None
     after: Batch | None = None  # read already, to see whether there is more
 

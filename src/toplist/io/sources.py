@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -124,7 +124,7 @@ class OpenTable:
         columns = [piece.table.column(0).drop_null() for piece in self.reader.pieces([column])]
         return np.concatenate([np.zeros(0), *map(as_numpy, columns)])
 
-    def batches(self, *, together: bool = False, halves: bool = False) -> Iterator[Batch]:
+    def batches(self, *, together: bool = False, halves: bool = False) -> Generator[Batch, None, None]:
         """The cases in the order of the file; `together` brings rows of a long table together that are apart.
 
         With `halves`, what lacks its class or its confidence is left out and counted, not refused.

@@ -167,7 +167,7 @@ class TopLists(Constructors):
 
     def as_distributions(self) -> TopLists:
         """The same, standing for their padded distributions, valid or not: no sublist is taken."""
-        return self._with(replace(self.checked, flags=np.zeros_like(self.checked.flags)))
+        return self._with(replace(self.checked, flags=self.checked.flags & np.uint16(flags.KNOWN_REST)))
 
     def _with(self, checked: CheckedColumns) -> Self:
         return self._of(self.space, self.ids, checked)

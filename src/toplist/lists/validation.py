@@ -462,6 +462,12 @@ class CheckedColumns:
         return scaled
 
     @property
+    def rest_is_known(self) -> NDArray[np.bool_]:
+        """Which cases have a rest mass that is known better than as one minus the listed mass."""
+        known: NDArray[np.bool_] = (self.flags & flags.KNOWN_REST) != 0
+        return known
+
+    @property
     def rest(self) -> Floats:
         """The mass that each case leaves unlisted."""
         scaled = self.scaled
@@ -503,11 +509,14 @@ class CheckedColumns:
         return out
 
     def lack(self, t: Floats) -> Floats:
-        """What each confidence lacks to one: where mass is divided out, the mass of the others for a large one."""
+        """What each confidence lacks to one: for a large one the mass of all others, where that is more accurate.
+
+        It is where the mass is divided out, and where the rest mass is known better than as one minus the listed mass.
+        """
         lack = 1.0 - t
-        large = (t > 0.5) & np.repeat(self.scaled, self.sizes)
+        large = (t > 0.5) & np.repeat(self.scaled | self.rest_is_known, self.sizes)
         if large.any():
-            others = row_sums(np.where(large, 0.0, t), self.rows.offsets)
+            others = row_sums(np.where(large, 0.0, t), self.rows.offsets) + self.rest
             lack[large] = np.repeat(others, self.sizes)[large]
         return lack
 
@@ -553,7 +562,7 @@ class CheckedColumns:
         return self._cut(replace(self.rows, confidences=t, log_rest=log_rest, log_confidences=logs), rest, which)
 
     def _cut(self, rows: Rows, signed_rest: Floats, which: int) -> CheckedColumns:
-        found = np.where((self.flags & which) != 0, np.uint16(0), self.flags)
+        found = np.where((self.flags & which) != 0, self.flags & np.uint16(flags.KNOWN_REST), self.flags)
         return CheckedColumns(rows, signed_rest, found, self.repairs)
 
     def ordered(self) -> CheckedColumns:
@@ -607,7 +616,7 @@ class CheckedColumns:
             log_rest=log_rest,
             log_confidences=_some(logs, keep),
         )
-        return self._leaving(kept, rest)
+        return self._leaving(kept, rest, (dropped > 0) | self.scaled | self.rest_is_known)
 
     def _log_rest_with(self, dropped: Floats, rest: Floats) -> Floats:
         """The log of the rest mass when some entries join it, added up in logarithms where it is no number."""
@@ -623,12 +632,13 @@ class CheckedColumns:
         scale = 1.0 - self.signed_rest
         offsets = np.arange(n + 1, dtype=np.int64) * k
         rows = replace(self.rows, offsets=offsets, classes=codes.ravel(), confidences=(t / scale[:, None]).ravel())
-        return self._leaving(rows, tail / scale)
+        return self._leaving(rows, tail / scale, np.ones(n, dtype=bool))
 
-    def _leaving(self, rows: Rows, rest: Floats) -> CheckedColumns:
-        """Rows whose rest mass is known better than one minus the sum."""
-        known = rows if rows.log_rest is not None else replace(rows, log_rest=log_or(np, rest, -np.inf))
-        return CheckedColumns(rows, rest, inspect(known)[1], self.repairs)
+    def _leaving(self, rows: Rows, rest: Floats, known: NDArray[np.bool_]) -> CheckedColumns:
+        """Rows with this rest mass; which of them know it better than as one minus the listed mass."""
+        given = rows if rows.log_rest is not None else replace(rows, log_rest=log_or(np, rest, -np.inf))
+        found = inspect(given)[1]
+        return CheckedColumns(rows, rest, np.where(known, found, found & ~np.uint16(flags.KNOWN_REST)), self.repairs)
 
     def between(self, lo: int, hi: int) -> CheckedColumns:
         """Cases lo to hi, without a copy of their entries."""

@@ -186,8 +186,9 @@ def jaccard_sets(lists: Any, *, rest: Rest | None = None, space: Any = None) -> 
     """The set with the highest expected Jaccard index among those that are tried: a restricted search.
 
     Tried are the listed sets, the empty set, and for each k the k labels with the largest marginals; no closed form of
-    the best of all sets is known. Of random lists of eight labels the search misses it in at most one of thirty, by a
-    few hundredths at most. With a support and rest="spread", what is tried is compared with every set of the support.
+    the best of all sets is known. Of random lists of 30 sets over eight labels the search misses it in 6 % where sets
+    hold a label with probability 0.2, in 5 % at 0.3, in 1 % at 0.5, and less often in shorter lists; by 0.02 at most.
+    With a support and rest="spread", what is tried is compared with every set of the support.
 
     Parameters
     ----------

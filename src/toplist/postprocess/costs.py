@@ -55,6 +55,10 @@ class Costs(Protocol):
         """The costs of the candidates in each case."""
         ...
 
+    def most_above(self, lists: TopLists, a: Codes, b: Codes) -> Floats:
+        """By how much an action of each case may cost more than another, wherever the rest is; infinite if unknown."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class MatrixCosts:
@@ -89,6 +93,11 @@ class MatrixCosts:
         low[open_] += rest[open_] * self._first_unlisted(listed[open_], self.rising)
         high[open_] += rest[open_] * self._first_unlisted(listed[open_], self.rising[:, ::-1])
         return ActionCosts(np.tile(np.arange(count), (n, 1)), np.stack([expected, low, high]))
+
+    def most_above(self, lists: TopLists, a: Codes, b: Codes) -> Floats:
+        """See `Costs`."""
+        m = self.matrix.shape[1]
+        return _most_above(lists, self.matrix, np.arange(m), lists.sizes < m, a, b)
 
     def _first_unlisted(self, listed: Bools, order: NDArray[np.intp]) -> Floats:
         """The cost of the first class in order that is not listed, as (cases, actions)."""
@@ -129,6 +138,21 @@ class TableCosts:
         """See `Costs`."""
         tabled = self._tabled(lists)
         return tabled if self.named else ActionCosts.join(self._listed(lists), tabled, self._others(lists))
+
+    def most_above(self, lists: TopLists, a: Codes, b: Codes) -> Floats:
+        """See `Costs`; known for two actions of the table, of which all other classes cost the default."""
+        columns, at = np.unique(self.classes, return_inverse=True)
+        matrix = np.full((len(self.actions), len(columns) + 1), self.default)
+        matrix[np.repeat(np.arange(len(self.actions)), np.diff(self.offsets)), at] = self.values
+        known, found = np.isin(a, self.actions) & np.isin(b, self.actions), np.full(len(lists), np.inf)
+        if known.any():
+            part, order = lists[np.flatnonzero(known)], np.argsort(self.actions)
+            rows = [order[np.searchsorted(self.actions[order], x[known])] for x in (a, b)]
+            size = part.checked.rows.size + np.zeros(len(part))
+            free = ~_looked_up(part, columns)[1] & (columns < size[:, None])
+            other = size - part.sizes > free.sum(axis=1)  # there is an unlisted class that is not in the table
+            found[known] = _most_above(part, matrix, columns, other, *rows)
+        return found
 
     def _tabled(self, lists: TopLists) -> ActionCosts:
         n, size = len(lists), lists.checked.rows.size + np.zeros(len(lists))
@@ -222,6 +246,31 @@ class CalledCosts:
                 low, mean, high = self.unlisted(action) if rest[case] > 0 else (0.0, 0.0, 0.0)
                 table[:, case, place] = known + rest[case] * np.array([mean, low, high])
         return ActionCosts(code, table)
+
+    def most_above(self, lists: TopLists, a: Codes, b: Codes) -> Floats:
+        """See `Costs`: of unlisted classes no more than the bounds are known."""
+        return np.full(len(lists), np.inf)
+
+
+def _most_above(lists: TopLists, matrix: Floats, columns: Codes, other: Bools, a: Codes, b: Codes) -> Floats:
+    """The largest difference of the costs of two rows, over the places of the rest: classes of columns, and others.
+
+    Classes beyond the columns have the costs of one more column, if the matrix has it; `other`: is one unlisted?
+    """
+    out, step, width = np.empty(len(lists)), max(1, CELLS // matrix.shape[1]), len(columns)
+    for lo in range(0, len(lists), step):
+        part, here = lists[lo : lo + step], slice(lo, lo + step)
+        gap = matrix[a[here]] - matrix[b[here]]
+        t, listed = _looked_up(part, columns)
+        size = part.checked.rows.size + np.zeros(len(part))
+        free = ~listed & (columns < size[:, None])
+        known = (t * gap[:, :width]).sum(axis=1)
+        if matrix.shape[1] > width:
+            known += gap[:, width] * (part.mass - t.sum(axis=1))
+            free = np.concatenate([free, other[here][:, None]], axis=1)
+        worst = np.where(free, gap, -np.inf).max(axis=1, initial=-np.inf)
+        out[here] = known + _times(part.rest, worst)
+    return out
 
 
 def name_of(space: ClassSpace, code: int) -> Any:

@@ -92,7 +92,9 @@ class Decisions:
         The cost with the rest mass spread over the unlisted classes, with all of it on the unlisted class that is
         cheapest for this action, and on the dearest.
     sure : ndarray of bool
-        Whether it costs no more at most than any other action at least, so that none is better wherever the rest is.
+        Whether no other action costs less, wherever the rest is. Exact for a matrix and for the actions of a table.
+        Where one of the actions is any of the other classes (`Special.OTHER`), or costs are a function with `unlisted`,
+        it is sufficient: that it costs no more at most than the other action at least.
     space : ClassSpace
         The classes.
     names : tuple or None
@@ -193,19 +195,30 @@ def decide(
         if price is not None:
             made = ActionCosts.join(made, ActionCosts.constant(len(part), REJECT, price))
         require_candidates(made, lo)
-        parts.append(_least(made))
+        parts.append(_least(made, table, part))
     code, (expected, low, high), sure = (np.concatenate(column, axis=-1) for column in zip(*parts, strict=True))
     return Decisions(code, expected, low, high, sure, lists.space, names)
 
 
-def _least(actions: ActionCosts) -> tuple[Codes, Floats, Bools]:
-    """The code and the costs of the first action of least expected cost, and whether no other costs less at least."""
+def _least(actions: ActionCosts, costs: Costs, lists: TopLists) -> tuple[Codes, Floats, Bools]:
+    """The code and the costs of the first action of least expected cost, and whether no other is better anywhere."""
     at = actions.cost[0].argmin(axis=1)[:, None]
     code = np.take_along_axis(actions.code, at, axis=1)[:, 0]
     cost = np.take_along_axis(actions.cost, at[None], axis=2)[..., 0]
     others = actions.cost[1].copy()
     np.put_along_axis(others, at, np.inf, axis=1)
-    return code, cost, cost[2] <= others.min(axis=1)
+    open_ = (
+        others < cost[2][:, None]
+    )  # the bounds do not tell; they do where one of the two does not depend on the rest
+    fixed = (actions.cost[1] == actions.cost[2]) | (cost[1] == cost[2])[:, None]
+    sure = ~(open_ & fixed).any(axis=1)
+    rows = np.flatnonzero(sure & open_.any(axis=1))
+    while len(rows):  # the most threatening action of each case first: most cases end there
+        rival = np.where(open_[rows], others[rows], np.inf).argmin(axis=1)
+        sure[rows] = costs.most_above(lists[rows], code[rows], actions.code[rows, rival]) <= 0
+        open_[rows, rival] = False
+        rows = rows[sure[rows] & open_[rows].any(axis=1)]
+    return code, cost, sure
 
 
 def _as_costs(costs: Any, space: ClassSpace, names: tuple[Any, ...] | None, unlisted: Any) -> Costs:

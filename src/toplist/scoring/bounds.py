@@ -363,8 +363,8 @@ def worst_excess(lists: Any) -> Any:
     Returns
     -------
     ndarray or float
-        One value per case; infinite where the worst distribution is certain, as for the empty list. A float for a
-        single `TopList`.
+        One value per case; infinite where the worst distribution is certain, as for the empty list, and 0 where it is
+        the only one, as for the empty list over one class. A float for a single `TopList`.
 
     Examples
     --------
@@ -384,7 +384,7 @@ def worst_excess(lists: Any) -> Any:
     over = squares - rest * plain.proxy
     # 1 - sum of squares as a sum of t (1 - t), which keeps its digits for lists that are nearly sure
     best = row_sums(t * (1.0 - t), plain.offsets) + heaped * (1.0 - least) + left * (1.0 - left)
-    worst = np.where(best > 0, over / np.where(best > 0, best, 1.0), np.inf)
+    worst = np.where(best > 0, over / np.where(best > 0, best, 1.0), np.where(over > 0, np.inf, 0.0))
     return np.where(rest > 0, np.maximum(worst, 0.0), 0.0)
 
 

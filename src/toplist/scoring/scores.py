@@ -37,6 +37,11 @@ class BatchCases:
     lo: int
     hi: int
 
+    @property
+    def part(self) -> tuple[TopLists, NDArray[np.int64] | None]:
+        """The lists of these cases and their outcomes, for a rule that scores lists of all lengths at once."""
+        return self.lists[self.lo : self.hi], None if self.codes is None else self.codes[self.lo : self.hi]
+
     def statistics(self, of: Sum) -> CaseStatistics:
         """See `Cases`."""
         kind = "none" if of.kind == "terms" else of.kind
@@ -217,8 +222,8 @@ def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = No
         Outcomes: codes, labels or label sets, one per case. A distribution per case, as an (n, m) array or lists,
         gives expected scores.
     rule : str or Rule, default "brier"
-        Scoring rule, by name ("brier", "log", "spherical", "zero-one", "one-vs-rest"; "rps", "rps-normalized" and
-        "ranked_log" for ordered classes, `ClassSpace(..., ordinal=True)`) or as an instance.
+        Scoring rule, by name ("brier", "log", "spherical", "zero-one", "one-vs-rest", "topbeta:0.9"; "rps",
+        "rps-normalized" and "ranked_log" for ordered classes, `ClassSpace(..., ordinal=True)`) or as a `Rule`.
     penalty : float, optional
         What an invalid list pays beside the score of its largest valid sublist. By default a hundredth of the
         expected score of the empty list; 0 and infinity are allowed.
@@ -283,7 +288,7 @@ def entropy(lists: Any, *, rule: Any = "brier", space: Any = None) -> Any:
     lists : TopLists, TopList, DeviceLists or array-like
         Predictions: lists, or whatever `as_lists` takes (distributions, labels, mappings, sparse matrices).
     rule : str or Rule, default "brier"
-        Scoring rule, by name ("brier", "log", "spherical", "zero-one", "one-vs-rest") or as an instance.
+        Scoring rule, by name ("brier", "log", "spherical", "zero-one", "one-vs-rest", "topbeta:0.9") or as a `Rule`.
     space : ClassSpace, int or sequence of labels, optional
         The classes, where the predictions do not say how many there are.
 
@@ -333,7 +338,7 @@ def expected_score(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | 
         Distributions: an (n, m) array, one distribution for all cases, or lists, which stand for their padded
         distributions.
     rule : str or Rule, default "brier"
-        Scoring rule, by name ("brier", "log", "spherical", "zero-one", "one-vs-rest") or as an instance.
+        Scoring rule, by name ("brier", "log", "spherical", "zero-one", "one-vs-rest", "topbeta:0.9") or as a `Rule`.
     penalty : float, optional
         What an invalid list pays beside the score of its largest valid sublist. By default a hundredth of the
         expected score of the empty list; 0 and infinity are allowed.
@@ -389,7 +394,7 @@ def divergence(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None
     p : array-like or TopLists
         Distributions, as in `expected_score`.
     rule : str or Rule, default "brier"
-        Scoring rule, by name ("brier", "log", "spherical", "zero-one", "one-vs-rest") or as an instance.
+        Scoring rule, by name ("brier", "log", "spherical", "zero-one", "one-vs-rest", "topbeta:0.9") or as a `Rule`.
     penalty : float, optional
         What an invalid list pays beside the score of its largest valid sublist. By default a hundredth of the
         expected score of the empty list; 0 and infinity are allowed.
@@ -423,7 +428,7 @@ def default_penalty(lists: Any, *, rule: Any = "brier") -> Any:
     lists : TopLists, TopList, DeviceLists or array-like
         Predictions: lists, or whatever `as_lists` takes (distributions, labels, mappings, sparse matrices).
     rule : str or Rule, default "brier"
-        Scoring rule, by name ("brier", "log", "spherical", "zero-one", "one-vs-rest") or as an instance.
+        Scoring rule, by name ("brier", "log", "spherical", "zero-one", "one-vs-rest", "topbeta:0.9") or as a `Rule`.
 
     Returns
     -------

@@ -152,7 +152,7 @@ def test_less_slack_in_the_denominator_breaks_it():
 
 @pytest.mark.parametrize("step", [0.25, 0.01, 1e-4])
 def test_a_power_below_two_has_no_constant_for_all_numbers_of_classes(step):
-    """V_j = q_j**a / L_j**(a - 1): the kink is convex if head mass is close to beta, followed by classes small enough."""
+    """V_j = q_j**a / L_j**(a - 1): convex where a head close to beta is followed by small classes."""
     beta, a = 0.9, 1.5
 
     def convex_at(left, v):
@@ -224,7 +224,7 @@ def test_the_number_of_classes_does_not_matter():
 def test_long_lists_are_scored_as_fractions_are():
     """With fifty digits, as fractions of so many ranks would have too many."""
     with mpmath.workdps(50):
-        t = [mpmath.mpf(3) / 400] * 100 + [mpmath.mpf(1) / 1600] * 300
+        t = [mpmath.mpf(3) / 400] * 100 + [mpmath.mpf(1) / 1731] * 300
         beta = mpmath.mpf("0.9")
         k = next(j for j in range(1, 401) if sum(t[:j]) > beta)
         listing = tuple(enumerate(t[:k]))

@@ -180,7 +180,7 @@ def test_lists_on_a_device_score_alike_and_are_refused_alike():
     found = tl.score(device, xp.asarray([3, 4]), rule="topbeta:0.9")
     host = tl.score(tl.TopLists.from_topk(codes, t, 5), [3, 4], rule="topbeta:0.9")
     assert [float(x) for x in found] == pytest.approx(host.tolist(), abs=1e-15)
-    with pytest.raises(MassError, match="case 0: this is no top-0.5 list"):
+    with pytest.raises(MassError, match=r"case 0: this is no top-0.5 list"):
         tl.score(device, xp.asarray([3, 4]), rule="topbeta:0.5")
 
 

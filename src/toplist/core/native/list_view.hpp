@@ -33,6 +33,7 @@ enum Flag : std::uint16_t {
   OUTSIDE = 256,
   TOO_LONG = 512,
   TINY_NEGATIVE = 1024,
+  KNOWN_REST = 2048,  // the rest mass is known better than as one minus the listed mass
 };
 
 struct Space {

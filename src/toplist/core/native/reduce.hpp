@@ -121,7 +121,8 @@ Cut largest_valid(const T* t, std::size_t k, double unlisted, double log_count, 
   return {sorted[j], mass, unlisted + static_cast<double>(j)};
 }
 
-// The mass of the other classes of a row that lists everything: what a confidence near one lacks, without cancellation.
+// The listed mass of the other classes of a row: with the rest mass, what a confidence near one lacks, without
+// cancellation.
 template <class C, class T>
 inline double sum_others(const C* c, const T* t, std::size_t k, std::int64_t outcome, bool dense) {
   double sum = 0.0, lost = 0.0;
@@ -166,8 +167,10 @@ TOPLIST_INLINE void reduce_rows(const Lists<C, T>& lists, const double* slack, c
       sum_row<S, false, DENSE>(c, t, k, outcome, 0.0, term, found, hit, total, ties);
     }
     const bool full = unlisted == 0.0;
-    double lack = 0.0;  // what the confidence of a hit lacks to one, where the mass is divided out
+    double lack = 0.0;  // what the confidence of a hit lacks to one, where the others say it better than 1 - found
     const bool scaled = is_scaled(rest, full);
+    const bool known = hit && found > 0.5 && !scaled && (flags[i] & KNOWN_REST);
+    if (known) lack = sum_others(c, t, k, outcome, DENSE) + slack[i];
     if (scaled) {
       const double scale = 1.0 / (1.0 - rest);
       lack = hit && found > 0.5 ? sum_others(c, t, k, outcome, DENSE) * scale : 1.0 - found * scale;
@@ -182,7 +185,7 @@ TOPLIST_INLINE void reduce_rows(const Lists<C, T>& lists, const double* slack, c
     if constexpr (S == Sum::SQUARES) total += proxy * (rest - (1 - hit) * proxy);
     if constexpr (S == Sum::POWERS) total += rest_powers(rest, unlisted, lists, i, hit, term.exponent);
     out.outcome[i] = outcome_mass;
-    out.miss[i] = scaled && hit ? lack : 1.0 - outcome_mass;
+    out.miss[i] = (scaled && hit) || known ? lack : 1.0 - outcome_mass;
     out.total[i] = total;
     if (!out.wide) continue;
     out.ties[i] = ties;

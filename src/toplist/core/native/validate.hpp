@@ -26,7 +26,8 @@ TOPLIST_INLINE Rounding rounding(int bits, std::size_t k) {
   return {off, unit, unit, off};
 }
 
-// How many significant bits the numbers of a row have, in steps: 11, 24 or 53. Those above 2 do not matter.
+// How many significant bits the numbers of a row have, in steps: 11, 24 or 53. Those above 2 do not matter; those below
+// the normal range of single precision have its last place.
 template <class T>
 int significant_bits(const T* t, std::size_t k) {
   std::uint32_t low = 0;
@@ -34,7 +35,7 @@ int significant_bits(const T* t, std::size_t k) {
     const double v = std::abs(static_cast<double>(t[j]));
     if (!(v <= 2.0) || v == 0.0) continue;
     const float single = static_cast<float>(v);
-    if (v < 0x1p-126 || static_cast<double>(single) != v) return 53;
+    if (static_cast<double>(single) != v) return 53;
     std::uint32_t bits;
     std::memcpy(&bits, &single, sizeof bits);
     low |= bits & 0x1FFFu;
@@ -193,6 +194,7 @@ TOPLIST_INLINE std::uint16_t inspect(const Lists<C, T>& lists, int bits, double*
     if (given) {
       log_rest = lists.log_rest[i];
       rest = std::exp(log_rest);
+      flag |= KNOWN_REST;
       if (!(std::abs(rest - row.slack) <= tolerance)) flag |= MASS;
     } else {
       if (full && !(std::abs(rest) <= tolerance)) flag |= NOT_FULL;

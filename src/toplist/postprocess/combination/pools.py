@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from toplist._typing import Codes, Floats
 from toplist.core import kernel
 from toplist.core.arguments import as_count
+from toplist.core.flags import KNOWN_REST
 from toplist.core.kernel import Rows
 from toplist.errors import MassError
 from toplist.lists import TopLists, log_rest
@@ -226,8 +227,8 @@ def from_kernel(members: Members, w: Floats, k: int | None, *, geometric: bool) 
     made = pool_rows(members, w, k, geometric=geometric)
     if made.vetoed is not None:
         raise vetoed(members, made.vetoed, made.vetoes)
-    flags = np.zeros(members.cases, np.uint16)
-    return TopLists(members.space, members.ids, CheckedColumns(made.rows, made.signed_rest, flags, {}))
+    found = np.full(members.cases, KNOWN_REST, np.uint16)
+    return TopLists(members.space, members.ids, CheckedColumns(made.rows, made.signed_rest, found, {}))
 
 
 def from_union(union: Union, t: Floats, log_rest: Floats, k: int | None, *, in_logs: bool) -> TopLists:
@@ -256,7 +257,8 @@ def together(parts: Sequence[TopLists], order: NDArray[np.intp], members: Member
         logs,
     )
     signed_rest = np.concatenate([one.checked.signed_rest for one in parts])
-    whole = TopLists(space, None, CheckedColumns(made, signed_rest, np.zeros(len(sizes), np.uint16), {}))[order]
+    found = np.concatenate([one.checked.flags for one in parts])
+    whole = TopLists(space, None, CheckedColumns(made, signed_rest, found, {}))[order]
     return TopLists(members.space, members.ids, whole.checked)
 
 

@@ -12,10 +12,13 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from toplist._text import argument
+from toplist._typing import Floats
 from toplist.core.arguments import as_probability
+from toplist.core.array_api import log_or
 from toplist.errors import TopListError
 from toplist.lists import TopLists, log_rest
 from toplist.lists.log_space import revalued
+from toplist.lists.validation import row_sums
 from toplist.postprocess.recalibration.base import Recalibrator, Sample
 from toplist.postprocess.recalibration.state import State
 from toplist.scoring.rules import as_rule
@@ -25,14 +28,18 @@ Curve = Callable[[float], float]
 HIGHEST = 0.5
 _ROUGH = 1 << 13  # cases of the grid
 _POINTS = 17  # of a grid, so that no local minimum is missed
+_ROUNDING = 1e-12  # by which a probability may miss, relatively, a floor that it was raised to
 
 
 class RestFloor(Recalibrator):
     r"""Raise the rest mass to at least :math:`\varepsilon`, taken from the listed classes in proportion.
 
-    A list of all classes has no rest: it is mixed with the uniform distribution, :math:`(1 - \varepsilon) t_i +
-    \varepsilon / m`. Either way every class has a positive probability afterwards, so that no log score is infinite
-    as long as there are finitely many classes. Lists are repaired in the end.
+    A listed class that would fall below the share of an unlisted one, :math:`\varepsilon / n` with n unlisted ones,
+    has that share, so that the list is valid; where the floor is above :math:`n / m`, which no valid list leaves, the
+    list becomes the uniform distribution. A list of all classes has no rest: its classes have at least
+    :math:`\varepsilon / m` each, again taken from the others in proportion. Either way every class has a positive
+    probability afterwards, so that no log score is infinite as long as there are finitely many classes, and a second
+    floor of the same height changes nothing.
 
     Parameters
     ----------
@@ -108,21 +115,44 @@ def _without_text(lists: TopLists) -> TopLists:
 
 
 def floored(lists: TopLists, floor: float) -> TopLists:
-    """Strictly valid lists with a rest of at least `floor`; lists of all classes are mixed with equal shares."""
-    checked, rest = lists.checked, log_rest(lists)
-    full = checked.rows.size == lists.sizes
-    short = ~full & (rest < math.log(floor))
-    if not (full | short).any():
+    """Valid lists with a rest of at least `floor`; where all classes are listed, at least equal shares of it each.
+
+    `lists` are valid. What classes are raised by is taken from the others in proportion.
+    """
+    checked, rest, sizes = lists.checked, log_rest(lists), lists.sizes
+    size = checked.rows.size + np.zeros(len(lists))
+    full, left = size == sizes, np.where(np.isfinite(size), log_or(np, size - sizes, -np.inf), checked.rows.log_size)
+    t, small = checked.normalized, checked.normalized_logs
+    with np.errstate(divide="ignore", invalid="ignore"):
+        most = np.where(np.isfinite(size), np.log1p(-sizes / size), 0.0)  # the rest of the uniform distribution
+        height = np.where(full, math.log(floor), np.minimum(math.log(floor), most))
+        share = height - np.where(full, np.log(size), left)  # the log of what each class has at least
+    low = np.where(full, _least(t, lists) < np.exp(share) * (1.0 - _ROUNDING), rest < height)
+    if not low.any():
         return lists
-    mass = np.where(short, 1.0 - checked.rest, 1.0)
-    keep = np.where(full | short, (1.0 - floor) / mass, 1.0)
-    add = np.where(full, floor / checked.rows.size, 0.0)
-    t = checked.normalized * np.repeat(keep, lists.sizes) + np.repeat(add, lists.sizes)
-    small = checked.normalized_logs
-    if small is not None:
+    here, least, mass = np.repeat(low, sizes), np.repeat(share, sizes), np.where(full, 1.0, -np.expm1(height))
+    raised = np.zeros(len(t), dtype=bool)
+    while True:  # a class that is raised leaves less to the others, of which some may have to be raised then
+        alone = np.maximum(mass - np.exp(share) * row_sums(raised, lists.offsets), 0.0)
+        kept = row_sums(np.where(raised, 0.0, t), lists.offsets)
+        scale = np.repeat(np.where(low & (kept > 0), alone / np.where(kept > 0, kept, 1.0), 1.0), sizes)
         with np.errstate(divide="ignore"):
-            small = np.logaddexp(small + np.repeat(np.log(keep), lists.sizes), np.repeat(np.log(add), lists.sizes))
-    return revalued(lists, t, np.where(short, math.log(floor), rest), small)
+            below = t * scale < np.exp(least) if small is None else small + np.log(scale) < least
+        more = here & ~raised & below
+        if not more.any():
+            break
+        raised |= more
+    with np.errstate(divide="ignore"):
+        logs = None if small is None else np.where(raised, least, small + np.log(scale))
+    return revalued(lists, np.where(raised, np.exp(least), t * scale), np.where(low & ~full, height, rest), logs)
+
+
+def _least(values: Floats, lists: TopLists) -> Floats:
+    """The least value of each case; infinity of none."""
+    out, filled = np.full(len(lists), np.inf), lists.sizes > 0
+    if filled.any():
+        out[filled] = np.minimum.reduceat(values, lists.offsets[:-1][filled])
+    return out
 
 
 def lowest(exact: Curve, low: float, high: float, rough: Curve | None = None, *, close: float = 1e-7) -> float:

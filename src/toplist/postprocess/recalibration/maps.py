@@ -206,9 +206,10 @@ class ConfidenceMaps(Recalibrator):
 class Isotonic(ConfidenceMaps):
     """Isotonic regression of hits on confidences, with half a case at either end.
 
-    The lowest and the highest value, of n entries with s hits, are (s + 1/2) / (n + 1), so that nothing becomes exactly
-    0 or 1; values in between are interpolated. If the new confidences add up to more than one, or all classes are
-    listed, they are divided by their sum; else the rest has what is left. Lists are repaired in the end.
+    The lowest and the highest value, of n entries with s hits, are (s + 1/2) / (n + 1), or (s + 1) / (n + 2) where they
+    are one, so that nothing becomes exactly 0 or 1; values in between are interpolated. If the new confidences sum to
+    more than one, or all classes are listed, they are divided by their sum; else the rest has what is left. Lists are
+    repaired in the end.
 
     Parameters
     ----------

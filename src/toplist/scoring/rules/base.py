@@ -278,13 +278,15 @@ class PowerExcess(_Sum):
         return xp.where(t > 0, t * xp.expm1((self.power - 1.0) * log_of(xp, t, lack)), 0.0)
 
     def rest(self, m: CaseStatistics) -> Array:
-        """n pi**a - alpha."""
+        """n pi**a - alpha = alpha expm1((a - 1) log pi); where that grows without end, as it stands."""
         xp, a = m.xp, self.power
         some = m.log_rest > -xp.inf
-        log_proxy = xp.where(some, m.log_proxy, 0.0)
+        growth = (a - 1.0) * xp.where(some, m.log_proxy, 0.0)
+        small = growth < 1.0
+        factored = m.rest * xp.expm1(xp.where(small, growth, 0.0))
         if a > 1:
-            return xp.where(some, m.rest * xp.expm1((a - 1.0) * log_proxy), 0.0)
-        return xp.where(some, _scaled_power(m, a) - m.rest, 0.0)
+            return xp.where(some, factored, 0.0)
+        return xp.where(some, xp.where(small, factored, _scaled_power(m, a) - m.rest), 0.0)
 
 
 def log_of(xp: Any, t: Array, lack: Array) -> Array:

@@ -365,6 +365,11 @@ class Spherical(PseudoSpherical):
         return "Spherical()"
 
 
+_LACK_OF_LARGE = ClassTerms(
+    lambda xp, t, lack: xp.where(t > 0.5, lack, 0.0), lambda _, log_rest, __: 0.0 * log_rest
+)  # at most one class is above one half
+
+
 @dataclass(frozen=True, slots=True)
 class ZeroOne(SumRule):
     """Zero-one score: misclassification of the most confident class, shared among ties; proper, not strictly.
@@ -395,6 +400,15 @@ class ZeroOne(SumRule):
     def entropy(self, m: CaseStatistics, total: Array) -> Array:
         """1 - the largest confidence."""
         return 1.0 - m.xp.where(m.total > m.proxy, m.total, m.proxy)
+
+    def entropies(self, cases: CaseColumns) -> Array:
+        """See `Rule.entropies`. What a confidence above one half lacks to one is summed, not subtracted."""
+        m = cases.statistics(self.entropy_sum)
+        plain, large = self.entropy(m, m.total), m.total > 0.5
+        if not bool(m.xp.any(large)):
+            return plain
+        lacking = cases.statistics(_LACK_OF_LARGE)
+        return m.xp.where(large, lacking.everything(_LACK_OF_LARGE), plain)
 
     def bounds(self) -> tuple[float, float]:
         """0 to 1."""

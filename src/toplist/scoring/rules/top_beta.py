@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from toplist.core.arguments import as_whole
-from toplist.core.array_api import ScoreTable
+from toplist.core.array_api import CaseColumns, ScoreTable
 from toplist.errors import RuleError, TopListError
-from toplist.scoring.rules.base import TableRule
+from toplist.scoring.rules.base import TableRule, pick_scores
 from toplist.scoring.topbeta import nested
 from toplist.scoring.topbeta.image import require_image
 from toplist.scoring.topbeta.levels import as_level
@@ -76,6 +78,20 @@ class TopBeta(TableRule):
         """See `Rule.require`."""
         require_image(lists, self.beta, self.cap)
 
+    def scores(self, cases: CaseColumns) -> Array:
+        """See `Rule.scores`: lists in memory are scored rank by rank, whatever their lengths are."""
+        lists, codes = getattr(cases, "part", (None, None))
+        if lists is None or codes is None:
+            return pick_scores(cases, self.each)
+        ordered, beta = lists.ordered(), float(self.beta)
+        out = np.ones(len(lists))
+        for table in nested.rank_tables(ordered):
+            listed, missed = nested.each(np, table.t, beta, table.sizes)
+            listed = nested.share_ties(np, table.key, listed)
+            hit = (ordered.classes[table.where] == codes[table.at]) & table.there
+            out[table.at] += np.where(hit.any(axis=0), np.where(hit, listed, 0.0).sum(axis=0), missed) / beta**2
+        return out
+
     def each(self, table: ScoreTable) -> tuple[Array, Array]:
         """See `Rule.each`."""
         xp, t, beta = table.xp, table.t, float(self.beta)
@@ -83,9 +99,9 @@ class TopBeta(TableRule):
             return t, xp.ones_like(table.rest)
         key = nested.sorting_key(xp, t, table.log_t)
         order = xp.argsort(-key, axis=1)
-        key, t = (xp.take_along_axis(x, order, axis=1) for x in (key, t))
+        key, t = (xp.permute_dims(xp.take_along_axis(x, order, axis=1), (1, 0)) for x in (key, t))
         listed, missed = nested.each(xp, t, beta)
-        listed = nested.share_ties(xp, key, listed)
+        listed = xp.permute_dims(nested.share_ties(xp, key, listed), (1, 0))
         listed = xp.take_along_axis(listed, xp.argsort(order, axis=1), axis=1)
         return 1.0 + listed / beta**2, 1.0 + missed / beta**2
 
@@ -93,11 +109,10 @@ class TopBeta(TableRule):
         """1 - V_1 / beta**2 of the padded distribution."""
         xp, k, beta = table.xp, table.t.shape[1], float(self.beta)
         room = float("inf") if self.cap is None else max(self.cap - k, 0)
-        t = xp.flip(xp.sort(table.t, axis=1), axis=1)
-        value = nested.flat(xp, xp.sum(t, axis=1), table.proxy, beta, room + 0.0 * table.rest)
+        value = nested.flat(xp, xp.sum(table.t, axis=1), table.proxy, beta, room + 0.0 * table.rest)
         if k:
-            t = t if self.cap is None else t[:, : self.cap]
-            value, _ = nested.ratios(xp, t, beta, value)
+            t = xp.permute_dims(xp.flip(xp.sort(table.t, axis=1), axis=1), (1, 0))
+            value, _ = nested.ratios(xp, t if self.cap is None else t[: self.cap, :], beta, value)
         return 1.0 - value / beta**2
 
     def bounds(self) -> tuple[float, float]:

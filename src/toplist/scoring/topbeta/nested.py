@@ -6,45 +6,60 @@ With T_j the mass of the first j classes, s_j = beta - T_{j-1} and L_j = 2 (1 - 
 
 Its tangent is a sum over ranks like form M, with weights that the list itself has: w_j = (s_j + V_{j+1} / 4) / L_j, and
 A_1 = 1, A_{j+1} = A_j w_j / 2. Nothing depends on the number of classes (docs/topbeta.md).
+
+Tables have one row for each rank and one column for each case. Lists of different lengths are filled up with zeros.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._typing import Floats
+from toplist.lists import TopLists
 
 Array = Any
 
 STEP: Final = 0.25  # what the next rank counts in a rank; the largest number that serves lists of every length
 RANKS: Final = 64  # what stands after so many more ranks changes no digit: each halves it at least
+_CELLS: Final = 1 << 17  # confidences side by side: a megabyte, which the second-level cache holds
 
 
-def ratios(xp: Any, t: Array, beta: float, after: Array | None = None) -> tuple[Array, Array]:
-    """V_1 of each sorted row and its w_j, as (n,) and (n, k); `after` is V of what follows the last class."""
+def ratios(xp: Any, t: Array, beta: float, after: Array | None = None, sizes: Array | None = None) -> tuple[Array, Any]:
+    """V_1 of each case and its w_j by rank; `after` is V of what follows the last class, `sizes` the lengths."""
     before = exclusive(xp, t)
-    left = beta - before
-    value = xp.zeros_like(t[:, 0]) if after is None else after
-    columns = []
-    for j in reversed(range(t.shape[1])):
-        some = left[:, j] > 0
-        reach = left[:, j] + STEP * value
-        w = xp.where(some, reach, 0.0) / xp.where(some, 2.0 * (1.0 - before[:, j]) - t[:, j], 1.0)
+    value = xp.zeros_like(t[0, :]) if after is None else after
+    found = []
+    for j in reversed(range(t.shape[0])):
+        left = beta - before[j, :]
+        some = left > 0 if sizes is None else (left > 0) & (sizes > j)
+        reach = xp.where(some, left + STEP * value, 0.0)
+        w = reach / xp.where(some, 2.0 * (1.0 - before[j, :]) - t[j, :], 1.0)
         value = reach * w
-        columns.append(w)
-    return value, xp.stack(columns[::-1], axis=1)
+        found.append(w)
+    return value, found[::-1]
 
 
-def each(xp: Any, t: Array, beta: float) -> tuple[Array, Array]:
-    """The score of sorted rows, (n, k), if the class at each rank happens, and if none of them does."""
-    _, w = ratios(xp, t, beta)
-    weight, weights = xp.ones_like(t[:, 0]), []
-    for j in range(t.shape[1]):
-        weights.append(weight)
-        weight = weight * (0.5 * w[:, j])
-    aw = xp.stack(weights, axis=1) * w
-    early = 2.0 * aw * (w - beta)  # the rank is before that of the outcome
-    late = 2.0 * (1.0 - beta) * aw  # it is behind
-    behind = xp.flip(exclusive(xp, xp.flip(late, axis=1)), axis=1)
-    return exclusive(xp, early) + aw * (w - 2.0 * beta) + behind, xp.sum(early, axis=1)
+def each(xp: Any, t: Array, beta: float, sizes: Array | None = None) -> tuple[Array, Array]:
+    """The score of each case if the class at each rank happens, and if none of them does."""
+    _, ws = ratios(xp, t, beta, None, sizes)
+    weight, missed = xp.ones_like(t[0, :]), xp.zeros_like(t[0, :])
+    upto, lates = [], []
+    for w in ws:
+        part = weight * w
+        upto.append(missed + part * (w - 2.0 * beta))  # ranks before that of the outcome, and its own
+        missed = missed + 2.0 * part * (w - beta)
+        lates.append(2.0 * (1.0 - beta) * part)
+        weight = 0.5 * part
+    behind, listed = xp.zeros_like(t[0, :]), []
+    for own, late in zip(reversed(upto), reversed(lates), strict=True):
+        listed.append(own + behind)
+        behind = behind + late
+    return xp.stack(listed[::-1], axis=0), missed
 
 
 def flat(xp: Any, mass: Array, proxy: Array, beta: float, most: Array) -> Array:
@@ -63,32 +78,62 @@ def flat(xp: Any, mass: Array, proxy: Array, beta: float, most: Array) -> Array:
 
 
 def share_ties(xp: Any, key: Array, values: Array) -> Array:
-    """Values of sorted rows, where classes that have the same key share the mean of theirs."""
-    same = key[:, 1:] == key[:, :-1]
+    """Values by rank, where classes that have the same key share the mean of theirs."""
+    same = key[1:, :] == key[:-1, :]
     if not bool(xp.any(same)):
         return values
-    total, count, runs = values[:, 0], xp.ones_like(values[:, 0]), []
-    runs.append((total, count))
-    for j in range(1, key.shape[1]):
-        tied = same[:, j - 1]
-        total = xp.where(tied, total, 0.0) + values[:, j]
+    total, count = values[0, :], xp.ones_like(values[0, :])
+    runs = [total / count]
+    for j in range(1, key.shape[0]):
+        tied = same[j - 1, :]
+        total = xp.where(tied, total, 0.0) + values[j, :]
         count = xp.where(tied, count, 0.0) + 1.0
-        runs.append((total, count))
-    mean, means = total / count, [total / count]
-    for j in reversed(range(key.shape[1] - 1)):
-        total, count = runs[j]
-        mean = xp.where(same[:, j], mean, total / count)
+        runs.append(total / count)
+    mean = runs[-1]
+    means = [mean]
+    for j in reversed(range(key.shape[0] - 1)):
+        mean = xp.where(same[j, :], mean, runs[j])
         means.append(mean)
-    return xp.stack(means[::-1], axis=1)
+    return xp.stack(means[::-1], axis=0)
 
 
 def exclusive(xp: Any, x: Array) -> Array:
-    """Running sums along each row, without the entry itself."""
-    return xp.concat([xp.zeros_like(x[:, :1]), xp.cumulative_sum(x, axis=1)[:, :-1]], axis=1)
+    """Running sums over the ranks, without the entry itself."""
+    return xp.concat([xp.zeros_like(x[:1, :]), xp.cumulative_sum(x, axis=0)[:-1, :]], axis=0)
 
 
 def sorting_key(xp: Any, t: Array, log_t: Array | None) -> Array:
-    """What orders the classes of a row: confidences, and below them the logs of those too small to be numbers."""
+    """What orders the classes of a case: confidences, and below them the logs of those too small to be numbers."""
     if log_t is None:
         return t
     return xp.where(log_t < 0, log_t, xp.where(t > 0, t, -xp.inf))
+
+
+@dataclass(frozen=True, slots=True)
+class RankTable:
+    """Some cases, most confident class first: one column each, filled up with zeros."""
+
+    at: NDArray[np.intp]  # which cases of the batch
+    where: NDArray[np.intp]  # (longest, cases), the places of their classes in the batch
+    there: NDArray[np.bool_]  # which of these are classes, and not filled up
+    t: Floats
+    key: Floats  # what orders the classes; no two zeros that fill up are a tie that matters
+    sizes: NDArray[np.int64]
+
+
+def rank_tables(ordered: TopLists, *, one_length: bool = False) -> Iterator[RankTable]:
+    """The cases that list anything, a few thousand at a time, of one length or of lengths within two to one."""
+    t, logs, sizes = ordered.normalized_confidences, ordered.checked.small_logs, ordered.sizes
+    key = sorting_key(np, t, logs)
+    group = sizes if one_length else np.where(sizes > 0, 1 + np.frexp(sizes - 0.5)[1], 0)
+    for some in np.unique(group[sizes > 0]):
+        cases = np.flatnonzero(group == some)
+        width = int(sizes[cases].max())
+        step = max(1, _CELLS // width)
+        for start in range(0, len(cases), step):
+            at = cases[start : start + step]
+            there = np.arange(width)[:, None] < sizes[at]
+            where = np.where(there, ordered.offsets[at] + np.arange(width)[:, None], 0)
+            yield RankTable(
+                at, where, there, np.where(there, t[where], 0.0), np.where(there, key[where], np.nan), sizes[at]
+            )

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Floats
-from toplist.core import kernel
 from toplist.core.arguments import as_number
 from toplist.errors import TopListError
 from toplist.lists import TopList, TopLists, require_lists
@@ -60,11 +59,10 @@ class _Options:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Lists of one length, most confident class first, with what each outcome scores."""
+    """Some lists with what each outcome scores: a listed class, by rank and case, or any other."""
 
-    at: NDArray[np.intp]  # which cases
-    where: NDArray[np.intp]  # (cases, k), the places of their classes in the batch
-    listed: Floats  # (cases, k)
+    part: nested.RankTable
+    listed: Floats
     missed: Floats
 
 
@@ -128,8 +126,9 @@ def score(
     inside, out = _outside(batch, options, outside)
     part = batch[inside].ordered()
     for table in _tables(part, options):
-        hit = part.classes[table.where] == codes[inside[table.at]][:, None]
-        out[inside[table.at]] = np.where(hit.any(axis=1), np.where(hit, table.listed, 0.0).sum(axis=1), table.missed)
+        cases = inside[table.part.at]
+        hit = (part.classes[table.part.where] == codes[cases]) & table.part.there
+        out[cases] = np.where(hit.any(axis=0), np.where(hit, table.listed, 0.0).sum(axis=0), table.missed)
     return float(out[0]) if isinstance(lists, TopList) else out
 
 
@@ -166,10 +165,10 @@ def entropy(
     batch = lists.batch if isinstance(lists, TopList) else lists
     options = _Options(beta, form, cap, a, constants)
     cut = top_beta(batch, beta, cap=cap).ordered()
-    out, t = np.zeros(len(cut)), cut.normalized_confidences
+    out = np.zeros(len(cut))
     for table in _tables(cut, options):
-        rows = t[table.where]
-        out[table.at] = (rows * table.listed).sum(axis=1) + np.maximum(1.0 - rows.sum(axis=1), 0.0) * table.missed
+        t = table.part.t
+        out[table.part.at] = (t * table.listed).sum(axis=0) + np.maximum(1.0 - t.sum(axis=0), 0.0) * table.missed
     return float(out[0]) if isinstance(lists, TopList) else out
 
 
@@ -228,8 +227,8 @@ def divergence(
     part = batch[inside].ordered()
     believed = beliefs(truth[inside], part)
     for table in _tables(part, options):
-        expected = (believed.listed[table.where] * table.listed).sum(axis=1)
-        out[inside[table.at]] = expected + believed.unlisted[table.at] * table.missed
+        expected = (believed.listed[table.part.where] * table.listed).sum(axis=0)
+        out[inside[table.part.at]] = expected + believed.unlisted[table.part.at] * table.missed
     found = np.maximum(out - entropy(truth, beta, form=form, cap=cap, a=a, constants=constants), 0.0)
     return float(found[0]) if isinstance(lists, TopList) else found
 
@@ -292,20 +291,17 @@ def _outside(lists: TopLists, options: _Options, due: float | None) -> tuple[NDA
 
 
 def _tables(ordered: TopLists, options: _Options) -> Iterator[_Table]:
-    """What lists in the image, most confident class first, score at each outcome, by their lengths."""
+    """What lists in the image, most confident class first, score at each outcome."""
     sizes = sizes_of(ordered)
     forms, beta = options.of_sizes(sizes), float(as_level(options.beta))
-    weights = rank_weights(forms, int(ordered.sizes.max(initial=0)))
-    which, t, logs = size_index(ordered, sizes), ordered.normalized_confidences, ordered.checked.small_logs
-    for at, part in kernel.by_length(ordered.checked.rows):
-        k = part.confidences.shape[1]
-        where = ordered.offsets[at][:, None] + np.arange(k)
-        rows = t[where]
+    weights, which = rank_weights(forms, int(ordered.sizes.max(initial=0))), size_index(ordered, sizes)
+    for part in nested.rank_tables(ordered, one_length=bool(forms)):
         if forms:
-            listed, missed = forms[0].table(rows, weights[which[at], :k])
+            rows = np.ascontiguousarray(part.t.T)
+            by_case, missed = forms[0].table(rows, weights[which[part.at], : rows.shape[1]])
+            listed = by_case.T
         else:
-            listed, missed = nested.each(np, rows, beta)
+            listed, missed = nested.each(np, part.t, beta, part.sizes)
         if options.averaged:
-            key = nested.sorting_key(np, rows, None if logs is None else logs[where])
-            listed = nested.share_ties(np, key, listed)
-        yield _Table(at, where, listed, missed)
+            listed = nested.share_ties(np, part.key, listed)
+        yield _Table(part, np.where(part.there, listed, 0.0), missed)
