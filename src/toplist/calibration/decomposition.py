@@ -518,8 +518,8 @@ def decompose(
     rule, ranks, lists = as_rule(rule), as_whole(ranks, "ranks", 1), as_lists(lists, space)
     if rule.ordinal:
         raise RuleError(
-            "a decomposition calibrates lists rank by rank, whichever classes stand there, which says nothing of ordered "
-            f'classes: {name_of(rule)} has none. Take a rule that ignores the order, such as "brier".'
+            "a decomposition calibrates lists rank by rank, whichever classes stand there, which says nothing of "
+            f'ordered classes: {name_of(rule)} has none. Take a rule that ignores the order, such as "brier".'
         )
     made = calibration_pairs(lists, y)
     require_cases(made)
