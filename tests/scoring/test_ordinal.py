@@ -251,6 +251,11 @@ def test_orders_that_cannot_be_are_refused() -> None:
         tl.RankedProbability().each(None)  # type: ignore[arg-type]
 
 
+def test_a_decomposition_by_rank_is_refused() -> None:
+    with pytest.raises(RuleError, match="rank by rank"):
+        tl.calibration.decompose([[0.2, 0.8]], [1], rule="rps", space=space(2))
+
+
 def test_the_order_is_that_of_the_labels() -> None:
     p, y = [[0.1, 0.2, 0.3, 0.4]], ["high"]
     plain = tl.score(p, [2], rule="rps", space=space(4))

@@ -33,7 +33,7 @@ from toplist.calibration.pairs import (
     view,
 )
 from toplist.core.arguments import as_probability, as_whole
-from toplist.errors import TopListError
+from toplist.errors import RuleError, TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.log_space import revalued
 from toplist.lists.validation import row_sums
@@ -516,6 +516,11 @@ def decompose(
 
     """
     rule, ranks, lists = as_rule(rule), as_whole(ranks, "ranks", 1), as_lists(lists, space)
+    if rule.ordinal:
+        raise RuleError(
+            "a decomposition calibrates lists rank by rank, whichever classes stand there, which says nothing of "
+            f'ordered classes: {name_of(rule)} has none. Take a rule that ignores the order, such as "brier".'
+        )
     made = calibration_pairs(lists, y)
     require_cases(made)
     total = float(score(lists, y, rule=rule, penalty=penalty).mean())
