@@ -57,10 +57,12 @@ class ArrayModels:
     def _scored(self, name: str, lists: TopLists) -> CaseScores:
         how = self.scoring
         try:
-            return CaseScores.from_lists(lists, self.y, how.rules, ks=how.ks, penalty=how.penalty)
+            for rule in how.rules:
+                rule.require(lists)
         except (MassError, ConfidenceError) as error:  # a list that a rule refuses
             problem = f"{quote(name)}: {error.problem}"
             raise type(error)(problem, error.remedy, case=error.case, more=error.more) from None
+        return CaseScores.from_lists(lists, self.y, how.rules, ks=how.ks, penalty=how.penalty)
 
     def tallies(self, sheets: Sequence[CaseScores], *, drawn: bool = False) -> dict[Hashable, Aggregates]:
         """Exact sums, by group; by cluster where time does not matter. Units may be `drawn` from them."""
