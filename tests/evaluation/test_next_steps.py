@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import toplist as tl
+import toplist.postprocess as pp
 from tests.cli.run_cli import toplist_here
 from toplist.cli import demo
 from toplist.cli.options import Reads, read_labels
@@ -246,9 +247,12 @@ def test_after_a_floor_no_log_score_is_infinite(tmp_path: Path) -> None:
 def test_a_floor_tells_what_it_costs_under_the_rule_that_ranks(tmp_path: Path) -> None:
     space, y = read_labels(DATA / "classes.txt"), DATA / "truth.csv"
     board = tl.compare({"m": DATA / "py3langid.csv.gz"}, y, space=space)
-    action = by_kind(actions(board, board.details()))["floor"]
+    details = board.details()
+    action, sample = by_kind(actions(board, details))["floor"], details.held("m")
+    floored = pp.cross_fitted(pp.RestFloor(rule="log"), sample.lists, sample.y)
+    before, after = (float(tl.score(lists, sample.y).mean()) for lists in (sample.lists, floored))
     words = ("recalibrate", "fit", DATA / "py3langid.csv.gz", "-t", y, "-c", DATA / "classes.txt", "--json")
-    assert "from 0.2383 to 0.2438, by +0.0055 (" in action.reason
+    assert f"from {before:.4f} to {after:.4f}, by {after - before:+.4f} (" in action.reason
     done = toplist_here(*map(str, words), "--kind", "rest-floor", "--rule", "log", "-o", "m.json", cwd=tmp_path)
     assert f"finite, {json.loads(done.stdout)['table'][-1]['score']:.4f}" in action.reason
 

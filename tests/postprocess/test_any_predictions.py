@@ -57,6 +57,7 @@ CALLS: dict[str, Call] = {
     "VectorScaling": lambda p, _, space: _refit(pp.VectorScaling(), p, space),
     "ambiguity": lambda p, q, space: pp.ambiguity([p, q], Y, space=space),
     "choose_k": lambda p, _, space: _transformed(pp.choose_k(p, Y, space=space), p, space),
+    "augrc": lambda p, _, space: pp.augrc(p, Y, space=space),
     "choose_mass": lambda p, _, space: _transformed(pp.choose_mass(p, Y, space=space), p, space),
     "cross_fitted": lambda p, _, space: pp.cross_fitted(pp.BucketTemperature(), p, Y, folds=3, space=space),
     "decide": lambda p, _, space: pp.decide(p, COSTS, space=space),
