@@ -1,0 +1,30 @@
+"""Triton kernels behind the functions of `toplist.integrations.torch`, imported only where they run.
+
+In: tensors on a CUDA device (or on the CPU under Triton's interpreter), checked by the callers. Out: the same numbers
+as the paths in plain torch, which serve every other device.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+
+import torch
+
+KERNEL_TYPES = (torch.float32, torch.bfloat16, torch.float16)  # float64 is computed in float64, in plain torch
+
+
+@functools.cache
+def _installed() -> bool:
+    return importlib.util.find_spec("triton") is not None
+
+
+def usable(x: torch.Tensor) -> bool:
+    """Whether the kernels take this tensor: on a CUDA device, or under Triton's interpreter, and not in float64.
+
+    >>> usable(torch.zeros(2, 3, dtype=torch.float64))
+    False
+    """
+    interpreted = os.environ.get("TRITON_INTERPRET") == "1"
+    return (x.is_cuda or interpreted) and x.dtype in KERNEL_TYPES and _installed()
