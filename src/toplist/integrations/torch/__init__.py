@@ -6,5 +6,15 @@ Needs torch; Triton comes with its CUDA builds.
 """
 
 from toplist.integrations.torch.logits import LogitLists, LogitScores, lists_from_logits, scores_from_logits
+from toplist.integrations.torch.streaming import StreamingScores
+from toplist.integrations.torch.tallies import StreamedMean, StreamedScores
 
-__all__ = ["LogitLists", "LogitScores", "lists_from_logits", "scores_from_logits"]
+__all__ = [
+    "LogitLists",
+    "LogitScores",
+    "StreamedMean",
+    "StreamedScores",
+    "StreamingScores",
+    "lists_from_logits",
+    "scores_from_logits",
+]
