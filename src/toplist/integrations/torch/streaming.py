@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import torch
@@ -10,11 +9,10 @@ from torch import distributed
 
 from toplist.errors import TopListError
 from toplist.integrations.torch.exact import carried
-from toplist.integrations.torch.logits import LogitScores, scores_from_logits
+from toplist.integrations.torch.logits import LogitScores
 from toplist.integrations.torch.tallies import Columns, StreamedScores, problems, summary, tally
 
 Tensor = torch.Tensor
-ON_ERROR = ("raise", "skip")
 _VERSION = 1
 
 
@@ -73,10 +71,8 @@ class StreamingScores:
         on_error: str = "raise",
         device: Any = None,
     ) -> None:
-        if on_error not in ON_ERROR:
-            raise TopListError(f'on_error is "raise" or "skip", not {on_error!r}.')
         self._columns = Columns.of(ks, rules, temperature, ignore_index, unit)
-        self._on_error = on_error
+        self._on_error = as_on_error(on_error)
         self._device = None if device is None else _home(device)
         self.reset()
 
@@ -106,16 +102,7 @@ class StreamingScores:
             On the CPU, where an outcome is outside the classes or a weight is none. On another device such cases are
             counted, so that nothing waits, and `result()` names their number.
         """
-        asked = self._columns
-        scores = scores_from_logits(
-            logits,
-            y,
-            asked.ks,
-            tuple(asked.rules.values()),
-            temperature=asked.temperature,
-            ignore_index=asked.ignore_index,
-        )
-        self.update_scores(scores, sample_weight)
+        self.update_scores(self._columns.score(logits, y), sample_weight)
 
     @torch.no_grad()
     def update_scores(self, scores: LogitScores, sample_weight: Tensor | None = None) -> None:
@@ -130,6 +117,7 @@ class StreamingScores:
 
         Examples
         --------
+        >>> from toplist.integrations.torch import scores_from_logits
         >>> logits, y = torch.tensor([[2.0, 0.0, 1.0]]), torch.tensor([0])
         >>> total = StreamingScores(ks=(1,), rules="log")
         >>> total.update_scores(scores_from_logits(logits, y, ks=(1,), rules="log"))
@@ -182,11 +170,10 @@ class StreamingScores:
             raise TopListError("there is no process group: call torch.distributed.init_process_group first.")
         if not distributed.get_world_size(group) > 0:
             raise TopListError("this process is not in the group.")
-        digest = hashlib.sha256(repr(self._columns.settings()).encode()).digest()
-        mine = int.from_bytes(digest[:7], "big")
-        ends = torch.tensor([mine, -mine], device=self._sums.device)
+        own = self._columns.fingerprint().to(self._sums.device)
+        ends = own.clone()
         distributed.all_reduce(ends, op=distributed.ReduceOp.MAX, group=group)
-        if ends.tolist() != [mine, -mine]:
+        if not torch.equal(ends, own):
             raise TopListError("the processes have different ks, rules, temperature, ignore_index or unit.")
         flat = torch.cat([self._sums.reshape(-1), self._counts])
         distributed.all_reduce(flat, op=distributed.ReduceOp.SUM, group=group)
@@ -279,6 +266,17 @@ class StreamingScores:
                 raise TopListError(
                     f"these sums are not of the same scores: {name} is {settings[name]!r}, not {value!r}."
                 )
+
+
+def as_on_error(what: Any) -> str:
+    """What is done about cases that could not be scored.
+
+    >>> as_on_error("skip")
+    'skip'
+    """
+    if what not in ("raise", "skip"):
+        raise TopListError(f'on_error is "raise" or "skip", not {what!r}.')
+    return str(what)
 
 
 def read(columns: Columns, sums: Tensor, counts: Tensor, on_error: str) -> StreamedScores:

@@ -6,6 +6,7 @@ them.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from toplist.core.arguments import as_tuple, as_whole
 from toplist.core.kernel import BITS, UNIT
 from toplist.errors import ShapeError, TopListError
 from toplist.integrations.torch.exact import LARGEST, LIMB, LIMBS, carried, products_of, sums_of, to_integers
-from toplist.integrations.torch.logits import LogitScores
+from toplist.integrations.torch.logits import LogitScores, scores_from_logits
 from toplist.integrations.torch.rules import rules_by_name
 from toplist.scoring.rules.base import Rule
 
@@ -77,6 +78,12 @@ class Columns:
             "unit": self.unit,
         }
 
+    def fingerprint(self) -> Tensor:
+        """Two numbers whose largest over several states are the same where the settings of all are."""
+        digest = hashlib.sha256(repr(self.settings()).encode()).digest()
+        number = int.from_bytes(digest[:7], "big")
+        return torch.tensor([number, -number])
+
     def names(self) -> list[str]:
         """A name for every column that loggers accept, such as `brier_top5`, `brier_full` and `coverage_top5`."""
         plain = [re.sub(r"[^\w.\-]+", "_", name).strip("_") for name in self.rules]
@@ -86,6 +93,17 @@ class Columns:
             "accuracy",
             *(f"coverage_top{k}" for k in self.hits[1:]),
         ]
+
+    def score(self, logits: Tensor, y: Tensor) -> LogitScores:
+        """The scores of a batch."""
+        return scores_from_logits(
+            logits,
+            y,
+            self.ks,
+            tuple(self.rules.values()),
+            temperature=self.temperature,
+            ignore_index=self.ignore_index,
+        )
 
     def values(self, scores: LogitScores) -> Tensor:
         """All columns of a batch, in the precision of its scores."""
