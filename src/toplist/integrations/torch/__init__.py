@@ -7,12 +7,17 @@ Needs torch; Triton comes with its CUDA builds.
 
 from toplist.integrations.torch.divergence import ListDivergence, list_divergence
 from toplist.integrations.torch.logits import LogitLists, LogitScores, lists_from_logits, scores_from_logits
+from toplist.integrations.torch.losses import ListLoss, ScoreLoss, list_loss, score_loss
 
 __all__ = [
     "ListDivergence",
+    "ListLoss",
     "LogitLists",
     "LogitScores",
+    "ScoreLoss",
     "list_divergence",
+    "list_loss",
     "lists_from_logits",
+    "score_loss",
     "scores_from_logits",
 ]
