@@ -11,6 +11,7 @@ import torch
 from toplist.core.arguments import as_tuple, as_whole
 from toplist.errors import OutcomeError, ShapeError, TopListError
 from toplist.integrations.torch import kernels
+from toplist.integrations.torch.checks import can_refuse
 from toplist.integrations.torch.rules import exponent, rules_by_name, score
 from toplist.integrations.torch.statistics import Statistics, Wanted, in_chunks
 from toplist.lists.toplists import TopLists
@@ -163,7 +164,7 @@ def scores_from_logits(
     """
     rows, leading = _as_rows(logits)
     lengths, asked = _as_lengths(ks, rows), rules_by_name(rules)
-    outcomes = _as_outcomes(y, logits, rows.shape[1], as_whole(ignore_index, "ignore_index", -(2**31)))
+    outcomes = as_outcomes(y, logits, rows.shape[1], as_whole(ignore_index, "ignore_index", -(2**31)))
     exponents = sorted({a for a in map(exponent, asked.values()) if a is not None})
     squares, powers = 2.0 in exponents, [a for a in exponents if a != 2.0]
     warm = as_temperature(temperature)
@@ -232,7 +233,12 @@ def as_temperature(temperature: Any) -> float:
     return float(temperature)
 
 
-def _as_outcomes(y: Any, logits: Tensor, width: int, ignore: int) -> Tensor:
+def as_outcomes(y: Any, logits: Tensor, width: int, ignore: int) -> Tensor:
+    """Class indices of outcomes as a vector; refused on the CPU where one is no class and not `ignore`.
+
+    >>> as_outcomes(torch.tensor([[2, -100]]), torch.zeros(1, 2, 3), 3, -100)
+    tensor([   2, -100])
+    """
     if not isinstance(y, Tensor) or y.dtype.is_floating_point or y.dtype.is_complex or y.dtype == torch.bool:
         kind = y.dtype if isinstance(y, Tensor) else type(y).__name__
         raise ShapeError(f"y is a torch tensor of class indices, not {kind}.")
@@ -241,7 +247,7 @@ def _as_outcomes(y: Any, logits: Tensor, width: int, ignore: int) -> Tensor:
     if y.device != logits.device:
         raise ShapeError(f"y is on {y.device}, and logits are on {logits.device}: move one with .to().")
     flat = y.reshape(-1)
-    if flat.device.type == "cpu":
+    if can_refuse(flat):
         outside = (flat != ignore) & ((flat < 0) | (flat >= width))
         if bool(outside.any()):
             row = int(outside.nonzero()[0, 0])
