@@ -116,7 +116,7 @@ def lists_from_logits(logits: Tensor, k: int, *, temperature: float = 1.0) -> Lo
     """
     rows, leading = _as_rows(logits)
     (k,) = _as_lengths((k,), rows)
-    found = _statistics(rows, None, Wanted((k,), None, False, 0.0, _as_temperature(temperature), 0))
+    found = _statistics(rows, None, Wanted((k,), None, False, 0.0, as_temperature(temperature), 0))
     return _lists(found, leading)
 
 
@@ -166,7 +166,7 @@ def scores_from_logits(
     outcomes = _as_outcomes(y, logits, rows.shape[1], as_whole(ignore_index, "ignore_index", -(2**31)))
     exponents = sorted({a for a in map(exponent, asked.values()) if a is not None})
     squares, powers = 2.0 in exponents, [a for a in exponents if a != 2.0]
-    warm = _as_temperature(temperature)
+    warm = as_temperature(temperature)
     found = [
         _statistics(rows, outcomes, Wanted(lengths, ignore_index, squares and not i, a, warm, rows.shape[1]))
         for i, a in enumerate(powers or [0.0])
@@ -221,7 +221,12 @@ def _as_lengths(ks: Any, rows: Tensor) -> tuple[int, ...]:
     return made
 
 
-def _as_temperature(temperature: Any) -> float:
+def as_temperature(temperature: Any) -> float:
+    """A number above zero.
+
+    >>> as_temperature(2)
+    2.0
+    """
     if not isinstance(temperature, int | float) or not 0 < temperature < float("inf"):
         raise TopListError(f"temperature is a number above zero, not {temperature!r}.")
     return float(temperature)
