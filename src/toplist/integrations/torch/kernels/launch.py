@@ -15,8 +15,8 @@ Tensor = torch.Tensor
 NARROW = 2048  # rows of up to so many logits stay in registers
 BLOCK, WARPS, UNROLL = 4096, 8, 2
 WIDE: dict[str, int] = {"maxnreg": 128}
-NARROW_OPTIONS: dict[str, int] = {}
-ROWS = 32
+NARROW_OPTIONS: dict[str, int] = {"maxnreg": 96}
+ROWS = 128  # that finish at once
 
 
 def one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistics:
