@@ -8,9 +8,9 @@ from typing import Any
 import torch
 
 from toplist.errors import ClassError, ConfidenceError, MassError, RuleError, ShapeError, TopListError
+from toplist.integrations._logits import as_temperature
 from toplist.integrations.torch.bregman import divergence
 from toplist.integrations.torch.coarsening import coarsen
-from toplist.integrations.torch.logits import as_temperature
 from toplist.integrations.torch.reduction import as_reduction, as_weights, reduce
 from toplist.integrations.torch.rules import rules_by_name
 from toplist.scoring.rules.base import Rule
