@@ -100,6 +100,18 @@ def rules_by_name(rules: Any) -> dict[str, Rule]:
     return found
 
 
+def one_rule(rule: Any) -> Rule:
+    """The rule of a loss.
+
+    >>> one_rule("brier")
+    Brier(scale_by_half=False)
+    """
+    found = rules_by_name(rule)
+    if len(found) != 1:
+        raise RuleError(f"a loss takes one rule, not {len(found)}.")
+    return next(iter(found.values()))
+
+
 def exponent(rule: Rule) -> float | None:
     """The exponent of the sum over classes that a rule needs; none for the logarithmic score.
 

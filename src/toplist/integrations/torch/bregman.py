@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import torch
 
-from toplist.integrations.torch.rules import exponent
+from toplist.integrations._logits import exponent
 from toplist.scoring.rules.base import Rule
 from toplist.scoring.rules.standard import Brier, PseudoSpherical
 
@@ -22,7 +22,7 @@ Tensor = torch.Tensor
 NEAR = 0.1  # logs of ratios below this take the series
 
 
-class Pair(NamedTuple):
+class LogPair(NamedTuple):
     """Two rows of logs, what they are logs of, and differences that keep their digits."""
 
     log_p: Tensor
@@ -33,16 +33,16 @@ class Pair(NamedTuple):
     difference: Tensor  # p - q
 
     @classmethod
-    def of(cls, log_p: Tensor, log_q: Tensor) -> Pair:
+    def of(cls, log_p: Tensor, log_q: Tensor) -> LogPair:
         """From the two logs."""
         p, q = log_p.exp(), log_q.exp()
         ratio = torch.where(log_p == log_q, 0.0, log_p - log_q)
         near = ratio.abs() < 1.0
         return cls(log_p, log_q, p, q, ratio, torch.where(near, q * torch.where(near, ratio, 0.0).expm1(), p - q))
 
-    def swapped(self) -> Pair:
+    def swapped(self) -> LogPair:
         """The second first."""
-        return Pair(self.log_q, self.log_p, self.q, self.p, -self.ratio, -self.difference)
+        return LogPair(self.log_q, self.log_p, self.q, self.p, -self.ratio, -self.difference)
 
 
 def divergence(rule: Rule, log_p: Tensor, log_q: Tensor, reverse: bool) -> tuple[Tensor, Tensor]:
@@ -74,7 +74,7 @@ def divergence(rule: Rule, log_p: Tensor, log_q: Tensor, reverse: bool) -> tuple
     if isinstance(rule, PseudoSpherical):
         return _pseudospherical(rule, log_p, log_q, reverse)
     a, unit = exponent(rule) or 1.0, 0.5 if isinstance(rule, Brier) and rule.scale_by_half else 1.0
-    pair = Pair.of(log_p, log_q)
+    pair = LogPair.of(log_p, log_q)
     value = _terms(a, pair.swapped() if reverse else pair).sum(dim=1)
     if not reverse:
         slope = -pair.difference if a == 1 else -a * _times_power(pair.difference, a - 1.0, pair.log_q)
@@ -94,7 +94,7 @@ def _pseudospherical(rule: PseudoSpherical, log_p: Tensor, log_q: Tensor, revers
     """||p|| - sum of p (q / ||q||)**(a - 1), which is ||p|| (a - 1) / a times the terms of p / ||p|| and q / ||q||."""
     a, unit = float(rule.a), rule.a - 1.0 if rule.normalized else 1.0
     norm_p, norm_q = ((a * logs).logsumexp(dim=1, keepdim=True) / a for logs in (log_p, log_q))
-    pair = Pair.of(log_p - norm_p, log_q - norm_q)
+    pair = LogPair.of(log_p - norm_p, log_q - norm_q)
     share = (a - 1.0) / (a * unit)
     if reverse:
         value = share * norm_q[:, 0].exp() * _terms(a, pair.swapped()).sum(dim=1)
@@ -105,7 +105,7 @@ def _pseudospherical(rule: PseudoSpherical, log_p: Tensor, log_q: Tensor, revers
     return value, slope - (a * pair.log_q).exp() * slope.sum(dim=1, keepdim=True)
 
 
-def _terms(a: float, pair: Pair) -> Tensor:
+def _terms(a: float, pair: LogPair) -> Tensor:
     """What each class adds to the divergence of q from p."""
     p, q, u = pair.p, pair.q, pair.ratio
     if a == 2:
@@ -135,7 +135,7 @@ def _times_power(x: Tensor, a: float, log_q: Tensor) -> Tensor:
     return torch.where(x == 0, 0.0, x * (log_q if a == 1 else a * log_q).exp())
 
 
-def _difference_of_powers(a: float, pair: Pair) -> Tensor:
+def _difference_of_powers(a: float, pair: LogPair) -> Tensor:
     """p**a - q**a."""
     if a == 1:
         return pair.difference

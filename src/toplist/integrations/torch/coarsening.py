@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from toplist.integrations.torch import kernels
+from toplist.integrations.torch.checks import repeated
 from toplist.integrations.torch.statistics import CHUNK
 
 Tensor = torch.Tensor
@@ -60,7 +61,8 @@ def coarsen(rows: Tensor, classes: Tensor, temperature: float, padding: int) -> 
         listed[here] = torch.where(inside, x.gather(1, index), -torch.inf)
         x[:, width] = -torch.inf
         log_rest[here] = x.scatter_(1, index, -torch.inf).logsumexp(dim=1)
-        log_rest[here].masked_fill_(_wrong(classes[here], inside, padding), torch.nan)
+        wrong = repeated(classes[here], inside) | ((classes[here] != padding) & ~inside).any(dim=1)
+        log_rest[here].masked_fill_(wrong, torch.nan)
     return listed, log_rest, largest
 
 
@@ -161,13 +163,6 @@ def _padded_rows(rows: Tensor, classes: Tensor, kind: torch.dtype, padding: int)
     x[:, :width] = rows
     x[:, width] = 0.0
     return x, torch.where(inside, classes, width), inside
-
-
-def _wrong(classes: Tensor, inside: Tensor, padding: int) -> Tensor:
-    """Whether a list has a class outside of the row, or one twice."""
-    ordered, order = classes.sort(dim=1)
-    twice = (ordered[:, 1:] == ordered[:, :-1]) & inside.gather(1, order)[:, 1:]
-    return twice.any(dim=1) | ((classes != padding) & ~inside).any(dim=1)
 
 
 def _in_kernels(rows: Tensor, classes: Tensor) -> bool:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
 
-from toplist.errors import ClassError, ConfidenceError, MassError, RuleError, ShapeError, TopListError
-from toplist.integrations._logits import as_temperature
+from toplist.errors import ShapeError, TopListError
+from toplist.integrations._logits import as_temperature, one_rule
 from toplist.integrations.torch.bregman import divergence
+from toplist.integrations.torch.checks import masses
 from toplist.integrations.torch.coarsening import coarsen
 from toplist.integrations.torch.reduction import as_reduction, as_weights, reduce
-from toplist.integrations.torch.rules import rules_by_name
 from toplist.scoring.rules.base import Rule
 
 Tensor = torch.Tensor
@@ -94,10 +93,10 @@ def list_divergence(
     >>> loss.detach(), student.grad
     (tensor(0.0058), tensor([[-0.0348, -0.0100,  0.0447]]))
     """
-    found = _as_rule(rule)
+    found = one_rule(rule)
     rows, classes, log_probs = _as_rows(teacher_classes, teacher_log_probs, student_logits)
     rest = None if teacher_log_rest is None else _as_rest(teacher_log_rest, student_logits)
-    weights = as_weights(sample_weight, student_logits)
+    weights = as_weights(sample_weight, student_logits.shape[:-1], student_logits.device)
     if weights is not None:  # rows that do not count may hold anything
         classes = torch.where(weights[:, None] == 0, ignore_index, classes)
         rest = None if rest is None else torch.where(weights == 0, 0.0, rest)
@@ -134,7 +133,7 @@ class ListDivergence(torch.nn.Module):
         reduction: str = "mean",
     ) -> None:
         super().__init__()
-        self.rule = _as_rule(rule)
+        self.rule = one_rule(rule)
         self.reverse = reverse
         self.temperature = as_temperature(temperature)
         self.ignore_index = ignore_index
@@ -192,13 +191,6 @@ def log_shares(z: Tensor) -> Tensor:
     return x - torch.where(first, x.expm1(), x.exp()).sum(dim=1, keepdim=True).log1p()
 
 
-def _as_rule(rule: Any) -> Rule:
-    found = rules_by_name(rule)
-    if len(found) != 1:
-        raise RuleError(f"a loss takes one rule, not {len(found)}.")
-    return next(iter(found.values()))
-
-
 def _as_rows(classes: Any, log_probs: Any, logits: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Logits, classes and log probabilities as matrices, of the same rows and on one device."""
     for name, value, floating in (
@@ -237,78 +229,9 @@ def _as_rest(rest: Any, logits: Tensor) -> Tensor:
 
 
 def _coarse_teacher(classes: Tensor, given: Tensor, rest: Tensor | None, rows: Tensor, padding: int) -> Tensor:
-    """Logs of the teacher's probabilities of its listed classes and, in the last column, of OTHER; they add up to one.
-
-    A row that is no distribution is refused on the CPU, and NaN elsewhere.
-    """
-    width, entry = rows.shape[1], classes != padding
-    eps = max(torch.finfo(one.dtype).eps for one in (given, *([] if rest is None else [rest])))
-    tolerance = 1e-5 + eps * (2.0 + math.log(max(1, given.shape[1])))  # an entropy times the rounding of logs
-    logs = torch.where(entry, given if given.dtype == torch.float64 else given.float(), -torch.inf)
-    mass = logs.exp().sum(dim=1)
-    if rest is None:
-        total, log_rest = mass, (-mass.clamp(max=1.0)).log1p()
-    else:
-        log_rest = rest.to(logs.dtype)
-        total = mass + log_rest.exp()
-    full = entry.sum(dim=1) == width
-    complete = full if rest is None else torch.ones_like(full)
-    over = ~(total <= 1.0 + tolerance)
-    short = complete & (total < 1.0 - tolerance)
-    nobody = full & (log_rest.exp() > tolerance) if rest is not None else torch.zeros_like(full)
-    if rows.device.type == "cpu" and not torch.compiler.is_compiling():
-        _refuse_classes(classes, entry, width)
-        _refuse_logs(logs, rest)
-        _refuse_mass(over | short | nobody, total, rest is not None)
-    divide = torch.where(complete | (total > 1.0), total.log(), 0.0)
-    log_rest = torch.where(full, -torch.inf, log_rest - divide)
-    found = torch.cat([logs - divide[:, None], log_rest[:, None]], dim=1)
-    return torch.where((over | short | nobody)[:, None], torch.nan, found)
-
-
-def _refuse_classes(classes: Tensor, entry: Tensor, width: int) -> None:
-    outside = entry & ((classes < 0) | (classes >= width))
-    if bool(outside.any()):
-        row, place = outside.nonzero()[0].tolist()
-        raise ClassError(
-            f"class {int(classes[row, place])} is outside of the {width:,} classes of the logits.",
-            "Class indices start at 0; ignore_index names what stands for no class.",
-            case=row,
-            more=int(outside.any(dim=1).sum()) - 1,
-        )
-    ordered, order = classes.sort(dim=1)
-    twice = (ordered[:, 1:] == ordered[:, :-1]) & entry.gather(1, order)[:, 1:]
-    if bool(twice.any()):
-        row, place = twice.nonzero()[0].tolist()
-        raise ClassError(
-            f"class {int(ordered[row, place])} is listed twice.",
-            "List each class once, with the probability of all its entries together.",
-            case=row,
-            more=int(twice.any(dim=1).sum()) - 1,
-        )
-
-
-def _refuse_logs(logs: Tensor, rest: Tensor | None) -> None:
-    values = logs if rest is None else torch.cat([logs, rest[:, None].to(logs.dtype)], dim=1)
-    wrong = ~(values <= 1e-3)  # what rounding explains is for the mass to judge
-    if bool(wrong.any()):
-        row, place = wrong.nonzero()[0].tolist()
-        raise ConfidenceError(
-            f"{float(values[row, place])} is no log probability.",
-            "They are at most 0; the logs of probabilities, not probabilities and not logits.",
-            case=row,
-            more=int(wrong.any(dim=1).sum()) - 1,
-        )
-
-
-def _refuse_mass(wrong: Tensor, total: Tensor, known: bool) -> None:
-    if bool(wrong.any()):
-        row = int(wrong.nonzero()[0])
-        what = "the listed probabilities and the rest" if known else "the listed probabilities"
-        raise MassError(
-            f"{what} add up to {float(total[row]):.6g}.",
-            "Take logs of softmax probabilities over all classes"
-            + (", and the log of what the list leaves over." if known else ", not normalised over the list."),
-            case=row,
-            more=int(wrong.sum()) - 1,
-        )
+    """Logs of the teacher's probabilities of its listed classes and, last, of OTHER, which add up to one."""
+    found = masses(classes, given, rest, rows.shape[1], padding)
+    divide = torch.where(found.complete | (found.total > 1.0), found.total.log(), 0.0)
+    log_rest = torch.where(found.full, -torch.inf, found.log_rest - divide)
+    logs = torch.cat([found.logs - divide[:, None], log_rest[:, None]], dim=1)
+    return torch.where(found.wrong[:, None], torch.nan, logs)

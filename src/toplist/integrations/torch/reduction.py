@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from toplist.errors import ConfidenceError, ShapeError, TopListError
+from toplist.integrations.torch.checks import can_refuse
 
 Tensor = torch.Tensor
 REDUCTIONS = ("mean", "sum", "none")
@@ -23,17 +24,15 @@ def as_reduction(reduction: Any) -> str:
     return str(reduction)
 
 
-def as_weights(weights: Any, logits: Tensor) -> Tensor | None:
-    """One weight per row of logits, or none; refused on the CPU if one is negative or not finite."""
+def as_weights(weights: Any, leading: torch.Size, device: torch.device) -> Tensor | None:
+    """One weight per case, or none; refused on the CPU if one is negative or not finite."""
     if weights is None:
         return None
-    if not isinstance(weights, Tensor) or weights.shape != logits.shape[:-1] or weights.device != logits.device:
+    if not isinstance(weights, Tensor) or weights.shape != leading or weights.device != device:
         given = f"{tuple(weights.shape)} on {weights.device}" if isinstance(weights, Tensor) else type(weights).__name__
-        raise ShapeError(
-            f"sample_weight is a tensor of the shape {tuple(logits.shape[:-1])} on {logits.device}, not {given}."
-        )
+        raise ShapeError(f"sample_weight is a tensor of the shape {tuple(leading)} on {device}, not {given}.")
     flat = weights.reshape(-1)
-    if flat.dtype.is_floating_point and flat.device.type == "cpu" and not torch.compiler.is_compiling():
+    if flat.dtype.is_floating_point and can_refuse(flat):
         wrong = ~((flat >= 0) & (flat < torch.inf))
         if bool(wrong.any()):
             row = int(wrong.nonzero()[0])
