@@ -8,8 +8,8 @@ import torch
 from torch import distributed
 
 from toplist.errors import TopListError
+from toplist.integrations._logits import LogitScores
 from toplist.integrations.torch.exact import carried
-from toplist.integrations.torch.logits import LogitScores
 from toplist.integrations.torch.tallies import Columns, StreamedScores, problems, summary, tally
 
 Tensor = torch.Tensor

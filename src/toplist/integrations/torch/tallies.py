@@ -18,9 +18,9 @@ from toplist._text import significant
 from toplist.core.arguments import as_tuple, as_whole
 from toplist.core.kernel import BITS, UNIT
 from toplist.errors import ShapeError, TopListError
+from toplist.integrations._logits import LogitScores, rules_by_name
 from toplist.integrations.torch.exact import LARGEST, LIMB, LIMBS, carried, products_of, sums_of, to_integers
-from toplist.integrations.torch.logits import LogitScores, scores_from_logits
-from toplist.integrations.torch.rules import rules_by_name
+from toplist.integrations.torch.logits import scores_from_logits
 from toplist.scoring.rules.base import Rule
 
 Tensor = torch.Tensor
