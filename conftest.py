@@ -22,6 +22,8 @@ collect_ignore = ["docs/conf.py"]  # needs what only the documentation needs
 collect_ignore += ["src/toplist/integrations/torch/metrics.py"]  # its examples run where torchmetrics is tested
 if find_spec("torch") is None:
     collect_ignore += ["src/toplist/integrations/torch"]
+if find_spec("triton") is None:
+    collect_ignore += ["src/toplist/integrations/torch/kernels"]
 
 
 class FilesWhole(LoadScopeScheduling):
