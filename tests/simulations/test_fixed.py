@@ -19,7 +19,7 @@ from simulations.rows import Row
 import toplist as tl
 from toplist.inference.results import Estimate
 
-DRAWS = 60
+DRAWS = 100
 PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 SOME = (  # of every kind
     "Brier scores of forecasts, n = 100",
