@@ -2,10 +2,10 @@
 
 import functools
 import gc
-import importlib.util
 import os
 import shutil
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # a core each: threads of several workers would wait for each other
@@ -30,12 +30,17 @@ settings.register_profile("toplist", derandomize=True, deadline=None, max_exampl
 settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=1000)
 settings.load_profile("toplist")
 
-if importlib.util.find_spec("typer") is not None:
+if find_spec("typer") is not None:
     import typer.main
 
     typer.main.get_command = functools.cache(typer.main.get_command)  # made anew, it takes longer than many a command
 
 collect_ignore = ["docs/conf.py"]  # needs what only the documentation needs
+collect_ignore += ["src/toplist/integrations/torch/metrics.py"]  # its examples run where torchmetrics is tested
+if find_spec("torch") is None:
+    collect_ignore += ["src/toplist/integrations/torch"]
+if find_spec("triton") is None:
+    collect_ignore += ["src/toplist/integrations/torch/kernels"]
 
 
 class FilesWhole(LoadScopeScheduling):
