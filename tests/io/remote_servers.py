@@ -29,6 +29,9 @@ def s3_server() -> Iterator[str]:
     """The address of a server that stores what it is given in memory."""
     moto = pytest.importorskip("moto.server", reason="an S3 server on this machine needs moto[s3,server]")
     logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
+    import werkzeug.serving
+
+    werkzeug.serving.WSGIRequestHandler.disable_nagle_algorithm = True
     server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
@@ -61,6 +64,7 @@ def http_server() -> Iterator[HttpStore]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # else the body waits 40 ms until its headers are acknowledged
 
         def do_HEAD(self) -> None:
             self._answer(body=False)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 
 T = tl.TopLists
 N, M = 400, 7
@@ -107,7 +108,7 @@ def cases(draw: st.DrawFn) -> tuple[list[dict[int, Fraction]], list[int], list[i
     return rows, y, w
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=draws(150))
 @given(case=cases(), k=st.integers(0, 7))
 def test_ties_share_and_empty_lists_miss(case: tuple[list[dict[int, Fraction]], list[int], list[int]], k: int) -> None:
     """Every tie in every order counts alike: against exact fractions."""
