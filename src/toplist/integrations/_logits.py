@@ -56,8 +56,9 @@ class LogitLists(NamedTuple):
         """
         k = self.classes.shape[-1]
         classes, logs, rest = map(_on_host, self)
-        confidences = np.exp(logs.reshape(-1, k).astype(np.float64))
-        log_rest = rest.reshape(-1).astype(np.float64)
+        logs = np.concatenate([logs.reshape(-1, k), rest.reshape(-1, 1)], axis=1).astype(np.float64)
+        logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))  # rounded sums are one again
+        confidences, log_rest = np.exp(logs[:, :-1]), logs[:, -1]
         made: TopLists = TopLists.from_topk(classes.reshape(-1, k), confidences, space, log_rest=log_rest)
         return made
 
@@ -98,6 +99,18 @@ def rules_by_name(rules: Any) -> dict[str, Rule]:
         if not isinstance(rule, Brier | Log | Power | PseudoSpherical):
             raise RuleError(f"{name} is not computed from logits; there are {SUPPORTED}.")
     return found
+
+
+def as_one_rule(rule: Any) -> Rule:
+    """The rule of a loss.
+
+    >>> as_one_rule("log")
+    Log()
+    """
+    found = rules_by_name(rule)
+    if len(found) != 1:
+        raise RuleError(f"a loss takes one rule, not {len(found)}.")
+    return next(iter(found.values()))
 
 
 def exponent(rule: Rule) -> float | None:
