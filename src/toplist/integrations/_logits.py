@@ -15,6 +15,7 @@ from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, a
 
 Array = Any
 SUPPORTED = "brier, log, spherical, Power(a) and PseudoSpherical(a)"
+REDUCTIONS = ("mean", "sum", "none")
 COLDEST, HOTTEST = 1e-30, 1e30  # temperatures that float32 and its reciprocals hold
 
 
@@ -101,11 +102,11 @@ def rules_by_name(rules: Any) -> dict[str, Rule]:
     return found
 
 
-def as_one_rule(rule: Any) -> Rule:
+def one_rule(rule: Any) -> Rule:
     """The rule of a loss.
 
-    >>> as_one_rule("log")
-    Log()
+    >>> one_rule("brier")
+    Brier(scale_by_half=False)
     """
     found = rules_by_name(rule)
     if len(found) != 1:
@@ -150,6 +151,17 @@ def as_temperature(temperature: Any) -> float:
     if not number or not COLDEST <= temperature <= HOTTEST:
         raise TopListError(f"temperature is a number from {COLDEST:g} to {HOTTEST:g}, not {temperature!r}.")
     return float(temperature)
+
+
+def as_reduction(reduction: Any) -> str:
+    """What a loss makes of its values.
+
+    >>> as_reduction("mean")
+    'mean'
+    """
+    if reduction not in REDUCTIONS:
+        raise TopListError(f'reduction is "mean", "sum" or "none", not {reduction!r}.')
+    return str(reduction)
 
 
 def require_cases(y: tuple[int, ...], leading: tuple[int, ...]) -> None:

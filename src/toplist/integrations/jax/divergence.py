@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from toplist.core.arguments import as_whole
 from toplist.errors import ClassError, ConfidenceError, MassError, ShapeError
-from toplist.integrations._logits import as_one_rule
+from toplist.integrations._logits import as_reduction, one_rule
 from toplist.integrations.jax.bregman import divergence
 from toplist.integrations.jax.logits import as_indices, as_logits, as_scalar, is_known
-from toplist.integrations.jax.reduction import as_reduction, as_weights, reduce
+from toplist.integrations.jax.reduction import as_weights, reduce
 from toplist.integrations.jax.statistics import as_computed, relative, safe_log
 from toplist.integrations.jax.vocabulary import Vocabulary
 from toplist.scoring.rules.base import Rule
@@ -101,7 +101,7 @@ def list_divergence(
     logits, over = as_logits(student_logits), Vocabulary(axis_name)
     classes, log_probs = _as_list(teacher_classes, teacher_log_probs, logits)
     rest = None if teacher_log_rest is None else _as_rest(teacher_log_rest, logits)
-    found, how = as_one_rule(rule), as_reduction(reduction)
+    found, how = one_rule(rule), as_reduction(reduction)
     weights = as_weights(sample_weight, logits.shape[:-1])
     padding = as_whole(ignore_index, "ignore_index", -(2**31))
     entries = jnp.where(classes == padding, -1, jnp.where(classes < 0, over.width(logits), classes))

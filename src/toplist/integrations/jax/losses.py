@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 
 from toplist.core.arguments import as_number, as_whole
-from toplist.integrations._logits import as_lengths, as_one_rule, exponent
+from toplist.integrations._logits import as_lengths, as_reduction, exponent, one_rule
 from toplist.integrations.jax.logits import as_logits, as_outcomes, as_scalar
-from toplist.integrations.jax.reduction import as_reduction, as_weights, reduce
+from toplist.integrations.jax.reduction import as_weights, reduce
 from toplist.integrations.jax.rules import score
 from toplist.integrations.jax.smoothing import mean_score
 from toplist.integrations.jax.statistics import at_outcomes, of_rows
@@ -82,7 +82,7 @@ def score_loss(
     outcomes = as_outcomes(y, given.shape[:-1], width, ignore)
     weights = as_weights(sample_weight, given.shape[:-1])
     smoothing = as_number(label_smoothing, "label_smoothing", 0.0, 1.0)
-    found, how, warm = as_one_rule(rule), as_reduction(reduction), as_scalar(temperature, given)
+    found, how, warm = one_rule(rule), as_reduction(reduction), as_scalar(temperature, given)
     counted = outcomes != ignore if weights is None else (outcomes != ignore) * weights
     return reduce(_losses(given, outcomes, counted, warm, found, length, smoothing, over), counted, how)
 

@@ -8,22 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from toplist.errors import ConfidenceError, ShapeError, TopListError
+from toplist.errors import ConfidenceError, ShapeError
 from toplist.integrations.jax.logits import is_known
 
 Array = jax.Array
-REDUCTIONS = ("mean", "sum", "none")
-
-
-def as_reduction(reduction: Any) -> str:
-    """One of the three names.
-
-    >>> as_reduction("mean")
-    'mean'
-    """
-    if reduction not in REDUCTIONS:
-        raise TopListError(f'reduction is "mean", "sum" or "none", not {reduction!r}.')
-    return str(reduction)
 
 
 def as_weights(weights: Any, leading: tuple[int, ...]) -> Array | None:

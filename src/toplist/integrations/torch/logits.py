@@ -20,6 +20,7 @@ from toplist.integrations._logits import (
     rules_by_name,
 )
 from toplist.integrations.torch import kernels
+from toplist.integrations.torch.checks import can_refuse
 from toplist.integrations.torch.rules import score
 from toplist.integrations.torch.statistics import Statistics, Wanted, in_chunks
 
@@ -103,7 +104,7 @@ def scores_from_logits(
     """
     rows, leading = _as_rows(logits)
     lengths, asked = as_lengths(ks, rows.shape[1], LONGEST), rules_by_name(rules)
-    outcomes = _as_outcomes(y, logits, rows.shape[1], as_whole(ignore_index, "ignore_index", -(2**31)))
+    outcomes = as_outcomes(y, logits, rows.shape[1], as_whole(ignore_index, "ignore_index", -(2**31)))
     exponents = sorted({a for a in map(exponent, asked.values()) if a is not None})
     squares, powers = 2.0 in exponents, [a for a in exponents if a != 2.0]
     warm = as_temperature(temperature)
@@ -150,7 +151,12 @@ def _as_rows(logits: Any) -> tuple[Tensor, torch.Size]:
     return logits.detach().reshape(-1, logits.shape[-1]), logits.shape[:-1]
 
 
-def _as_outcomes(y: Any, logits: Tensor, width: int, ignore: int) -> Tensor:
+def as_outcomes(y: Any, logits: Tensor, width: int, ignore: int) -> Tensor:
+    """Class indices of outcomes as a vector; refused on the CPU where one is no class and not `ignore`.
+
+    >>> as_outcomes(torch.tensor([[2, -100]]), torch.zeros(1, 2, 3), 3, -100)
+    tensor([   2, -100])
+    """
     if not isinstance(y, Tensor) or y.dtype.is_floating_point or y.dtype.is_complex or y.dtype == torch.bool:
         kind = y.dtype if isinstance(y, Tensor) else type(y).__name__
         raise ShapeError(f"y is a torch tensor of class indices, not {kind}.")
@@ -158,7 +164,7 @@ def _as_outcomes(y: Any, logits: Tensor, width: int, ignore: int) -> Tensor:
     if y.device != logits.device:
         raise ShapeError(f"y is on {y.device}, and logits are on {logits.device}: move one with .to().")
     flat = y.reshape(-1)
-    if flat.device.type == "cpu":
+    if can_refuse(flat):
         outside = (flat != ignore) & ((flat < 0) | (flat >= width))
         if bool(outside.any()):
             row = int(outside.nonzero()[0, 0])
