@@ -39,6 +39,8 @@ collect_ignore = ["docs/conf.py"]  # needs what only the documentation needs
 collect_ignore += ["src/toplist/integrations/torch/metrics.py"]  # its examples run where torchmetrics is tested
 if find_spec("torch") is None:
     collect_ignore += ["src/toplist/integrations/torch"]
+if find_spec("jax") is None:
+    collect_ignore += ["src/toplist/integrations/jax", "docs/jax.md"]
 if find_spec("triton") is None:
     collect_ignore += ["src/toplist/integrations/torch/kernels"]
 
@@ -55,7 +57,7 @@ class FilesWhole(LoadScopeScheduling):
         return folder if folder in SHARING else file
 
 
-SHARING = ("tests/engines", "tests/lists/device", "tests/report/html", "tests/studies")
+SHARING = ("tests/engines", "tests/integrations/jax", "tests/lists/device", "tests/report/html", "tests/studies")
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FilesWhole:

@@ -8,13 +8,13 @@ import torch
 
 from toplist.core.arguments import as_whole
 from toplist.errors import ShapeError, TopListError
-from toplist.integrations._logits import as_temperature, one_rule
+from toplist.integrations._logits import as_reduction, as_temperature, one_rule
 from toplist.integrations.torch.checks import masses, repeated
 from toplist.integrations.torch.coarsening import coarsen
 from toplist.integrations.torch.divergence import log_shares
 from toplist.integrations.torch.logits import as_outcomes, lists_from_logits
 from toplist.integrations.torch.padded import LogLists, largest_valid, padded_score, uniform_score
-from toplist.integrations.torch.reduction import as_reduction, as_weights, reduce
+from toplist.integrations.torch.reduction import as_weights, reduce
 from toplist.integrations.torch.statistics import CHUNK
 from toplist.scoring.rules.base import Rule
 
