@@ -433,7 +433,7 @@ class PlanOptions(Printing):
     smallest: float = option(..., "Smallest difference of mean scores of interest, such as 0.01.")
     power: float = option(0.8, "Probability that a true difference of this size is significant.")
     models: int | None = option(None, "Number of models to compare; as many as in the pilot by default.")
-    rule: str = option("brier", "Scoring rule.", choices=ALL_RULES)
+    rule: str = option("brier", f"Scoring rule: {', '.join(ALL_RULES)}.", choices=ALL_RULES)
     penalty: float | None = option(None, _PENALTY)
     missing: str = missing_option()
 

@@ -278,6 +278,47 @@ def places(rows: Rows, outcomes: NDArray[np.int64]) -> tuple[NDArray[np.int32], 
     return above, equal
 
 
+def nested_scores(
+    rows: Rows,
+    keys: Floats | None,
+    scales: Floats,
+    outcomes: NDArray[np.int64],
+    *,
+    beta: float,
+    averaged: bool = True,
+) -> Floats | None:
+    """Form N of the top-beta score of rows in falling order, divided by `scales`; None without a compiled kernel.
+
+    Classes with the same key, by default the same confidence, share the mean of their scores if `averaged`.
+    """
+    if _compiled is None:
+        return None
+    out = np.empty(len(rows))
+    _compiled.nested_scores(
+        rows.offsets, rows.classes, rows.confidences, keys, scales, beta, averaged, outcomes, out
+    )  # fmt: skip
+    return out
+
+
+def running_masses(rows: Rows, scales: Floats) -> tuple[Floats, Floats]:
+    """The mass of each row, divided by `scales` and added up class by class, and the mass without its last class."""
+    mass, before = np.zeros(len(rows)), np.zeros(len(rows))
+
+    def work(lo: int, hi: int) -> None:
+        r = rows.block(lo, hi)
+        if _compiled is not None:
+            _compiled.running_masses(r.offsets, r.confidences, scales[lo:hi], mass[lo:hi], before[lo:hi])
+            return
+        for at, part in by_length(r):
+            if part.confidences.shape[1]:
+                t = part.confidences / scales[lo + at][:, None]
+                mass[lo + at] = np.cumsum(t, axis=1)[:, -1]
+                before[lo + at] = mass[lo + at] - t[:, -1]
+
+    over_blocks(len(rows), len(rows.confidences), work)
+    return mass, before
+
+
 def pool(geometric: bool, members: list[tuple[Any, ...]], *arguments: Any) -> tuple[int, bool, int, int]:
     """One block of several lists per case; for compiled kernels only. See `improve.pools.compiled`."""
     used, small, vetoed, vetoes = _compiled.pool(geometric, members, *arguments)

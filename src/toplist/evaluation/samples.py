@@ -635,7 +635,7 @@ class PairLoss:
 
     most: float = -math.inf
     gains: Mapping[int, int | None] = field(default_factory=dict)
-    entries: int = 0  # listed classes of both
+    entries: int = 0  # listed classes of both; all classes, where they are ordered
 
     def __add__(self, other: PairLoss) -> PairLoss:
         """That of the cases of both."""
@@ -715,6 +715,8 @@ class PairLosses:
             some = np.flatnonzero(weights)
             a, b, weights = a[some], b[some], weights[some]
         entries = len(a.confidences) + len(b.confidences)
+        if self.rule.ordinal:  # every class scores another number
+            entries = 2 * int(np.broadcast_to(a.checked.rows.size, (len(a),)).sum())
         gains: dict[int, int | None] = {}
         if self.found.entries + entries <= _ENTRIES and not isinstance(b.space, LabelSets):
             each = log_mean_gains(a, b, self.t, weights, rule=self.rule, penalty=self.penalty)
