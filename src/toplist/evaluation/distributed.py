@@ -431,7 +431,7 @@ class _Run:
                 if table.reader.total and not table.reader.kept:
                     deque(table.reader.pieces([str(table.layout.case)]), maxlen=0)  # raises what conditions lack
         skipped = self._skipped(found)
-        if found.partial is None:
+        if found.partial is None or not found.partial.read.cases:
             raise FileError(self.plan.truth.path, "there are no cases.")
         result = found.partial
         lone = next(
@@ -507,6 +507,8 @@ class _Run:
             return about_values[0].error
         if apart is None:
             return failed[0].error
+        if not apart.cases:
+            return FileError(self.plan.truth.path, "there are no cases.")
         if self.plan.missing == "baseline":
             count = apart.lacking[str(self.job.question.baseline)][0]
             return AlignmentError(re.sub(r"lacks [\d,]+ cases", f"lacks {count:,} cases", str(failed[0].error)))
