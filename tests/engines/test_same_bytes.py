@@ -11,7 +11,9 @@ import pytest
 
 import toplist as tl
 from tests.cli.run_cli import toplist_here
+from tests.engines import watched
 from tests.engines.conftest import ENGINES
+from tests.engines.killing import executor_of, killing
 from toplist.engines import Engine
 
 pa = pytest.importorskip("pyarrow")
@@ -156,3 +158,32 @@ def test_the_command_gives_the_same_bytes_with_an_order_of_classes(files: Path, 
     plain = printed("rising.txt")
     assert printed("rising.txt", "--engine", "local") == plain
     assert printed("mixed.txt") != plain
+
+
+KILLED = [
+    pytest.param("two processes", None, id="a local worker"),
+    pytest.param("dask", None, id="a Dask worker"),
+    pytest.param(
+        "spark",
+        executor_of,
+        id="a Spark executor",
+        marks=pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="parents are read from /proc"),
+    ),
+]
+"""Engines, and whom to kill where that is not the process that runs a task."""
+
+
+@pytest.mark.parametrize(("engine", "whom"), KILLED, indirect=["engine"])
+@pytest.mark.parametrize("other", ["second", "mixed"], ids=["in step", "shuffled"])
+def test_a_process_that_is_killed_in_the_middle_of_a_comparison_does_not_show(
+    engine: Engine, whom: Any, other: str, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process is in the middle of a task, and at least one partial result is finished and some are not."""
+    for name in ("run_task", "finish_bucket"):
+        monkeypatch.setattr(f"toplist.evaluation.distributed.{name}", getattr(watched, name))
+    tasks = engine.with_options(task_cases=10, partials=tmp_path)
+    with killing(tmp_path, whom or (lambda pid: pid)) as killed:
+        found = compared(files, "all at once", other, tasks)
+    assert killed
+    assert found == plain(files, "all at once", other)
+    assert len(list(tmp_path.glob("*.tlp"))) >= CASES // 10

@@ -35,10 +35,12 @@ from toplist.cli.output import (
     UsageError,
     flag_of,
     keep_freed_memory,
+    of_flags,
     print_changes,
     print_json,
     print_text,
     progress_bar,
+    require_choice,
     require_outputs,
     writes_unicode,
 )
@@ -125,8 +127,11 @@ class EngineOptions:
                 raise UsageError(f"{flag_of(next(iter(given)))} goes with --engine: local, dask, spark or ray.")
             return None
         from toplist.engines import as_engine
+        from toplist.engines.choice import NAMES
 
-        return as_engine(self.engine, **given)
+        require_choice("engine", self.engine, NAMES)
+        with of_flags(given):
+            return as_engine(self.engine, **given)
 
 
 @command(

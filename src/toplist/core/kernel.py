@@ -79,9 +79,9 @@ class Rows:
         """Rows lo to hi; the flat arrays stay whole, the offsets say where they are."""
         log_rest, size, log_size = self.per_case(slice(lo, hi))
         shown = None if self.shown is None else self.shown[lo:hi]
-        return replace(
-            self, offsets=self.offsets[lo : hi + 1], log_rest=log_rest, size=size, log_size=log_size, shown=shown
-        )
+        offsets = self.offsets[lo : hi + 1]
+        logs, precision = self.log_confidences, self.precision
+        return Rows(offsets, self.classes, self.confidences, log_rest, size, log_size, logs, precision, shown)
 
     def per_case(self, at: Any) -> tuple[Floats | None, Floats, Floats]:
         """The log of the rest mass, the size and its logarithm of some rows."""

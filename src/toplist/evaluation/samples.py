@@ -354,11 +354,15 @@ class SampleCollector(Collector):
         plan = self.plan
         weights = None if plan.weight is None else weights_of(truth, plan.weight)
         heaviest = 1.0 if weights is None else float(weights.max(initial=0.0))
-        scores = np.stack([one.scores[0] for one in scored], axis=1)
+        first, threshold = case_hashes(truth, _SEED), self.threshold
+        some = None if threshold >= 1 else np.flatnonzero(uniform(first) < threshold)
+        here: Any = slice(None) if some is None else some  # the second hash is made for cases that are kept
+        scores = np.stack([one.scores[0][here] for one in scored], axis=1)
         for a, there in enumerate(present):
-            scores[~there, a] = np.nan
-        keys = np.stack([case_hashes(truth, _SEED), case_hashes(truth, _SEED + 1)], axis=1)
-        return _Part(truth.source, truth.rows, keys, scores, weights).below(self.threshold), len(truth), heaviest
+            scores[~there[here], a] = np.nan
+        keys = np.stack([first[here], case_hashes(truth, _SEED + 1, some)], axis=1)
+        weights = None if weights is None else weights[here]
+        return _Part(truth.source, truth.rows[here], keys, scores, weights), len(truth), heaviest
 
     def add(self, made: Any) -> None:
         """See `Collector`."""
@@ -369,7 +373,7 @@ class SampleCollector(Collector):
         kept = sum(map(len, self.parts))
         if self.limit is not None and kept > 2 * self.limit:
             self._cut(self.limit)
-        elif self.falls and kept > ROOM * SAMPLED:
+        elif self.falls and kept > 2 * ROOM * SAMPLED:  # twice as many, so that parts are cut now and then only
             self.threshold = min(self.threshold, ROOM * SAMPLED / self.seen)
             self.parts = [one.below(self.threshold) for one in self.parts]
 
