@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from toplist.integrations.torch import exact  # noqa: E402
+from toplist.integrations.torch import exact
 
 UNIT = Fraction(1, 2**1074)
 few = settings(max_examples=60)

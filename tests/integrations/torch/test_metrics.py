@@ -18,7 +18,7 @@ from toplist.errors import TopListError
 
 torch = pytest.importorskip("torch")
 
-from toplist.integrations.torch import StreamingScores  # noqa: E402
+from toplist.integrations.torch import StreamingScores
 
 KS = (1, 3)
 

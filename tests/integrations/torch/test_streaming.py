@@ -20,8 +20,8 @@ from toplist.errors import OutcomeError, ShapeError, TopListError
 
 torch = pytest.importorskip("torch")
 
-from toplist.integrations.torch import LogitScores, StreamingScores, scores_from_logits  # noqa: E402
-from toplist.integrations.torch.exact import to_integers  # noqa: E402
+from toplist.integrations.torch import LogitScores, StreamingScores, scores_from_logits
+from toplist.integrations.torch.exact import to_integers
 
 few = settings(max_examples=25)
 KS = (1, 3)

@@ -212,7 +212,7 @@ def wide_rows(
     lanes = _lane(first, SHORT) % BLOCK
     kth = _lane_value(tl.sum(tl.where(place == K - 1, first, 0), axis=0), SHORT)
     used = _lane_value(first, SHORT) >= kth
-    outer = m < kth
+    outer = ~(m >= kth)  # of NaN too, so that it shows
     if tl.sum((m >= kth).to(tl.int32), axis=0) > KP:  # find the first tile in which each lane has its largest logit
         found = tl.full([BLOCK], WHOLE, tl.int32)
         for t in tl.range(0, WHOLE):
