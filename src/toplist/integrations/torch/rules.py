@@ -15,7 +15,7 @@ from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, n
 Tensor = torch.Tensor
 
 
-@torch.compiler.assume_constant_result
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]  # torch gives it no types
 def constant_rule(rule: Any) -> Rule:
     """The rule of a loss; a constant in compiled code.
 
