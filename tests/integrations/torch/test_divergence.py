@@ -9,10 +9,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import toplist as tl  # noqa: E402
-from toplist.errors import ClassError, ConfidenceError, MassError, RuleError, ShapeError, TopListError  # noqa: E402
-from toplist.integrations.torch import ListDivergence, coarsening, list_divergence, lists_from_logits  # noqa: E402
-from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, Spherical  # noqa: E402
+import toplist as tl
+from toplist.errors import ClassError, ConfidenceError, MassError, RuleError, ShapeError, TopListError
+from toplist.integrations.torch import ListDivergence, coarsening, list_divergence, lists_from_logits
+from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, Spherical
 
 RULES = [
     Log(), Brier(), Brier(scale_by_half=True), Spherical(), PseudoSpherical(3.0), PseudoSpherical(1.5, normalized=True),

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import torch
 
-from toplist.integrations.torch.rules import exponent
+from toplist.integrations._logits import exponent
 from toplist.scoring.rules.base import Rule
 from toplist.scoring.rules.standard import Brier, PseudoSpherical
 

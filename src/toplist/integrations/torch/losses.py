@@ -8,13 +8,14 @@ import torch
 
 from toplist.core.arguments import as_whole
 from toplist.errors import ShapeError, TopListError
+from toplist.integrations._logits import as_temperature
 from toplist.integrations.torch.checks import masses, repeated
 from toplist.integrations.torch.coarsening import coarsen
 from toplist.integrations.torch.divergence import log_shares
-from toplist.integrations.torch.logits import as_outcomes, as_temperature, lists_from_logits
+from toplist.integrations.torch.logits import as_outcomes, lists_from_logits
 from toplist.integrations.torch.padded import LogLists, largest_valid, padded_score, uniform_score
 from toplist.integrations.torch.reduction import as_reduction, as_weights, reduce
-from toplist.integrations.torch.rules import one_rule
+from toplist.integrations.torch.rules import constant_rule
 from toplist.integrations.torch.statistics import CHUNK
 from toplist.scoring.rules.base import Rule
 
@@ -75,7 +76,7 @@ def score_loss(
     >>> loss.detach(), logits.grad
     (tensor(1.1638), tensor([[ 0.4444, -0.1195, -0.3249]]))
     """
-    found, smoothing = one_rule(rule), _as_smoothing(label_smoothing)
+    found, smoothing = constant_rule(rule), _as_smoothing(label_smoothing)
     if not isinstance(logits, Tensor) or not logits.dtype.is_floating_point or not logits.ndim or not logits.shape[-1]:
         raise ShapeError("logits are a torch tensor of floating-point numbers, of the shape (..., classes).")
     outcomes = as_outcomes(y, logits, logits.shape[-1], ignore_index)
@@ -150,7 +151,11 @@ def list_loss(
     >>> loss.detach(), logs.grad
     (tensor(0.3203), tensor([[-0.5312,  0.1094]]))
     """
-    found, smoothing, size = one_rule(rule), _as_smoothing(label_smoothing), as_whole(num_classes, "num_classes", 1)
+    found, smoothing, size = (
+        constant_rule(rule),
+        _as_smoothing(label_smoothing),
+        as_whole(num_classes, "num_classes", 1),
+    )
     codes, logs, rest = _as_lists(classes, log_confidences, log_rest)
     outcomes = as_outcomes(y, log_confidences, size, ignore_index)
     weights = _counted(outcomes, ignore_index, as_weights(sample_weight, y.shape, y.device))
@@ -190,7 +195,7 @@ class ScoreLoss(torch.nn.Module):
         reduction: str = "mean",
     ) -> None:
         super().__init__()
-        self.rule = one_rule(rule)
+        self.rule = constant_rule(rule)
         self.k = None if k is None else as_whole(k, "k", 1)
         self.temperature = as_temperature(temperature)
         self.label_smoothing = _as_smoothing(label_smoothing)
@@ -238,7 +243,7 @@ class ListLoss(torch.nn.Module):
     ) -> None:
         super().__init__()
         self.num_classes = as_whole(num_classes, "num_classes", 1)
-        self.rule = one_rule(rule)
+        self.rule = constant_rule(rule)
         self.label_smoothing = _as_smoothing(label_smoothing)
         self.ignore_index = ignore_index
         self.reduction = as_reduction(reduction)

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import torch
 
-from toplist.integrations.torch.rules import exponent, score
+from toplist.integrations._logits import exponent
+from toplist.integrations.torch.rules import score
 from toplist.scoring.rules.base import Rule
 from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical
 

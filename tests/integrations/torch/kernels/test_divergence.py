@@ -9,8 +9,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 
-from toplist.integrations.torch import kernels, list_divergence, lists_from_logits  # noqa: E402
-from toplist.integrations.torch.coarsening import coarsen, spread  # noqa: E402
+from toplist.integrations.torch import kernels, list_divergence, lists_from_logits
+from toplist.integrations.torch.coarsening import coarsen, spread
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 pytestmark = [

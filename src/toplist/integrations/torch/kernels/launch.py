@@ -15,8 +15,8 @@ Tensor = torch.Tensor
 NARROW = 2048  # rows of up to so many logits stay in registers
 BLOCK, WARPS, UNROLL = 4096, 8, 2
 WIDE: dict[str, int] = {"maxnreg": 128}
-NARROW_OPTIONS: dict[str, int] = {}
-ROWS = 32
+NARROW_OPTIONS: dict[str, int] = {"maxnreg": 96}
+ROWS = 128  # that finish at once
 
 
 def one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistics:
@@ -38,7 +38,7 @@ def one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistic
         if width <= NARROW:
             block = max(2, triton.next_power_of_2(width))
             narrow_rows[(n,)](
-                *about, *how, WIDTH=width, BLOCK=block, GROUP=max(1, min(8, block // padded)), ALIGNED=aligned,
+                *about, *how, WIDTH=width, BLOCK=block, GROUP=max(1, min(16 // size, block // padded)), ALIGNED=aligned,
                 num_warps=max(1, min(8, block // 1024)), **NARROW_OPTIONS, **same,
             )  # fmt: skip
         else:

@@ -9,8 +9,8 @@ list, since at most k logits come before any logit of it. The list is then found
 first the largest of each, then the second of each, until what is left comes after the k-th.
 
 Sums beside the list add up other lanes and other logits of the lanes that were read again. Nothing is subtracted, so
-that what a nearly certain list leaves over keeps its digits. Sums without the outcome are those beside the list and over
-the list without the outcome; an unlisted outcome is subtracted, which is harmless where listed classes are more likely.
+that what a nearly certain list leaves over keeps its digits. `finish` adds the listed classes to them, without the
+outcome; only an unlisted outcome is subtracted, which is harmless where listed classes are more likely.
 
 **Exponentials** are taken relative to the largest logit of the first tile. Where a later one is so much larger that
 sums could overflow, the row is swept once more, relative to its largest logit.
@@ -212,7 +212,7 @@ def wide_rows(
     lanes = _lane(first, SHORT) % BLOCK
     kth = _lane_value(tl.sum(tl.where(place == K - 1, first, 0), axis=0), SHORT)
     used = _lane_value(first, SHORT) >= kth
-    outer = m < kth
+    outer = ~(m >= kth)  # of NaN too, so that it shows
     if tl.sum((m >= kth).to(tl.int32), axis=0) > KP:  # find the first tile in which each lane has its largest logit
         found = tl.full([BLOCK], WHOLE, tl.int32)
         for t in tl.range(0, WHOLE):
