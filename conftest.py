@@ -21,7 +21,7 @@ settings.load_profile("toplist")
 collect_ignore = ["docs/conf.py"]  # needs what only the documentation needs
 collect_ignore += ["src/toplist/integrations/torch/metrics.py"]  # its examples run where torchmetrics is tested
 if find_spec("torch") is None:
-    collect_ignore += ["src/toplist/integrations/torch"]
+    collect_ignore += ["src/toplist/integrations/torch", "docs/distillation.md"]
 if find_spec("triton") is None:
     collect_ignore += ["src/toplist/integrations/torch/kernels"]
 
