@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 
 from toplist.errors import RuleError
-from toplist.integrations._logits import SUPPORTED
+from toplist.integrations._logits import SUPPORTED, one_rule
 from toplist.scoring.rules.base import Rule
 from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, name_of
 
 Tensor = torch.Tensor
+
+
+@torch.compiler.assume_constant_result
+def constant_rule(rule: Any) -> Rule:
+    """The rule of a loss; a constant in compiled code.
+
+    >>> constant_rule("brier")
+    Brier(scale_by_half=False)
+    """
+    return one_rule(rule)
 
 
 def score(rule: Rule, log_q: Tensor, miss: Tensor, others: Mapping[float, Tensor]) -> Tensor:
