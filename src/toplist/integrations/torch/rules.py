@@ -13,7 +13,7 @@ from toplist.scoring.rules.base import Rule
 from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, name_of
 
 Tensor = torch.Tensor
-constant_rule: Callable[[Any], Rule] = torch.compiler.assume_constant_result(one_rule)  # not traced by a compiler
+constant_rule: Callable[[Any], Rule] = torch.compiler.assume_constant_result(one_rule)  # type: ignore[no-untyped-call]
 
 
 def score(rule: Rule, log_q: Tensor, miss: Tensor, others: Mapping[float, Tensor]) -> Tensor:
