@@ -2,6 +2,7 @@
 
 import gc
 import os
+from importlib.util import find_spec
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # a core each: threads of several workers would wait for each other
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -18,6 +19,11 @@ settings.register_profile("toplist", derandomize=True, deadline=None)  # the sam
 settings.load_profile("toplist")
 
 collect_ignore = ["docs/conf.py"]  # needs what only the documentation needs
+collect_ignore += ["src/toplist/integrations/torch/metrics.py"]  # its examples run where torchmetrics is tested
+if find_spec("torch") is None:
+    collect_ignore += ["src/toplist/integrations/torch"]
+if find_spec("triton") is None:
+    collect_ignore += ["src/toplist/integrations/torch/kernels"]
 
 
 class FilesWhole(LoadScopeScheduling):

@@ -5,6 +5,25 @@ plain torch elsewhere. In: tensors of logits or of log probabilities, on any dev
 Needs torch; Triton comes with its CUDA builds.
 """
 
-from toplist.integrations.torch.logits import LogitLists, LogitScores, lists_from_logits, scores_from_logits
+from toplist.integrations._logits import LogitLists, LogitScores
+from toplist.integrations.torch.divergence import ListDivergence, list_divergence
+from toplist.integrations.torch.logits import lists_from_logits, scores_from_logits
+from toplist.integrations.torch.losses import ListLoss, ScoreLoss, list_loss, score_loss
+from toplist.integrations.torch.streaming import StreamingScores
+from toplist.integrations.torch.tallies import StreamedMean, StreamedScores
 
-__all__ = ["LogitLists", "LogitScores", "lists_from_logits", "scores_from_logits"]
+__all__ = [
+    "ListDivergence",
+    "ListLoss",
+    "LogitLists",
+    "LogitScores",
+    "ScoreLoss",
+    "StreamedMean",
+    "StreamedScores",
+    "StreamingScores",
+    "list_divergence",
+    "list_loss",
+    "lists_from_logits",
+    "score_loss",
+    "scores_from_logits",
+]

@@ -3,88 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import torch
 
-from toplist.core.arguments import as_tuple, as_whole
-from toplist.errors import OutcomeError, ShapeError, TopListError
+from toplist.core.arguments import as_whole
+from toplist.errors import ShapeError
+from toplist.integrations._logits import (
+    LogitLists,
+    LogitScores,
+    as_lengths,
+    as_temperature,
+    exponent,
+    outcome_outside,
+    require_cases,
+    rules_by_name,
+)
 from toplist.integrations.torch import kernels
-from toplist.integrations.torch.rules import exponent, rules_by_name, score
+from toplist.integrations.torch.checks import can_refuse
+from toplist.integrations.torch.rules import score
 from toplist.integrations.torch.statistics import Statistics, Wanted, in_chunks
-from toplist.lists.toplists import TopLists
 
 Tensor = torch.Tensor
 LONGEST = 128  # the kernels keep a list in registers
-
-
-class LogitLists(NamedTuple):
-    """Top lists of rows of logits, on the device of the logits.
-
-    Attributes
-    ----------
-    classes : Tensor of shape (..., k)
-        Class indices, the most likely first; ties in the order of the indices.
-    log_confidences : Tensor of shape (..., k)
-        Logs of their probabilities.
-    log_rest : Tensor of shape (...)
-        Log of the probability of all other classes together; minus infinity where there are none.
-    """
-
-    classes: Tensor
-    log_confidences: Tensor
-    log_rest: Tensor
-
-    def to_lists(self, space: Any) -> TopLists:
-        """The lists as `toplist.TopLists`, for every other function of the library.
-
-        Parameters
-        ----------
-        space : ClassSpace or int
-            The classes; their number is the width of the logits.
-
-        Returns
-        -------
-        TopLists
-            One list per row, in the order of the rows.
-
-        Examples
-        --------
-        >>> lists = lists_from_logits(torch.tensor([[2.0, 0.0, 1.0]]), 2)
-        >>> lists.to_lists(3)
-        TopLists(1 case, k = 2, 3 classes)
-        """
-        k = self.classes.shape[-1]
-        classes, logs, rest = (part.detach().cpu().numpy() for part in self)
-        confidences = np.exp(logs.reshape(-1, k).astype(np.float64))
-        log_rest = rest.reshape(-1).astype(np.float64)
-        made: TopLists = TopLists.from_topk(classes.reshape(-1, k), confidences, space, log_rest=log_rest)
-        return made
-
-
-class LogitScores(NamedTuple):
-    """Padded scores of rows of logits at their outcomes, on the device of the logits.
-
-    Attributes
-    ----------
-    lists : LogitLists
-        The lists of the largest length that was asked for.
-    rank : Tensor of shape (...)
-        Place of the outcome among all classes, from 1 on; ties in the order of class indices; 0 where it is ignored.
-    log_prob : Tensor of shape (...)
-        Log of the outcome's probability; NaN where it is ignored.
-    padded : dict of str to Tensor of shape (..., number of lengths)
-        By rule, the scores of the lists of each length; NaN where the outcome is ignored.
-    full : dict of str to Tensor of shape (...)
-        By rule, the scores of the full distributions; NaN where the outcome is ignored.
-    """
-
-    lists: LogitLists
-    rank: Tensor
-    log_prob: Tensor
-    padded: dict[str, Tensor]
-    full: dict[str, Tensor]
 
 
 def lists_from_logits(logits: Tensor, k: int, *, temperature: float = 1.0) -> LogitLists:
@@ -115,8 +56,8 @@ def lists_from_logits(logits: Tensor, k: int, *, temperature: float = 1.0) -> Lo
     (tensor([[0, 2]]), tensor([[0.6652, 0.2447]]), tensor([0.0900]))
     """
     rows, leading = _as_rows(logits)
-    (k,) = _as_lengths((k,), rows)
-    found = _statistics(rows, None, Wanted((k,), None, False, 0.0, _as_temperature(temperature), 0))
+    (k,) = as_lengths((k,), rows.shape[1], LONGEST)
+    found = _statistics(rows, None, Wanted((k,), None, False, 0.0, as_temperature(temperature), 0))
     return _lists(found, leading)
 
 
@@ -159,14 +100,14 @@ def scores_from_logits(
     --------
     >>> scores = scores_from_logits(torch.tensor([[2.0, 0.0, 1.0]]), torch.tensor([2]), ks=(1, 2))
     >>> scores.rank, scores.padded["brier"], scores.full["log"]
-    (tensor([2]), tensor([[1.1640, 1.0211]]), tensor([1.4076]))
+    (tensor([2]), tensor([[1.1638, 1.0211]]), tensor([1.4076]))
     """
     rows, leading = _as_rows(logits)
-    lengths, asked = _as_lengths(ks, rows), rules_by_name(rules)
-    outcomes = _as_outcomes(y, logits, rows.shape[1], as_whole(ignore_index, "ignore_index", -(2**31)))
+    lengths, asked = as_lengths(ks, rows.shape[1], LONGEST), rules_by_name(rules)
+    outcomes = as_outcomes(y, logits, rows.shape[1], as_whole(ignore_index, "ignore_index", -(2**31)))
     exponents = sorted({a for a in map(exponent, asked.values()) if a is not None})
     squares, powers = 2.0 in exponents, [a for a in exponents if a != 2.0]
-    warm = _as_temperature(temperature)
+    warm = as_temperature(temperature)
     found = [
         _statistics(rows, outcomes, Wanted(lengths, ignore_index, squares and not i, a, warm, rows.shape[1]))
         for i, a in enumerate(powers or [0.0])
@@ -210,40 +151,22 @@ def _as_rows(logits: Any) -> tuple[Tensor, torch.Size]:
     return logits.detach().reshape(-1, logits.shape[-1]), logits.shape[:-1]
 
 
-def _as_lengths(ks: Any, rows: Tensor) -> tuple[int, ...]:
-    given = as_tuple(ks, "ks", TopListError)
-    if not given:
-        raise TopListError("ks names no length; (1, 5) scores lists of one and of five classes.")
-    made, most = tuple(as_whole(k, "k", 1) for k in given), min(LONGEST, rows.shape[1])
-    if max(made) > most:
-        why = "the kernels keep lists of up to that length" if most == LONGEST else "there are no more classes"
-        raise TopListError(f"k is at most {most} here, not {max(made)}: {why}.")
-    return made
+def as_outcomes(y: Any, logits: Tensor, width: int, ignore: int) -> Tensor:
+    """Class indices of outcomes as a vector; refused on the CPU where one is no class and not `ignore`.
 
-
-def _as_temperature(temperature: Any) -> float:
-    if not isinstance(temperature, int | float) or not 0 < temperature < float("inf"):
-        raise TopListError(f"temperature is a number above zero, not {temperature!r}.")
-    return float(temperature)
-
-
-def _as_outcomes(y: Any, logits: Tensor, width: int, ignore: int) -> Tensor:
+    >>> as_outcomes(torch.tensor([[2, -100]]), torch.zeros(1, 2, 3), 3, -100)
+    tensor([   2, -100])
+    """
     if not isinstance(y, Tensor) or y.dtype.is_floating_point or y.dtype.is_complex or y.dtype == torch.bool:
         kind = y.dtype if isinstance(y, Tensor) else type(y).__name__
         raise ShapeError(f"y is a torch tensor of class indices, not {kind}.")
-    if y.shape != logits.shape[:-1]:
-        raise ShapeError(f"y has the shape {tuple(y.shape)}, and logits are of {tuple(logits.shape[:-1])} cases.")
+    require_cases(tuple(y.shape), tuple(logits.shape[:-1]))
     if y.device != logits.device:
         raise ShapeError(f"y is on {y.device}, and logits are on {logits.device}: move one with .to().")
     flat = y.reshape(-1)
-    if flat.device.type == "cpu":
+    if can_refuse(flat):
         outside = (flat != ignore) & ((flat < 0) | (flat >= width))
         if bool(outside.any()):
             row = int(outside.nonzero()[0, 0])
-            raise OutcomeError(
-                f"the outcome {int(flat[row])} is outside the {width:,} classes of the logits.",
-                "Class indices start at 0; ignore_index names the one that is not scored.",
-                case=row,
-                more=int(outside.sum()) - 1,
-            )
+            raise outcome_outside(int(flat[row]), width, row, int(outside.sum()) - 1)
     return flat

@@ -3,41 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 
 from toplist.errors import RuleError
+from toplist.integrations._logits import SUPPORTED
 from toplist.scoring.rules.base import Rule
-from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, as_rule, name_of
+from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, name_of
 
 Tensor = torch.Tensor
-SUPPORTED = "brier, log, spherical, Power(a) and PseudoSpherical(a)"
-
-
-def rules_by_name(rules: Any) -> dict[str, Rule]:
-    """The rules by their names; refused where they need more than sums of powers.
-
-    >>> list(rules_by_name(("brier", "log")))
-    ['brier', 'log']
-    """
-    given = (rules,) if isinstance(rules, str | Rule) else tuple(rules)
-    found = {name_of(rule): rule for rule in map(as_rule, given)}
-    for name, rule in found.items():
-        if not isinstance(rule, Brier | Log | Power | PseudoSpherical):
-            raise RuleError(f"{name} is not computed from logits; there are {SUPPORTED}.")
-    return found
-
-
-def exponent(rule: Rule) -> float | None:
-    """The exponent of the sum over classes that a rule needs; none for the logarithmic score.
-
-    >>> exponent(as_rule("brier")), exponent(as_rule("log"))
-    (2.0, None)
-    """
-    if isinstance(rule, Brier):
-        return 2.0
-    return float(rule.a) if isinstance(rule, Power | PseudoSpherical) else None
 
 
 def score(rule: Rule, log_q: Tensor, miss: Tensor, others: Mapping[float, Tensor]) -> Tensor:

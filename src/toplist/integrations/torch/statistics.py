@@ -103,7 +103,7 @@ def _padded(
     rest = log_rest.exp()
     own = torch.arange(k, device=logs.device) == rank[:, None] - 1
     listed = torch.where(own, 0.0, logs[:, :k].exp())
-    share = torch.where(hit, 1.0, (unlisted - 1) / unlisted)
+    share = 1.0 - (~hit).to(logs.dtype) / unlisted
     squares = (listed * listed).sum(dim=1) + rest * share * (rest / unlisted)
     powers = squares
     if wanted.power:

@@ -7,14 +7,16 @@ import math
 import torch
 import triton
 
-from toplist.integrations.torch.kernels.logits import narrow_rows, padded_sums, wide_rows
+from toplist.integrations.torch.kernels.finish import finish_lists
+from toplist.integrations.torch.kernels.logits import narrow_rows, wide_rows
 from toplist.integrations.torch.statistics import Statistics, Wanted
 
 Tensor = torch.Tensor
 NARROW = 2048  # rows of up to so many logits stay in registers
-BLOCK, GROUP, WARPS, UNROLL = 2048, 8, 8, 4
-WIDE: dict[str, int] = {}
-ROWS = 16
+BLOCK, WARPS, UNROLL = 4096, 8, 2
+WIDE: dict[str, int] = {"maxnreg": 128}
+NARROW_OPTIONS: dict[str, int] = {"maxnreg": 96}
+ROWS = 128  # that finish at once
 
 
 def one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistics:
@@ -23,47 +25,31 @@ def one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistic
     made = rows.new_empty
     classes = made((n, k), dtype=torch.int64)
     log_confidences, log_rest = made((n, k), dtype=torch.float32), made(n, dtype=torch.float32)
-    rank = made(n, dtype=torch.int64)
-    log_prob, miss, squares, powers = made((4, n), dtype=torch.float32)
+    rank, sums = made(n, dtype=torch.int64), made((6, n), dtype=torch.float32)
+    tables = made((4, n, len(wanted.ks) + 1), dtype=torch.float32)
     scale = math.log2(math.e) / wanted.temperature
     padded = max(2, triton.next_power_of_2(k))
-    about = (
-        rows, rank if outcomes is None else outcomes, classes, log_confidences, log_rest, rank, log_prob, miss, squares,
-        powers,
-    )  # fmt: skip
+    stride, size = rows.stride(0), rows.element_size()
+    about = (rows, rank if outcomes is None else outcomes, classes, log_confidences, rank, sums, n)
     how = (*rows.stride(), scale, 0 if wanted.ignore is None else wanted.ignore)
-    shared = {
-        "K": k, "KP": padded, "OUTCOMES": outcomes is not None, "SQUARES": wanted.squares, "POWER": wanted.power,
-    }  # fmt: skip
+    same = {"K": k, "KP": padded, "OUTCOMES": outcomes is not None, "SQUARES": wanted.squares, "POWER": wanted.power}
+    aligned = rows.stride(1) == 1 and not (stride * size % 16 or rows.data_ptr() % 16)
     with torch.cuda.device_of(rows):
         if width <= NARROW:
             block = max(2, triton.next_power_of_2(width))
-            warps = max(1, min(8, block // 1024))
-            group = max(1, min(8, block // padded))
-            narrow_rows[(n,)](*about, *how, WIDTH=width, BLOCK=block, GROUP=group, num_warps=warps, **shared)
+            narrow_rows[(n,)](
+                *about, *how, WIDTH=width, BLOCK=block, GROUP=max(1, min(16 // size, block // padded)), ALIGNED=aligned,
+                num_warps=max(1, min(8, block // 1024)), **NARROW_OPTIONS, **same,
+            )  # fmt: skip
         else:
-            limit = 100.0 / max(2.0, wanted.power)
-            tiles = triton.next_power_of_2(triton.cdiv(width, BLOCK))
+            block = min(BLOCK, triton.next_power_of_2(width + 1) // 2)
             wide_rows[(n,)](
-                *about,
-                width,
-                *how,
-                limit,
-                SHORT=rows.dtype != torch.float32,
-                WHOLE=width // BLOCK,
-                TILES=tiles,
-                BLOCK=BLOCK,
-                GROUP=GROUP,
-                UNROLL=UNROLL,
-                num_warps=WARPS,
-                **WIDE,
-                **shared,
-            )
-        if outcomes is None:
-            return Statistics(classes, log_confidences, log_rest, rank, log_prob, miss, squares, powers)
-        tables = made((4, n, len(wanted.ks) + 1), dtype=torch.float32)
-        padded_sums[(triton.cdiv(n, ROWS),)](
-            log_confidences, log_rest, rank, log_prob, miss, squares, powers, *tables, n, wanted.classes,
-            K=k, KP=padded, KS=wanted.ks, ROWS=ROWS, SQUARES=wanted.squares, POWER=wanted.power, num_warps=4,
+                *about, width, *how, 100.0 / max(2.0, wanted.power), WHOLE=width // block,
+                TILES=triton.next_power_of_2(triton.cdiv(width, block)), BLOCK=block, GROUP=16 // size,
+                SHORT=size == 2, ALIGNED=aligned, UNROLL=UNROLL, num_warps=WARPS, **WIDE, **same,
+            )  # fmt: skip
+        finish_lists[(triton.cdiv(n, ROWS),)](
+            log_confidences, log_rest, rank, sums, *tables, n, wanted.classes, scale,
+            KS=wanted.ks, ROWS=ROWS, num_warps=4, **same,
         )  # fmt: skip
     return Statistics(classes, log_confidences, log_rest, rank, *tables)

@@ -1,0 +1,184 @@
+"""What functions of logits share in every array library: their results, their rules, and checks of their arguments."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist.core.arguments import as_tuple, as_whole
+from toplist.errors import OutcomeError, RuleError, ShapeError, TopListError
+from toplist.lists.toplists import TopLists
+from toplist.scoring.rules.base import Rule
+from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, as_rule, name_of
+
+Array = Any
+SUPPORTED = "brier, log, spherical, Power(a) and PseudoSpherical(a)"
+COLDEST, HOTTEST = 1e-30, 1e30  # temperatures that float32 and its reciprocals hold
+
+
+class LogitLists(NamedTuple):
+    """Top lists of rows of logits, in arrays of the library and on the device of the logits.
+
+    Attributes
+    ----------
+    classes : array of shape (..., k)
+        Class indices, the most likely first; ties in the order of the indices.
+    log_confidences : array of shape (..., k)
+        Logs of their probabilities.
+    log_rest : array of shape (...)
+        Log of the probability of all other classes together; minus infinity where there are none.
+    """
+
+    classes: Array
+    log_confidences: Array
+    log_rest: Array
+
+    def to_lists(self, space: Any) -> TopLists:
+        """The lists as `toplist.TopLists`, for every other function of the library.
+
+        Parameters
+        ----------
+        space : ClassSpace or int
+            The classes; their number is the width of the logits.
+
+        Returns
+        -------
+        TopLists
+            One list per row, in the order of the rows.
+
+        Examples
+        --------
+        >>> lists = LogitLists(np.array([[0, 2]]), np.log([[0.7, 0.2]]), np.log([0.1]))
+        >>> lists.to_lists(3)
+        TopLists(1 case, k = 2, 3 classes)
+        """
+        k = self.classes.shape[-1]
+        classes, logs, rest = map(_on_host, self)
+        confidences = np.exp(logs.reshape(-1, k).astype(np.float64))
+        log_rest = rest.reshape(-1).astype(np.float64)
+        made: TopLists = TopLists.from_topk(classes.reshape(-1, k), confidences, space, log_rest=log_rest)
+        return made
+
+
+class LogitScores(NamedTuple):
+    """Padded scores of rows of logits at their outcomes, in arrays of the library and on the device of the logits.
+
+    Attributes
+    ----------
+    lists : LogitLists
+        The lists of the largest length that was asked for.
+    rank : array of shape (...)
+        Place of the outcome among all classes, from 1 on; ties in the order of class indices; 0 where it is ignored.
+    log_prob : array of shape (...)
+        Log of the outcome's probability; NaN where it is ignored.
+    padded : dict of str to array of shape (..., number of lengths)
+        By rule, the scores of the lists of each length; NaN where the outcome is ignored.
+    full : dict of str to array of shape (...)
+        By rule, the scores of the full distributions; NaN where the outcome is ignored.
+    """
+
+    lists: LogitLists
+    rank: Array
+    log_prob: Array
+    padded: dict[str, Array]
+    full: dict[str, Array]
+
+
+def rules_by_name(rules: Any) -> dict[str, Rule]:
+    """The rules by their names; refused where they need more than sums of powers.
+
+    >>> list(rules_by_name(("brier", "log")))
+    ['brier', 'log']
+    """
+    given = (rules,) if isinstance(rules, str | Rule) else tuple(rules)
+    found = {name_of(rule): rule for rule in map(as_rule, given)}
+    for name, rule in found.items():
+        if not isinstance(rule, Brier | Log | Power | PseudoSpherical):
+            raise RuleError(f"{name} is not computed from logits; there are {SUPPORTED}.")
+    return found
+
+
+def one_rule(rule: Any) -> Rule:
+    """The rule of a loss.
+
+    >>> one_rule("brier")
+    Brier(scale_by_half=False)
+    """
+    found = rules_by_name(rule)
+    if len(found) != 1:
+        raise RuleError(f"a loss takes one rule, not {len(found)}.")
+    return next(iter(found.values()))
+
+
+def exponent(rule: Rule) -> float | None:
+    """The exponent of the sum over classes that a rule needs; none for the logarithmic score.
+
+    >>> exponent(as_rule("brier")), exponent(as_rule("log"))
+    (2.0, None)
+    """
+    if isinstance(rule, Brier):
+        return 2.0
+    return float(rule.a) if isinstance(rule, Power | PseudoSpherical) else None
+
+
+def as_lengths(ks: Any, width: int, longest: int) -> tuple[int, ...]:
+    """Lengths of lists of so many classes; `longest` is the length up to which lists are found at all.
+
+    >>> as_lengths([1, 5], 10, 128)
+    (1, 5)
+    """
+    given = as_tuple(ks, "ks", TopListError)
+    if not given:
+        raise TopListError("ks names no length; (1, 5) scores lists of one and of five classes.")
+    made, most = tuple(as_whole(k, "k", 1) for k in given), min(longest, width)
+    if max(made) > most:
+        why = "there are no more classes" if most == width else "the kernels keep lists of up to that length"
+        raise TopListError(f"k is at most {most} here, not {max(made)}: {why}.")
+    return made
+
+
+def as_temperature(temperature: Any) -> float:
+    """A temperature that float32 can divide by.
+
+    >>> as_temperature(2)
+    2.0
+    """
+    number = isinstance(temperature, int | float | np.number) and not isinstance(temperature, bool)
+    if not number or not COLDEST <= temperature <= HOTTEST:
+        raise TopListError(f"temperature is a number from {COLDEST:g} to {HOTTEST:g}, not {temperature!r}.")
+    return float(temperature)
+
+
+def require_cases(y: tuple[int, ...], leading: tuple[int, ...]) -> None:
+    """One outcome per row of logits, or an error with both shapes.
+
+    >>> require_cases((2,), (3,))
+    Traceback (most recent call last):
+    toplist.errors.ShapeError: y has the shape (2,), and logits are of (3,) cases.
+    """
+    if y != leading:
+        raise ShapeError(f"y has the shape {y}, and logits are of {leading} cases.")
+
+
+def outcome_outside(outcome: int, width: int, row: int, more: int) -> OutcomeError:
+    """The error for an outcome outside the classes, in this row and so many more.
+
+    >>> outcome_outside(7, 5, 1, 0)
+    OutcomeError('case 1: the outcome 7 is outside the 5 classes of the logits. Class indices start at 0; ...')
+    """
+    return OutcomeError(
+        f"the outcome {outcome} is outside the {width:,} classes of the logits.",
+        "Class indices start at 0; ignore_index names the one that is not scored.",
+        case=row,
+        more=more,
+    )
+
+
+def _on_host(part: Array) -> NDArray[Any]:
+    if hasattr(part, "detach"):  # torch
+        part = part.detach().cpu()
+    elif hasattr(part, "get"):  # CuPy
+        part = part.get()
+    return np.asarray(part)

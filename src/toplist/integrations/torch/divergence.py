@@ -1,0 +1,237 @@
+"""Divergences of a student's distribution from a teacher's list: both coarsened to the listed classes and OTHER."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from toplist.errors import ShapeError, TopListError
+from toplist.integrations._logits import as_temperature, one_rule
+from toplist.integrations.torch.bregman import divergence
+from toplist.integrations.torch.checks import masses
+from toplist.integrations.torch.coarsening import coarsen
+from toplist.integrations.torch.reduction import as_reduction, as_weights, reduce
+from toplist.scoring.rules.base import Rule
+
+Tensor = torch.Tensor
+
+
+def list_divergence(
+    teacher_classes: Tensor,
+    teacher_log_probs: Tensor,
+    student_logits: Tensor,
+    *,
+    teacher_log_rest: Tensor | None = None,
+    rule: Any = "log",
+    reverse: bool = False,
+    temperature: float = 1.0,
+    sample_weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
+    """The divergence of a student's distribution from a teacher's, known by a list of its classes: a distillation loss.
+
+    Both distributions are coarsened to the k listed classes and OTHER, which holds all other classes together, and
+    their divergence under a proper scoring rule is returned: for the logarithmic score the Kullback-Leibler divergence
+    with a bucket for the tail, for the Brier score the sum of squared differences. It is never negative, and zero only
+    where the student gives every listed class the teacher's probability; how the student divides the rest among other
+    classes is left to it. See the page on distillation for proofs, and for what the list loses.
+
+    The logits are read once, without storing probabilities; the backward pass reads them once more and writes each
+    gradient once, in the type of the logits. Float32, float16 and bfloat16 logits are computed in float32, float64
+    ones in float64. The teacher gets no gradient.
+
+    Parameters
+    ----------
+    teacher_classes : Tensor of shape (..., k)
+        Class indices, each once in a list. `ignore_index` where a list has fewer classes; such entries are left out,
+        whatever their log probability.
+    teacher_log_probs : Tensor of shape (..., k)
+        Logs of their probabilities under the teacher.
+    student_logits : Tensor of shape (..., classes)
+        Unnormalised log probabilities, with any strides; minus infinity for probability zero.
+    teacher_log_rest : Tensor of shape (...), optional
+        Log of the teacher's probability of all other classes together, as `lists_from_logits` returns it. Without it,
+        the rest is one minus the listed probabilities, which has few digits where it is small; give it for lists that
+        hold nearly everything, and for `reverse`.
+    rule : str or Rule, default "log"
+        "log", "brier", "spherical", Power(a) or PseudoSpherical(a).
+    reverse : bool, default False
+        Take the student as the truth and the teacher as the forecast: for "log" the reverse Kullback-Leibler
+        divergence, which is infinite (with NaN gradients) where the teacher's rest is zero and the student's is not.
+    temperature : float, default 1.0
+        The student's logits are divided by it. The list is taken as it is: make it at the same temperature, by
+        `lists_from_logits(teacher_logits, k, temperature=temperature)`. It cannot be tempered afterwards, because the
+        rest at another temperature depends on how it is divided among the classes that are not listed.
+    sample_weight : Tensor of shape (...), optional
+        Weights, or booleans that say which rows count. Rows of weight zero have no effect, whatever they hold.
+    ignore_index : int, default -100
+        What stands for no class in `teacher_classes`.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        The mean weighted by `sample_weight`, the weighted sum, or one weighted value per row.
+
+    Returns
+    -------
+    Tensor
+        A number, or of shape (...) with "none".
+
+    Raises
+    ------
+    ClassError, ConfidenceError, MassError
+        On the CPU: a class twice or outside of the logits, a log probability that is NaN or above zero, a list whose
+        mass is above one (or, with `teacher_log_rest`, not one). On another device, where the check would wait for the
+        device, and in compiled code, the divergence of such a row is NaN, and so are its gradients. What rounding
+        explains is divided out.
+
+    Examples
+    --------
+    >>> teacher = torch.tensor([[0.7, 0.2]]).log()
+    >>> student = torch.tensor([[2.0, 0.0, 1.0]], requires_grad=True)
+    >>> loss = list_divergence(torch.tensor([[0, 2]]), teacher, student)
+    >>> loss.backward()
+    >>> loss.detach(), student.grad
+    (tensor(0.0058), tensor([[-0.0348, -0.0100,  0.0447]]))
+    """
+    found = one_rule(rule)
+    rows, classes, log_probs = _as_rows(teacher_classes, teacher_log_probs, student_logits)
+    rest = None if teacher_log_rest is None else _as_rest(teacher_log_rest, student_logits)
+    weights = as_weights(sample_weight, student_logits.shape[:-1], student_logits.device)
+    if weights is not None:  # rows that do not count may hold anything
+        classes = torch.where(weights[:, None] == 0, ignore_index, classes)
+        rest = None if rest is None else torch.where(weights == 0, 0.0, rest)
+    log_p = _coarse_teacher(classes, log_probs, rest, rows, ignore_index)
+    listed, log_rest, _ = coarsen(rows, classes, as_temperature(temperature), ignore_index)
+    coarse = torch.cat([listed, log_rest[:, None]], dim=1)
+    values: Tensor = _Divergence.apply(coarse, log_p.to(coarse.dtype), found, bool(reverse))  # type: ignore[no-untyped-call]
+    return reduce(values, weights, as_reduction(reduction), student_logits.shape[:-1])
+
+
+class ListDivergence(torch.nn.Module):
+    """`list_divergence` as a module.
+
+    Parameters
+    ----------
+    rule, reverse, temperature, ignore_index, reduction
+        See `list_divergence`.
+
+    Examples
+    --------
+    >>> loss = ListDivergence("brier")
+    >>> classes, student = torch.tensor([[0, 2]]), torch.tensor([[2.0, 0.0, 1.0]])
+    >>> loss(classes, torch.tensor([[0.7, 0.2]]).log(), student)
+    tensor(0.0033)
+    """
+
+    def __init__(
+        self,
+        rule: Any = "log",
+        *,
+        reverse: bool = False,
+        temperature: float = 1.0,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__()
+        self.rule = one_rule(rule)
+        self.reverse = reverse
+        self.temperature = as_temperature(temperature)
+        self.ignore_index = ignore_index
+        self.reduction = as_reduction(reduction)
+
+    def forward(
+        self,
+        teacher_classes: Tensor,
+        teacher_log_probs: Tensor,
+        student_logits: Tensor,
+        teacher_log_rest: Tensor | None = None,
+        sample_weight: Tensor | None = None,
+    ) -> Tensor:
+        """The loss; see `list_divergence`."""
+        return list_divergence(
+            teacher_classes,
+            teacher_log_probs,
+            student_logits,
+            teacher_log_rest=teacher_log_rest,
+            rule=self.rule,
+            reverse=self.reverse,
+            temperature=self.temperature,
+            sample_weight=sample_weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+        )
+
+
+class _Divergence(torch.autograd.Function):
+    """The divergence of rows of logits, with the gradient that `bregman.divergence` gives."""
+
+    @staticmethod
+    def forward(ctx: Any, coarse: Tensor, log_p: Tensor, rule: Rule, reverse: bool) -> Tensor:
+        value, gradient = divergence(rule, log_p, log_shares(coarse), reverse)
+        ctx.save_for_backward(gradient)
+        return value
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
+        (gradient,) = ctx.saved_tensors
+        factor = grads[0][:, None]
+        return torch.where(factor == 0, 0.0, gradient * factor), None, None, None
+
+
+def log_shares(z: Tensor) -> Tensor:
+    """Log probabilities from logits, accurate where they are near zero.
+
+    >>> log_shares(torch.tensor([[0.0, -20.0]]))
+    tensor([[-2.0612e-09, -2.0000e+01]])
+    """
+    largest, at = z.detach().max(dim=1, keepdim=True)
+    x = z - largest
+    first = torch.arange(z.shape[1], device=z.device) == at
+    return x - torch.where(first, x.expm1(), x.exp()).sum(dim=1, keepdim=True).log1p()
+
+
+def _as_rows(classes: Any, log_probs: Any, logits: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """Logits, classes and log probabilities as matrices, of the same rows and on one device."""
+    for name, value, floating in (
+        ("teacher_classes", classes, False),
+        ("teacher_log_probs", log_probs, True),
+        ("student_logits", logits, True),
+    ):
+        if not isinstance(value, Tensor) or value.dtype.is_floating_point != floating or value.dtype == torch.bool:
+            kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
+            raise ShapeError(f"{name} is a torch tensor of {'floats' if floating else 'class indices'}, not {kind}.")
+    if logits.ndim < 1 or not logits.shape[-1]:
+        raise ShapeError(f"student_logits have the shape (..., classes), not {tuple(logits.shape)}.")
+    if classes.shape != log_probs.shape or classes.shape[:-1] != logits.shape[:-1] or not classes.ndim:
+        raise ShapeError(
+            f"teacher_classes {tuple(classes.shape)} and teacher_log_probs {tuple(log_probs.shape)} have one shape, "
+            f"(..., k), and student_logits {tuple(logits.shape)} the shape (..., classes)."
+        )
+    if not classes.device == log_probs.device == logits.device:
+        raise ShapeError(
+            f"teacher_classes are on {classes.device}, teacher_log_probs on {log_probs.device} and student_logits on "
+            f"{logits.device}: move them with .to()."
+        )
+    if log_probs.requires_grad:
+        raise TopListError("teacher_log_probs get no gradient; pass teacher_log_probs.detach().")
+    k = classes.shape[-1]
+    return logits.reshape(-1, logits.shape[-1]), classes.reshape(-1, k).long(), log_probs.reshape(-1, k)
+
+
+def _as_rest(rest: Any, logits: Tensor) -> Tensor:
+    if not isinstance(rest, Tensor) or not rest.dtype.is_floating_point or rest.shape != logits.shape[:-1]:
+        shape = tuple(rest.shape) if isinstance(rest, Tensor) else type(rest).__name__
+        raise ShapeError(f"teacher_log_rest is a tensor of floats, one for each row of the logits, not {shape}.")
+    if rest.requires_grad:
+        raise TopListError("teacher_log_rest gets no gradient; pass teacher_log_rest.detach().")
+    return rest.reshape(-1)
+
+
+def _coarse_teacher(classes: Tensor, given: Tensor, rest: Tensor | None, rows: Tensor, padding: int) -> Tensor:
+    """Logs of the teacher's probabilities of its listed classes and, last, of OTHER, which add up to one."""
+    found = masses(classes, given, rest, rows.shape[1], padding)
+    divide = torch.where(found.complete | (found.total > 1.0), found.total.log(), 0.0)
+    log_rest = torch.where(found.full, -torch.inf, found.log_rest - divide)
+    logs = torch.cat([found.logs - divide[:, None], log_rest[:, None]], dim=1)
+    return torch.where(found.wrong[:, None], torch.nan, logs)

@@ -1,0 +1,365 @@
+"""Losses for training: proper scores of distributions, of their padded top lists, and of lists that a model returns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from toplist.core.arguments import as_whole
+from toplist.errors import ShapeError, TopListError
+from toplist.integrations._logits import as_temperature, one_rule
+from toplist.integrations.torch.checks import masses, repeated
+from toplist.integrations.torch.coarsening import coarsen
+from toplist.integrations.torch.divergence import log_shares
+from toplist.integrations.torch.logits import as_outcomes, lists_from_logits
+from toplist.integrations.torch.padded import LogLists, largest_valid, padded_score, uniform_score
+from toplist.integrations.torch.reduction import as_reduction, as_weights, reduce
+from toplist.integrations.torch.statistics import CHUNK
+from toplist.scoring.rules.base import Rule
+
+Tensor = torch.Tensor
+
+
+def score_loss(
+    logits: Tensor,
+    y: Tensor,
+    *,
+    rule: Any = "brier",
+    k: int | None = None,
+    temperature: float = 1.0,
+    label_smoothing: float = 0.0,
+    sample_weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
+    """A proper score of the softmax of logits at outcomes, or of its padded top list: a loss for training.
+
+    With rule="log" and without k it is the cross-entropy. Float32, float16 and bfloat16 logits are computed in
+    float32, float64 ones in float64. Memory beside the gradient is constant: rows are worked on in parts, and again in
+    the backward pass.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (..., classes)
+        Unnormalised log probabilities.
+    y : Tensor of shape (...)
+        Class indices of the outcomes. An index outside the classes is refused on the CPU, and makes the loss NaN on
+        another device and in compiled code.
+    rule : str or Rule, default "brier"
+        "brier", "log", "spherical", Power(a) or PseudoSpherical(a).
+    k : int, optional
+        Score the list of the k most likely classes, padded: all other classes share what is left over. Gradients flow
+        through the listed probabilities and the rest; which classes are listed is taken as given. At most 128.
+    temperature : float, default 1.0
+        Logits are divided by it.
+    label_smoothing : float, default 0.0
+        Weight from 0 to 1 of a uniform distribution over all classes in the outcome: the loss is the expected score.
+    sample_weight : Tensor of shape (...), optional
+        Weights, or booleans that say which cases count.
+    ignore_index : int, default -100
+        Outcomes with this value do not count.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        The mean weighted by `sample_weight` over cases that count, the weighted sum, or one weighted value per case.
+
+    Returns
+    -------
+    Tensor
+        A number, or of shape (...) with "none".
+
+    Examples
+    --------
+    >>> logits = torch.tensor([[2.0, 0.0, 1.0]], requires_grad=True)
+    >>> loss = score_loss(logits, torch.tensor([2]), k=1)
+    >>> loss.backward()
+    >>> loss.detach(), logits.grad
+    (tensor(1.1638), tensor([[ 0.4444, -0.1195, -0.3249]]))
+    """
+    found, smoothing = one_rule(rule), _as_smoothing(label_smoothing)
+    if not isinstance(logits, Tensor) or not logits.dtype.is_floating_point or not logits.ndim or not logits.shape[-1]:
+        raise ShapeError("logits are a torch tensor of floating-point numbers, of the shape (..., classes).")
+    outcomes = as_outcomes(y, logits, logits.shape[-1], ignore_index)
+    weights = _counted(outcomes, ignore_index, as_weights(sample_weight, logits.shape[:-1], logits.device))
+    rows, warm = logits.reshape(-1, logits.shape[-1]), as_temperature(temperature)
+    if k is None:
+        few = rows.numel() <= CHUNK or torch.compiler.is_compiling()
+        values: Tensor = (_of_rows if few else _InParts.apply)(rows, outcomes, found, warm, smoothing)  # type: ignore[no-untyped-call]
+    else:
+        values = _of_first(rows, outcomes, found, warm, smoothing, as_whole(k, "k", 1))
+    return reduce(_where_inside(values, outcomes, rows.shape[1]), weights, as_reduction(reduction), logits.shape[:-1])
+
+
+def list_loss(
+    classes: Tensor,
+    log_confidences: Tensor,
+    y: Tensor,
+    *,
+    num_classes: int,
+    log_rest: Tensor | None = None,
+    rule: Any = "brier",
+    label_smoothing: float = 0.0,
+    sample_weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
+    """A proper score of padded lists at outcomes, for models that return lists: a loss for training.
+
+    Scored is the largest valid sublist, as `toplist.score` does: classes with less than an unlisted class is given are
+    left to the rest. There is no penalty for them. Gradients go to `log_confidences` and `log_rest`.
+
+    Parameters
+    ----------
+    classes : Tensor of shape (..., k)
+        Class indices, each once in a list, in any order; `ignore_index` where a list has fewer classes.
+    log_confidences : Tensor of shape (..., k)
+        Logs of their confidences.
+    y : Tensor of shape (...)
+        Class indices of the outcomes.
+    num_classes : int
+        The number of all classes, listed or not.
+    log_rest : Tensor of shape (...), optional
+        The log of the confidence in all other classes together; by default of one minus the listed confidences.
+    rule : str or Rule, default "brier"
+        "brier", "log", "spherical", Power(a) or PseudoSpherical(a).
+    label_smoothing : float, default 0.0
+        Weight from 0 to 1 of a uniform distribution over all classes in the outcome: the loss is the expected score.
+    sample_weight : Tensor of shape (...), optional
+        Weights, or booleans that say which cases count. Cases of weight zero may hold anything.
+    ignore_index : int, default -100
+        What stands for no class, and outcomes that do not count.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        The mean weighted by `sample_weight` over cases that count, the weighted sum, or one weighted value per case.
+
+    Returns
+    -------
+    Tensor
+        A number, or of shape (...) with "none".
+
+    Raises
+    ------
+    ClassError, ConfidenceError, MassError, OutcomeError
+        On the CPU: a class twice or outside the classes, a log confidence that is NaN or above zero, a mass above one
+        (or, with `log_rest`, not one), an outcome outside the classes. On another device and in compiled code the loss
+        of such a case is NaN.
+
+    Examples
+    --------
+    >>> logs = torch.tensor([[0.5, 0.25]]).log().requires_grad_()
+    >>> loss = list_loss(torch.tensor([[3, 1]]), logs, torch.tensor([3]), num_classes=10)
+    >>> loss.backward()
+    >>> loss.detach(), logs.grad
+    (tensor(0.3203), tensor([[-0.5312,  0.1094]]))
+    """
+    found, smoothing, size = one_rule(rule), _as_smoothing(label_smoothing), as_whole(num_classes, "num_classes", 1)
+    codes, logs, rest = _as_lists(classes, log_confidences, log_rest)
+    outcomes = as_outcomes(y, log_confidences, size, ignore_index)
+    weights = _counted(outcomes, ignore_index, as_weights(sample_weight, y.shape, y.device))
+    if weights is not None:
+        codes = torch.where(weights[:, None] == 0, ignore_index, codes)
+        rest = None if rest is None else torch.where(weights == 0, 0.0, rest)
+    checked, entry = masses(codes, logs, rest, size, ignore_index), codes != ignore_index
+    unlisted = size - entry.sum(dim=1).to(checked.logs.dtype)
+    lists, kept = largest_valid(LogLists(checked.logs, entry, checked.log_rest, unlisted), size)
+    values = padded_score(found, lists, kept & (codes == outcomes[:, None]))
+    if smoothing:
+        values = (1.0 - smoothing) * values + smoothing * uniform_score(found, lists, size)
+    outside = (entry & ((codes < 0) | (codes >= size))).any(dim=1)
+    values = torch.where(checked.wrong | outside | repeated(codes, entry), torch.nan, values)
+    return reduce(_where_inside(values, outcomes, size), weights, as_reduction(reduction), y.shape)
+
+
+class ScoreLoss(torch.nn.Module):
+    """`score_loss` as a module.
+
+    Parameters
+    ----------
+    rule, k, temperature, label_smoothing, ignore_index, reduction
+        See `score_loss`.
+
+    Examples
+    --------
+    >>> ScoreLoss("log")(torch.tensor([[2.0, 0.0, 1.0]]), torch.tensor([2]))
+    tensor(1.4076)
+    """
+
+    def __init__(
+        self,
+        rule: Any = "brier",
+        *,
+        k: int | None = None,
+        temperature: float = 1.0,
+        label_smoothing: float = 0.0,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__()
+        self.rule = one_rule(rule)
+        self.k = None if k is None else as_whole(k, "k", 1)
+        self.temperature = as_temperature(temperature)
+        self.label_smoothing = _as_smoothing(label_smoothing)
+        self.ignore_index = ignore_index
+        self.reduction = as_reduction(reduction)
+
+    def forward(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+        """The loss; see `score_loss`."""
+        return score_loss(
+            logits,
+            y,
+            rule=self.rule,
+            k=self.k,
+            temperature=self.temperature,
+            label_smoothing=self.label_smoothing,
+            sample_weight=sample_weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+        )
+
+
+class ListLoss(torch.nn.Module):
+    """`list_loss` as a module.
+
+    Parameters
+    ----------
+    num_classes, rule, label_smoothing, ignore_index, reduction
+        See `list_loss`.
+
+    Examples
+    --------
+    >>> loss = ListLoss(10)
+    >>> loss(torch.tensor([[3, 1]]), torch.tensor([[0.5, 0.25]]).log(), torch.tensor([3]))
+    tensor(0.3203)
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        rule: Any = "brier",
+        *,
+        label_smoothing: float = 0.0,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__()
+        self.num_classes = as_whole(num_classes, "num_classes", 1)
+        self.rule = one_rule(rule)
+        self.label_smoothing = _as_smoothing(label_smoothing)
+        self.ignore_index = ignore_index
+        self.reduction = as_reduction(reduction)
+
+    def forward(
+        self,
+        classes: Tensor,
+        log_confidences: Tensor,
+        y: Tensor,
+        log_rest: Tensor | None = None,
+        sample_weight: Tensor | None = None,
+    ) -> Tensor:
+        """The loss; see `list_loss`."""
+        return list_loss(
+            classes,
+            log_confidences,
+            y,
+            num_classes=self.num_classes,
+            log_rest=log_rest,
+            rule=self.rule,
+            label_smoothing=self.label_smoothing,
+            sample_weight=sample_weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+        )
+
+
+class _InParts(torch.autograd.Function):
+    """`_of_rows`, some rows at a time; worked out again, with gradients, in the backward pass."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, outcomes: Tensor, rule: Rule, temperature: float, smoothing: float) -> Tensor:
+        ctx.save_for_backward(rows, outcomes)
+        ctx.how = rule, temperature, smoothing
+        return torch.cat([_of_rows(rows[here], outcomes[here], *ctx.how) for here in _parts(rows)])
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None, None]:
+        rows, outcomes = ctx.saved_tensors
+        out = rows.new_empty(rows.shape)
+        for here in _parts(rows):
+            with torch.enable_grad():
+                part = rows[here].detach().requires_grad_()
+                values = _of_rows(part, outcomes[here], *ctx.how)
+            (out[here],) = torch.autograd.grad(values, part, grads[0][here])
+        return out, None, None, None, None
+
+
+def _parts(rows: Tensor) -> list[slice]:
+    step = max(1, CHUNK // rows.shape[1])
+    return [slice(at, at + step) for at in range(0, rows.shape[0], step)]
+
+
+def _of_rows(rows: Tensor, outcomes: Tensor, rule: Rule, temperature: float, smoothing: float) -> Tensor:
+    """Scores of the softmax of rows."""
+    x = rows if rows.dtype == torch.float64 else rows.float()
+    logs, width = log_shares(x / temperature), rows.shape[1]
+    lists = LogLists(logs, None, None, logs.new_zeros(rows.shape[0]))
+    values = padded_score(rule, lists, torch.arange(width, device=x.device) == outcomes[:, None])
+    if smoothing:
+        values = (1.0 - smoothing) * values + smoothing * uniform_score(rule, lists, width)
+    return values
+
+
+def _of_first(rows: Tensor, outcomes: Tensor, rule: Rule, temperature: float, smoothing: float, k: int) -> Tensor:
+    """Scores of the padded list of the k classes that come first."""
+    width = rows.shape[1]
+    classes = top_classes(rows.detach(), k)
+    listed, log_rest, _ = coarsen(rows, classes, temperature, -1)
+    logs = log_shares(torch.cat([listed, log_rest[:, None]], dim=1))
+    rest = logs[:, k] if k < width else None
+    lists = LogLists(logs[:, :k], None, rest, logs.new_full((rows.shape[0],), float(width - k)))
+    values = padded_score(rule, lists, classes == outcomes[:, None])
+    if smoothing:
+        values = (1.0 - smoothing) * values + smoothing * uniform_score(rule, lists, width)
+    return values
+
+
+@torch.library.custom_op("toplist::top_classes", mutates_args=())
+def top_classes(rows: Tensor, k: int) -> Tensor:
+    """The k classes with the largest logits, as `lists_from_logits` finds them; an operator, so that it is not traced.
+
+    >>> top_classes(torch.tensor([[2.0, 0.0, 2.0]]), 2)
+    tensor([[0, 2]])
+    """
+    return lists_from_logits(rows, k).classes
+
+
+@top_classes.register_fake
+def _(rows: Tensor, k: int) -> Tensor:
+    return rows.new_empty((rows.shape[0], k), dtype=torch.int64)
+
+
+def _counted(outcomes: Tensor, ignore: int, weights: Tensor | None) -> Tensor:
+    """The weights, zero where the outcome does not count."""
+    counts = outcomes != ignore
+    return counts if weights is None else weights * counts
+
+
+def _where_inside(values: Tensor, outcomes: Tensor, size: int) -> Tensor:
+    """NaN where the outcome is no class; those that are not counted are left out later."""
+    return torch.where((outcomes >= 0) & (outcomes < size), values, torch.nan)
+
+
+def _as_smoothing(smoothing: Any) -> float:
+    if not isinstance(smoothing, int | float) or not 0 <= smoothing <= 1:
+        raise TopListError(f"label_smoothing is a number from 0 to 1, not {smoothing!r}.")
+    return float(smoothing)
+
+
+def _as_lists(classes: Any, logs: Any, rest: Any) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Classes, log confidences and the log of the rest as matrices and a vector."""
+    if not isinstance(classes, Tensor) or classes.dtype.is_floating_point or classes.dtype == torch.bool:
+        raise ShapeError("classes is a torch tensor of class indices.")
+    if not isinstance(logs, Tensor) or not logs.dtype.is_floating_point or classes.shape != logs.shape or not logs.ndim:
+        raise ShapeError("log_confidences is a torch tensor of floats, of the same shape (..., k) as classes.")
+    if rest is not None and (not isinstance(rest, Tensor) or rest.shape != logs.shape[:-1]):
+        raise ShapeError(f"log_rest is a torch tensor of the shape {tuple(logs.shape[:-1])}, one number for each list.")
+    k = logs.shape[-1]
+    return classes.reshape(-1, k).long(), logs.reshape(-1, k), None if rest is None else rest.reshape(-1)

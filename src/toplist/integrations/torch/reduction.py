@@ -1,0 +1,62 @@
+"""Weights and reductions of losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from toplist.errors import ConfidenceError, ShapeError, TopListError
+from toplist.integrations.torch.checks import can_refuse
+
+Tensor = torch.Tensor
+REDUCTIONS = ("mean", "sum", "none")
+
+
+def as_reduction(reduction: Any) -> str:
+    """One of the three names.
+
+    >>> as_reduction("mean")
+    'mean'
+    """
+    if reduction not in REDUCTIONS:
+        raise TopListError(f'reduction is "mean", "sum" or "none", not {reduction!r}.')
+    return str(reduction)
+
+
+def as_weights(weights: Any, leading: torch.Size, device: torch.device) -> Tensor | None:
+    """One weight per case, or none; refused on the CPU if one is negative or not finite."""
+    if weights is None:
+        return None
+    if not isinstance(weights, Tensor) or weights.shape != leading or weights.device != device:
+        given = f"{tuple(weights.shape)} on {weights.device}" if isinstance(weights, Tensor) else type(weights).__name__
+        raise ShapeError(f"sample_weight is a tensor of the shape {tuple(leading)} on {device}, not {given}.")
+    flat = weights.reshape(-1)
+    if flat.dtype.is_floating_point and can_refuse(flat):
+        wrong = ~((flat >= 0) & (flat < torch.inf))
+        if bool(wrong.any()):
+            row = int(wrong.nonzero()[0])
+            raise ConfidenceError(
+                f"the weight {float(flat[row])} is negative or not finite.",
+                "Weights are numbers from 0 on.",
+                case=row,
+                more=int(wrong.sum()) - 1,
+            )
+    return flat
+
+
+def reduce(values: Tensor, weights: Tensor | None, reduction: str, leading: torch.Size) -> Tensor:
+    """The weighted mean, the weighted sum, or the weighted values; rows of weight zero count nothing, even if NaN.
+
+    >>> values = torch.tensor([1.0, torch.nan, 4.0])
+    >>> reduce(values, torch.tensor([1.0, 0.0, 2.0]), "mean", values.shape)
+    tensor(3.)
+    """
+    w = None if weights is None else weights.to(values.dtype)
+    weighted = values if w is None else torch.where(w == 0, 0.0, values * w)
+    if reduction == "none":
+        return weighted.reshape(leading)
+    total = weighted.sum()
+    if reduction == "sum":
+        return total
+    return total / (values.shape[0] if w is None else w.sum())

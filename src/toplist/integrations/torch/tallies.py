@@ -1,0 +1,321 @@
+"""What one batch of scores adds to exact sums, and means and standard errors from such sums.
+
+`Columns` says which scores there are, `tally` makes integers of a batch, which add up in any order, and `summary` reads
+them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from toplist._text import significant
+from toplist.core.arguments import as_tuple, as_whole
+from toplist.core.kernel import BITS, UNIT
+from toplist.errors import ShapeError, TopListError
+from toplist.integrations._logits import LogitScores, rules_by_name
+from toplist.integrations.torch.exact import LARGEST, LIMB, LIMBS, carried, products_of, sums_of, to_integers
+from toplist.integrations.torch.logits import scores_from_logits
+from toplist.scoring.rules.base import Rule
+
+Tensor = torch.Tensor
+UNITS = ("case", "sequence")
+SUMS = 5  # of weights, weighted scores, and the products of a unit's weight and weighted score
+COUNTS = ("cases", "ignored", "outside", "undefined", "unweighable", "huge")
+_LIGHTEST, _HEAVIEST = 1e-60, 1e60  # weights whose products with scores, and their squares, are exact
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which scores are summed: lengths and rules, and what a standard error takes as independent."""
+
+    ks: tuple[int, ...]
+    rules: dict[str, Rule]
+    temperature: float
+    ignore_index: int
+    unit: str
+
+    @classmethod
+    def of(cls, ks: Any, rules: Any, temperature: float, ignore_index: int, unit: str) -> Columns:
+        """Check what was asked for."""
+        given = tuple(as_whole(k, "k", 1) for k in as_tuple(ks, "ks", TopListError))
+        if not given or len(set(given)) < len(given):
+            raise TopListError(f"ks are different lengths of lists, such as (1, 5), not {ks!r}.")
+        found = rules_by_name(rules)
+        if not found:
+            raise TopListError('rules names no rule; ("brier", "log") are two.')
+        if unit not in UNITS:
+            raise TopListError(f'unit is "case" or "sequence", not {unit!r}.')
+        return cls(given, found, float(temperature), as_whole(ignore_index, "ignore_index", -(2**31)), unit)
+
+    @property
+    def hits(self) -> tuple[int, ...]:
+        """The lengths of which coverage is counted, one first."""
+        return (1, *(k for k in self.ks if k != 1))
+
+    @property
+    def width(self) -> int:
+        """How many columns there are: lists and the full distribution under each rule, and hits."""
+        return len(self.rules) * (len(self.ks) + 1) + len(self.hits)
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The shapes of sums and counts."""
+        return (SUMS, self.width, LIMBS), (len(COUNTS) + 3 * self.width,)
+
+    def settings(self) -> dict[str, Any]:
+        """Plain values that two states must share to be added."""
+        return {
+            "ks": list(self.ks),
+            "rules": list(self.rules),
+            "temperature": self.temperature,
+            "ignore_index": self.ignore_index,
+            "unit": self.unit,
+        }
+
+    def fingerprint(self) -> Tensor:
+        """Two numbers whose largest over several states are the same where the settings of all are."""
+        digest = hashlib.sha256(repr(self.settings()).encode()).digest()
+        number = int.from_bytes(digest[:7], "big")
+        return torch.tensor([number, -number])
+
+    def names(self) -> list[str]:
+        """A name for every column that loggers accept, such as `brier_top5`, `brier_full` and `coverage_top5`."""
+        plain = [re.sub(r"[^\w.\-]+", "_", name).strip("_") for name in self.rules]
+        ends = [*(f"top{k}" for k in self.ks), "full"]
+        return [
+            *(f"{name}_{end}" for name in plain for end in ends),
+            "accuracy",
+            *(f"coverage_top{k}" for k in self.hits[1:]),
+        ]
+
+    def score(self, logits: Tensor, y: Tensor) -> LogitScores:
+        """The scores of a batch."""
+        return scores_from_logits(
+            logits,
+            y,
+            self.ks,
+            tuple(self.rules.values()),
+            temperature=self.temperature,
+            ignore_index=self.ignore_index,
+        )
+
+    def values(self, scores: LogitScores) -> Tensor:
+        """All columns of a batch, in the precision of its scores."""
+        wide = len(self.ks)
+        if list(scores.padded) != list(self.rules) or any(one.shape[-1] != wide for one in scores.padded.values()):
+            raise ShapeError(
+                f"these scores are of the rules {', '.join(scores.padded)}, and sums are of {', '.join(self.rules)} "
+                f"for {wide} lengths: score with the same rules and ks."
+            )
+        found = [column for name in self.rules for column in (*scores.padded[name].unbind(-1), scores.full[name])]
+        found += [(scores.rank <= k).to(scores.log_prob.dtype) for k in self.hits]
+        return torch.stack([one.reshape(-1) for one in found], dim=1)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedMean:
+    """A mean of scores.
+
+    Attributes
+    ----------
+    value : float
+        The weighted mean; infinite where any score is, NaN without cases.
+    error : float or None
+        Its standard error; None where the mean is infinite, or there are fewer than two units.
+    infinite : int
+        Cases whose score is infinite.
+    finite : float
+        The mean over the other cases, a diagnostic.
+    """
+
+    value: float
+    error: float | None
+    infinite: int
+    finite: float
+
+    def __str__(self) -> str:
+        if self.infinite:
+            return f"inf ({self.infinite:,})"
+        error = "" if self.error is None else f" ± {significant(self.error, 2)}"
+        return f"{significant(self.value, 5)}{error}"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedScores:
+    """What a stream of scores adds up to.
+
+    Attributes
+    ----------
+    cases : int
+        Cases that are scored and have weight.
+    weight : float
+        The sum of their weights.
+    ignored : int
+        Cases whose outcome is `ignore_index`.
+    outside, undefined : int
+        Cases that could not be scored and are left out: the outcome is outside the classes; logits are NaN, plus
+        infinity, or all minus infinity.
+    padded : dict of str to dict of int to StreamedMean
+        By rule and length, mean scores of lists.
+    full : dict of str to StreamedMean
+        By rule, mean scores of full distributions.
+    coverage : dict of int to StreamedMean
+        By length, the share of cases whose outcome is listed.
+    named : dict of str to StreamedMean
+        All of these by names such as `brier_top5`.
+    """
+
+    cases: int
+    weight: float
+    ignored: int
+    outside: int
+    undefined: int
+    padded: dict[str, dict[int, StreamedMean]]
+    full: dict[str, StreamedMean]
+    coverage: dict[int, StreamedMean]
+    named: dict[str, StreamedMean]
+
+    @property
+    def accuracy(self) -> StreamedMean:
+        """The share of cases whose most likely class is the outcome."""
+        return self.coverage[1]
+
+    def __str__(self) -> str:
+        lengths = list(next(iter(self.padded.values())))
+        heads = ["", *(f"top {k}" for k in lengths), "full"]
+        rows = [[rule, *map(str, means.values()), str(self.full[rule])] for rule, means in self.padded.items()]
+        rows.append(["coverage", *(str(self.coverage[k]) for k in lengths), ""])
+        if 1 not in lengths:
+            rows.append(["accuracy", str(self.accuracy), *[""] * len(lengths)])
+        widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+        lines = [
+            "  ".join(cell.rjust(width) if at else cell.ljust(width) for at, (cell, width) in cells).rstrip()
+            for cells in (enumerate(zip(row, widths, strict=True)) for row in (heads, *rows))
+        ]
+        left = (("ignored", self.ignored), ("outcome outside the classes", self.outside), ("undefined", self.undefined))
+        notes = [f"{self.cases:,} cases", *(f"{count:,} {what}" for what, count in left if count)]
+        return "\n".join([", ".join(notes), *lines])
+
+
+def tally(columns: Columns, scores: LogitScores, sample_weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """What a batch adds to sums (5, columns, LIMBS) and to counts: integers, on the device of the scores.
+
+    A device without numbers of 64 bits (MPS) has its scores, a few per case, copied to the CPU, and its sums are there.
+    """
+    device = scores.rank.device
+    home = torch.device("cpu") if device.type == "mps" else device
+    given = columns.values(scores)
+    narrow = given.dtype != torch.float64
+    x, rank = given.to(home).double(), scores.rank.to(home).reshape(-1)
+    w = _weights(sample_weight, scores.rank, home)
+    usable = (w == 0) | ((w >= _LIGHTEST) & (w <= _HEAVIEST))
+    if device.type == "cpu" and sample_weight is not None:
+        _require(usable | (rank == 0), w)
+    weighed = x * w[:, None]
+    there, counts = rank > 0, w != 0  # a case without weight is none
+    undefined = there & counts & (x.isnan().any(dim=1) | scores.log_prob.to(home).reshape(-1).isnan())
+    huge = there & usable & ~undefined & (x.isfinite() & ~(weighed.abs() <= LARGEST)).any(dim=1)
+    scored = there & counts & usable & ~undefined & ~huge
+    finite = x.isfinite() & scored[:, None]
+    totals = [scored, rank == 0, (rank < 0) & counts, undefined, (rank != 0) & ~usable, huge]
+    weighed, heavy = (torch.where(finite, one, 0.0) for one in (weighed, w[:, None]))
+    count = finite.sum(dim=0)
+    first, second = _whole(count) if sample_weight is None else sums_of(heavy), sums_of(weighed)
+    if columns.unit == "case" and sample_weight is None:
+        units, products = count, (first, second, products_of(weighed, weighed, narrow=narrow))
+    else:
+        if columns.unit == "sequence":
+            heavy, weighed = (_by_sequence(one, scores.rank.shape) for one in (heavy, weighed))
+        units = (heavy > 0).sum(dim=0)
+        products = products_of(heavy, heavy), products_of(heavy, weighed), products_of(weighed, weighed)
+    infinite = (x.isinf() & scored[:, None]).sum(dim=0)
+    numbers = torch.cat([torch.stack([one.sum() for one in totals]), count, infinite, units])
+    return torch.stack([first, second, *products]), numbers
+
+
+def _by_sequence(rows: Tensor, shape: torch.Size) -> Tensor:
+    if len(shape) < 2:
+        raise ShapeError('unit="sequence" takes logits of the shape (sequences, tokens, classes).')
+    return rows.reshape(math.prod(shape[:-1]), shape[-1], rows.shape[1]).sum(dim=1)
+
+
+def _whole(count: Tensor) -> Tensor:
+    """Counts as exact sums of ones."""
+    limbs = count.new_zeros((len(count), LIMBS))
+    limbs[:, BITS // LIMB] = count << (BITS % LIMB)
+    return carried(limbs)
+
+
+def _weights(given: Tensor | None, rank: Tensor, home: torch.device) -> Tensor:
+    if given is None:
+        return torch.ones(rank.numel(), dtype=torch.float64, device=home)
+    if not isinstance(given, Tensor) or given.dtype.is_complex or given.shape != rank.shape:
+        what = tuple(given.shape) if isinstance(given, Tensor) else type(given).__name__
+        raise ShapeError(f"sample_weight is a tensor of the shape of y, {tuple(rank.shape)}, not {what}.")
+    return given.detach().to(home).double().reshape(-1)
+
+
+def _require(usable: Tensor, w: Tensor) -> None:
+    if not bool(usable.all()):
+        case = int((~usable).nonzero()[0, 0])
+        raise ShapeError(
+            f"the sample weight is {float(w[case])}.",
+            "Weights are zero, or between 1e-60 and 1e60.",
+            case=case,
+            more=int((~usable).sum()) - 1,
+        )
+
+
+def problems(counts: list[int]) -> list[str]:
+    """What is wrong with cases that were left out, as sentences."""
+    found = dict(zip(COUNTS, counts, strict=False))
+    said = {
+        "outside": "outcome outside the classes of the logits",
+        "undefined": "logits that are NaN, plus infinity, or all minus infinity",
+        "unweighable": "sample_weight that is negative, NaN, infinite, above 1e60 or below 1e-60",
+        "huge": "score times sample_weight above 1e144",
+    }
+    return [f"{found[key]:,} case{'s' * (found[key] > 1)}: {words}" for key, words in said.items() if found[key]]
+
+
+def summary(columns: Columns, sums: Tensor, counts: Tensor) -> StreamedScores:
+    """Means and standard errors: exact sums, of which each is divided and rounded once."""
+    numbers, width = counts.tolist(), columns.width
+    totals = dict(zip(COUNTS, numbers, strict=False))
+    by_column = [numbers[len(COUNTS) + at * width :][:width] for at in range(3)]
+    flat = to_integers(sums)
+    parts = [flat[at * width : (at + 1) * width] for at in range(SUMS)]
+    means = [_mean(*one) for one in zip(*parts, *by_column[1:], strict=True)]
+    named = dict(zip(columns.names(), means, strict=True))
+    each = len(columns.ks) + 1
+    rules = {name: means[at * each : (at + 1) * each] for at, name in enumerate(columns.rules)}
+    hits = means[len(columns.rules) * each :]
+    return StreamedScores(
+        totals["cases"],
+        parts[0][-1] / UNIT,
+        totals["ignored"],
+        totals["outside"],
+        totals["undefined"],
+        {name: dict(zip(columns.ks, one, strict=False)) for name, one in rules.items()},
+        {name: one[-1] for name, one in rules.items()},
+        dict(zip(columns.hits, hits, strict=True)),
+        named,
+    )
+
+
+def _mean(w: int, x: int, ww: int, wx: int, xx: int, infinite: int, units: int) -> StreamedMean:
+    """A mean, and the standard error of a ratio of sums over units."""
+    finite = x / w if w else math.nan
+    if infinite:
+        return StreamedMean(math.inf, None, infinite, finite)
+    if units < 2:
+        return StreamedMean(finite, None, 0, finite)
+    squares = max(xx * w * w - 2 * wx * x * w + ww * x * x, 0)  # of deviations, times w**2
+    variance = squares * units * UNIT / ((units - 1) * w**4)
+    return StreamedMean(finite, math.sqrt(variance), 0, finite)

@@ -1,0 +1,91 @@
+"""The kernels give lists, ranks and scores of float64, under Triton's interpreter and on a GPU."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton", reason="Triton is not installed")
+
+from tests.integrations.torch.checking import CASES, agree
+from tests.integrations.torch.logit_cases import KINDS, made
+from toplist.integrations.torch import kernels, lists_from_logits, scores_from_logits
+
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+DEVICE = "cpu" if INTERPRETED else "cuda"
+pytestmark = [
+    pytest.mark.skipif(
+        not INTERPRETED and not torch.cuda.is_available(), reason="there is no GPU, and TRITON_INTERPRET is not 1"
+    ),
+    pytest.mark.filterwarnings("ignore::RuntimeWarning"),  # numpy, in the interpreter, warns of log(0)
+]
+
+
+def test_the_kernels_are_used() -> None:
+    assert kernels.usable(torch.zeros(1, 1, device=DEVICE))
+    assert not kernels.usable(torch.zeros(1, 1, device=DEVICE, dtype=torch.float64))
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the interpreter rows are short: what is wide is so from 200 classes on, in tiles of 256."""
+    if INTERPRETED:
+        from toplist.integrations.torch.kernels import launch
+
+        monkeypatch.setattr(launch, "NARROW", 200)
+        monkeypatch.setattr(launch, "BLOCK", 256)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("dtype", "width", "ks"),
+    [("float32", 10, (1, 3)), ("bfloat16", 150, (20,)), ("float32", 1000, (1, 5)), ("bfloat16", 1100, (1, 20))],
+)
+def test_scores_are_those_of_float64(kind: str, dtype: str, width: int, ks: tuple[int, ...]) -> None:
+    agree(kind, dtype, width, ks, rows=2, device=DEVICE)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(INTERPRETED, reason="takes too long in the interpreter")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize(("width", "ks"), [*CASES[2:], (128_256, (1, 5, 20)), (50_257, (128,))])
+def test_all_widths_and_types_score_as_float64(kind: str, dtype: str, width: int, ks: tuple[int, ...]) -> None:
+    agree(kind, dtype, width, ks, rows=16, device=DEVICE)
+
+
+@pytest.mark.parametrize("width", [30, 600])
+def test_any_strides_give_the_same(width: int) -> None:
+    x, y = made("random", 2, 2 * width + 1)
+    logits, outcomes = torch.from_numpy(x).to(DEVICE), (torch.from_numpy(y) % width).to(DEVICE)
+    for view in (logits[:, 1 : width + 1], logits[:, : 2 * width : 2], logits[:, :width].t().contiguous().t()):
+        strided, whole = (scores_from_logits(one, outcomes, ks=(1, 5)) for one in (view, view.contiguous()))
+        assert torch.equal(strided.lists.classes, whole.lists.classes)
+        assert torch.equal(strided.rank, whole.rank)
+        torch.testing.assert_close(strided.padded["brier"], whole.padded["brier"], rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("width", [30, 600])
+def test_outcomes_that_are_ignored_or_no_class_and_rows_that_are_no_distribution_have_no_score(width: int) -> None:
+    x, y = made("random", 6, width)
+    logits, outcomes = torch.from_numpy(x.copy()), torch.from_numpy(y)
+    outcomes[0] = -100
+    logits[2, 3], logits[3, 3], logits[4] = torch.nan, torch.inf, -torch.inf
+    if not INTERPRETED:  # the CPU refuses it
+        outcomes[1] = width
+    found = scores_from_logits(logits.to(DEVICE), outcomes.to(DEVICE), ks=(1, 5))
+    assert found.rank[0] == 0
+    assert INTERPRETED or found.rank[1] == -1
+    assert found.full["log"].isnan().tolist() == [True, not INTERPRETED, True, True, True, False]
+    assert found.padded["brier"].isnan().any(dim=1).tolist() == found.full["log"].isnan().tolist()
+
+
+def test_temperature_and_lists_alone() -> None:
+    x, _ = made("random", 2, 700)
+    logits = torch.from_numpy(x).to(DEVICE)
+    warm, by_hand = lists_from_logits(logits, 7, temperature=0.5), lists_from_logits(logits * 2, 7)
+    assert torch.equal(warm.classes, by_hand.classes)
+    torch.testing.assert_close(warm.log_confidences, by_hand.log_confidences, rtol=1e-6, atol=1e-7)
+    torch.testing.assert_close(warm.log_rest, by_hand.log_rest, rtol=1e-6, atol=1e-7)

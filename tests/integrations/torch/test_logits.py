@@ -1,0 +1,109 @@
+"""Lists, ranks and scores from logits, in plain torch, are those of numpy's float64 and of `toplist.score`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import toplist as tl
+from tests.integrations.torch.checking import CASES, agree
+from tests.integrations.torch.logit_cases import KINDS, made
+from toplist.integrations.torch import kernels, lists_from_logits, scores_from_logits
+from toplist.integrations.torch import statistics as plain
+
+
+@pytest.fixture(autouse=True)
+def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "usable", lambda _: False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("dtype", "width", "ks"),
+    [
+        *(("float32", width, ks) for width, ks in [*CASES[:4], (1, (1,)), (2, (1, 2)), (7, (7,))]),
+        *((dtype, width, ks) for dtype in ("float64", "bfloat16") for width, ks in CASES[:2]),
+    ],
+)
+def test_scores_are_those_of_float64(kind: str, dtype: str, width: int, ks: tuple[int, ...]) -> None:
+    agree(kind, dtype, width, ks, rows=5, device="cpu")
+
+
+def test_rows_are_worked_on_some_at_a_time_and_nothing_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = (torch.from_numpy(one) for one in made("random", 50, 40))
+    whole = scores_from_logits(x, y)
+    monkeypatch.setattr(plain, "CHUNK", 7 * 40)
+    parts = scores_from_logits(x, y)
+    assert torch.equal(whole.lists.classes, parts.lists.classes)
+    torch.testing.assert_close(whole.padded["brier"], parts.padded["brier"], rtol=1e-6, atol=0)
+
+
+def test_leading_dimensions_and_strides_are_kept() -> None:
+    x, y = (torch.from_numpy(one) for one in made("random", 24, 30))
+    flat = scores_from_logits(x, y, ks=(1, 3))
+    cube = scores_from_logits(x.reshape(4, 6, 30), y.reshape(4, 6), ks=(1, 3))
+    turned = scores_from_logits(x.t().contiguous().t(), y, ks=(1, 3))
+    assert cube.padded["log"].shape == (4, 6, 2)
+    assert cube.rank.shape == (4, 6)
+    assert torch.equal(cube.padded["log"].reshape(24, 2), flat.padded["log"])
+    assert torch.equal(turned.full["brier"], flat.full["brier"])
+    assert scores_from_logits(x[:0], y[:0]).padded["brier"].shape == (0, 3)
+
+
+def test_what_is_ignored_has_no_score_and_rank_zero() -> None:
+    x, y = (torch.from_numpy(one) for one in made("random", 6, 30))
+    y[2] = -100
+    found = scores_from_logits(x, y)
+    assert found.rank.eq(0).tolist() == [False, False, True, False, False, False]
+    assert found.padded["brier"].isnan().any(dim=1).tolist() == found.rank.eq(0).tolist()
+
+
+def test_a_row_that_is_no_distribution_has_no_score() -> None:
+    x, y = (torch.from_numpy(one) for one in made("random", 4, 30))
+    x[0, 3], x[1, 3], x[2] = torch.nan, torch.inf, -torch.inf
+    found = scores_from_logits(x, y)
+    assert found.full["log"].isnan().tolist() == [True, True, True, False]
+
+
+def test_an_outcome_outside_the_classes_is_refused() -> None:
+    x, y = (torch.from_numpy(one) for one in made("random", 4, 30))
+    y[1] = 30
+    with pytest.raises(tl.TopListError, match=r"outcome 30 is outside the 30 classes"):
+        scores_from_logits(x, y)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"ks": (31,)}, "k is at most 30 here, not 31"),
+        ({"ks": ()}, "ks names no length"),
+        ({"ks": (0,)}, "k is a whole number, at least 1"),
+        ({"temperature": 0}, "temperature is a number from"),
+        ({"rules": "zero-one"}, "zero-one is not computed from logits"),
+    ],
+)
+def test_what_cannot_be_is_said(given: dict[str, object], message: str) -> None:
+    x, y = (torch.from_numpy(one) for one in made("random", 4, 30))
+    with pytest.raises(tl.TopListError, match=message):
+        scores_from_logits(x, y, **{"ks": (1, 5), **given})
+
+
+def test_lists_go_on_as_top_lists() -> None:
+    x, y = (torch.from_numpy(one) for one in made("random", 8, 30))
+    lists = lists_from_logits(x.double(), 5).to_lists(30)
+    direct = tl.TopLists.from_logits(x.double().numpy(), k=5)
+    np.testing.assert_allclose(tl.score(lists, y.numpy()), tl.score(direct, y.numpy()), rtol=1e-12)
+
+
+def test_temperature_divides_logits() -> None:
+    x, y = (torch.from_numpy(one) for one in made("random", 8, 30))
+    x = x.double()
+    warm, by_hand = scores_from_logits(x, y, temperature=2.5), scores_from_logits(x / 2.5, y)
+    torch.testing.assert_close(warm.padded["brier"], by_hand.padded["brier"], rtol=1e-12, atol=0)
+
+
+def test_logits_with_gradients_give_lists_without() -> None:
+    x = torch.randn(3, 10, requires_grad=True)
+    assert not lists_from_logits(x, 2).log_confidences.requires_grad
