@@ -27,6 +27,7 @@ from toplist.calibration.pairs import (
     calibration_pairs,
     grouped,
     isotonic_regression,
+    merged,
     pav,
     pool,
     require_cases,
@@ -315,7 +316,7 @@ class RankLayer:
 
 def layers(made: CalibrationPairs, ranks: int) -> tuple[RankLayer, ...]:
     """Rank 1, ..., "rank 11 and beyond", and the rest of the cases that have one."""
-    t, longest = made.confidence, int(made.lists.sizes.max(initial=0))
+    t, longest = merged(made.confidence), int(made.lists.sizes.max(initial=0))
     found = []
     for rank in range(min(ranks, longest)):
         at = np.flatnonzero(made.rank == rank)
@@ -498,10 +499,11 @@ def decompose(
     The Brier score of a list is a sum over its ranks, the rest mass and misses:
     S = sum over r of (t_r - h_r)^2 + (a - u)^2 / n + u (1 - 1/n), where h_r says whether the class of rank r is the
     outcome, u whether none is, a is the rest mass and n the number of classes that share it. Each square is split by
-    isotonic regression, so that no part is negative; equal confidences are one point of it, and rest masses that are
-    equal to thirteen decimals, as these are sums. For other rules S is the mean score of the lists, C that of lists
-    calibrated rank by rank in the same way, and R that of one list of base rates: miscalibration S - C, discrimination
-    R - C, uncertainty R. The first two may then be negative, because what is calibrated by rank need not be so jointly.
+    isotonic regression, so that no part is negative; confidences that are equal to thirteen significant digits, and
+    rest masses that are to thirteen decimals, are one point of it, since they may be sums. For other rules S is the
+    mean score of the lists, C that of lists calibrated rank by rank in the same way, and R that of one list of base
+    rates: miscalibration S - C, discrimination R - C, uncertainty R. The first two may then be negative, because what
+    is calibrated by rank need not be so jointly.
 
     References
     ----------
