@@ -6,11 +6,12 @@ NATIVE := CMakeLists.txt $(wildcard src/toplist/core/native/*) $(wildcard src/to
 # Tests start hundreds of processes: these share compiled modules, whatever the environment says.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2
 
-.PHONY: help demo test test-pure bench lint docs oracle topbeta mutations simulate simulate-gate clean
+.PHONY: help demo test test-pure thorough bench lint docs oracle topbeta mutations simulate simulate-gate clean
 help:
 	@echo "make demo     five predictions of language detectors, ranked, and a report"
 	@echo "make test     the whole suite"
 	@echo "make test-pure  what both kernels must pass, with the pure-Python one"
+	@echo "make thorough  laws over drawn examples, with 40 times as many as in the suite"
 	@echo "make bench    speed: a table of ratios to what one would write today, and their bounds"
 	@echo "make oracle   a million lists against exact arithmetic, and lists that were cut where little is left"
 	@echo "make topbeta  a million pairs of a top-beta list and a distribution, in fractions"
@@ -53,6 +54,11 @@ test: $(VENV)/dev
 PURE := $(filter-out tests/io tests/engines tests/cli tests/report tests/simulations tests/studies tests/__%,$(wildcard tests/*))
 test-pure: $(VENV)/dev
 	TOPLIST_PURE_PYTHON=1 $(PYTEST) --ignore=tests/multilabel/estimators $(PURE)
+
+# Tests of Hypothesis alone, each with 1,000 examples or in proportion, and the whole table of ways to write a file.
+thorough: $(VENV)/dev
+	$(PYTEST) -m hypothesis --hypothesis-profile thorough tests
+	$(PYTEST) --hypothesis-profile thorough tests/io/recognition
 
 bench: $(VENV)/dev
 	@$(BIN)/python -m benchmarks

@@ -1,8 +1,12 @@
 """Code in the README and in the documentation runs: every `>>>` block is a test."""
 
+import functools
 import gc
 import os
+import shutil
+import tempfile
 from importlib.util import find_spec
+from pathlib import Path
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # a core each: threads of several workers would wait for each other
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -15,13 +19,28 @@ from xdist.scheduler import LoadScopeScheduling
 
 pytest_collect_file = Sybil(parsers=[PythonCodeBlockParser(), SkipParser()], patterns=["*.md"]).pytest()
 
-settings.register_profile("toplist", derandomize=True, deadline=None)  # the same draws everywhere, every time
+MEMORY = Path("/dev/shm")  # noqa: S108
+ROOM = 8 << 30  # bytes, several times what the suite writes
+if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
+    os.environ["TMPDIR"] = str(MEMORY)  # temporary files of tests, and of processes that they start, go to no disk
+    tempfile.tempdir = None
+
+# The same draws everywhere, every time; `make thorough` has 40 times as many. tests/draws.py is for other numbers.
+settings.register_profile("toplist", derandomize=True, deadline=None, max_examples=25)
+settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=1000)
 settings.load_profile("toplist")
+
+if find_spec("typer") is not None:
+    import typer.main
+
+    typer.main.get_command = functools.cache(typer.main.get_command)  # made anew, it takes longer than many a command
 
 collect_ignore = ["docs/conf.py"]  # needs what only the documentation needs
 collect_ignore += ["src/toplist/integrations/torch/metrics.py"]  # its examples run where torchmetrics is tested
 if find_spec("torch") is None:
-    collect_ignore += ["src/toplist/integrations/torch", "docs/distillation.md"]
+    collect_ignore += ["src/toplist/integrations/torch", "docs/distillation.md", "docs/streaming.md"]
+if find_spec("jax") is None:
+    collect_ignore += ["src/toplist/integrations/jax", "docs/jax.md"]
 if find_spec("triton") is None:
     collect_ignore += ["src/toplist/integrations/torch/kernels"]
 
@@ -38,7 +57,7 @@ class FilesWhole(LoadScopeScheduling):
         return folder if folder in SHARING else file
 
 
-SHARING = ("tests/engines", "tests/lists/device", "tests/report/html", "tests/studies")
+SHARING = ("tests/engines", "tests/integrations/jax", "tests/lists/device", "tests/report/html", "tests/studies")
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FilesWhole:

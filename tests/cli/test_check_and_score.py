@@ -11,6 +11,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from tests.draws import draws
+
 for library in ("pyarrow", "duckdb", "typer", "rich"):
     pytest.importorskip(library, reason="the command and its files are extras")
 
@@ -19,7 +21,7 @@ import pyarrow.parquet as pq  # noqa: E402
 
 from tests.cli.messages import said  # noqa: E402
 
-law = settings(deadline=None, max_examples=25, derandomize=True, phases=(Phase.generate,))
+law = settings(deadline=None, max_examples=draws(25), derandomize=True, phases=(Phase.generate,))
 CODES = st.sampled_from([0, 1, 2, 29, 30, 40, -1, -7, 2**63, 2**63 + 5])
 NAMES = st.sampled_from(["0", "1", "29", "30", "-7", "007", "3.0", "3", "cat", "Cat", "2019"])
 FORMATS = ("csv", "jsonl", "parquet")

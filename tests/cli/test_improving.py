@@ -161,6 +161,24 @@ def test_lists_are_cut_to_what_validation_chooses(tmp_path: Path) -> None:
     assert said("truncate", TWO[0], *TRUTH, *CLASSES, "-o", out, "--choose", "mass", "--rule", "log")["rule"] == "log"
 
 
+@pytest.mark.parametrize("rule", ["rps", "ranked_log"])
+def test_a_length_and_a_recalibrator_are_chosen_by_scores_of_ordered_classes(tmp_path: Path, rule: str) -> None:
+    """As the functions do it over the same ordered space; without the order, and without outcomes, it is refused."""
+    space, out = tl.ClassSpace(LABELS, ordinal=True), tmp_path / "out.jsonl"
+    words = (TWO[0], *TRUTH, *CLASSES, "--rule", rule)
+    found = said("truncate", *words, "--ordinal", "-o", out)
+    want = choose_k(tl.read_lists(TWO[0], space), outcomes(), rule=rule)
+    assert (found["k"], found["rule"]) == (want.chosen, rule)
+    fitted = said("recalibrate", "fit", *words, "--ordinal", "--kind", "temperature", "-o", tmp_path / "model.json")
+    assert fitted["rule"] == rule
+    scores = tl.score(tl.read_lists(TWO[0], space), outcomes(), rule=rule)
+    assert fitted["table"][0]["score"] == pytest.approx(scores.mean(), rel=1e-9)
+    for command in (("truncate",), ("recalibrate", "fit")):
+        assert "no declared order" in complaints(toplist(*command, *words, "-o", tmp_path / "none.json").stderr)
+    vain = toplist("truncate", TWO[0], *CLASSES, "-k", 2, "--ordinal", "-o", tmp_path / "none.jsonl")
+    assert vain.stderr.startswith("toplist: --ordinal: this is about fitting")
+
+
 def test_cutting_to_k_needs_no_number_of_classes(tmp_path: Path) -> None:
     done = toplist("truncate", TWO[0], "-k", 3, "-o", tmp_path / "out.csv")
     assert (done.returncode, complaints(done.stderr)) == (0, "")

@@ -127,9 +127,26 @@ def test_no_function_takes_many_parameters(path: Path) -> None:
             assert len([*taken.posonlyargs, *taken.args, *taken.kwonlyargs]) <= 12, one.name
 
 
-def test_the_help_names_every_rule() -> None:
-    named = ", ".join((*RULES, *ORDINAL_RULES, "topbeta:BETA"))
-    assert (options("compare")["--rule"].help or "").startswith(named)
+RULES_OF: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("compare", "partial", "plan", "score", "gate", "record"), (*RULES, *ORDINAL_RULES, "topbeta:BETA")
+    ),
+    **dict.fromkeys(("fit", "truncate"), (*RULES, *ORDINAL_RULES)),
+    "pool": ("brier", "log"),
+}
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if "--rule" in options(name)])
+def test_the_help_of_a_rule_names_every_rule_that_the_command_takes_and_no_other(command: str) -> None:
+    every = {*RULES, *ORDINAL_RULES, "topbeta:BETA"}
+    told = set(re.findall(r"[\w:-]+", options(command)["--rule"].help or ""))
+    assert told & every == {*RULES_OF[command]}
+
+
+def test_classes_are_declared_to_be_in_order_where_a_rule_may_need_it_and_nowhere_else() -> None:
+    """An option without effect is none."""
+    needed = {name for name, rules in RULES_OF.items() if {*ORDINAL_RULES} <= {*rules}}
+    assert {name for name in COMMANDS if "--ordinal" in options(name)} == needed
 
 
 def test_help_imports_nothing_that_reads_or_computes() -> None:

@@ -62,6 +62,9 @@ def test_a_merge_is_written_as_a_board_a_page_and_a_part(place: Path) -> None:
     assert "m.tlp and parts/1.tlp hold the same part, 1/t.csv: merge every part once." in refused.stderr
 
 
+LOCAL = ["compare", "0/a.csv", "-t", "0/t.csv", "--engine", "local"]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -75,6 +78,10 @@ def test_a_merge_is_written_as_a_board_a_page_and_a_part(place: Path) -> None:
         (["partial", "0/a.csv", "-t", "0/t.csv", "-o", "part.json"], "name it part.tlp"),
         (["partial", "0/a.csv", "-t", "0/t.csv", "-o", "part.tlp", "--inference", "bootstrap"], "--inference poisson"),
         (["compare", "0/a.csv", "-t", "0/t.csv", "--workers", "2"], "--workers goes with --engine"),
+        ([*LOCAL, "--workers", "0"], "--workers is a whole number of at least 1, not 0."),
+        ([*LOCAL, "--task-cases", "-1"], "--task-cases is a whole number of at least 1, not -1."),
+        ([*LOCAL, "--scheduler", "tcp://a:1"], "the engine 'local' has no option --scheduler: it is one of 'dask'."),
+        ([*LOCAL[:-1], "lokal"], "--engine is local, dask, spark or ray here, not 'lokal'. Did you mean 'local'?"),
     ],
 )
 def test_what_cannot_be_merged_is_refused_in_a_sentence(words: list[str], said: str, place: Path) -> None:

@@ -10,9 +10,13 @@ import numpy as np
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
+from tests.draws import draws
+
 UNIT = 2**1074
 SMALL = 2.0**-960  # products below this are rounded before they are added
-law = settings(deadline=None, max_examples=60, derandomize=True, phases=(Phase.explicit, Phase.generate, Phase.shrink))
+law = settings(
+    deadline=None, max_examples=draws(60), derandomize=True, phases=(Phase.explicit, Phase.generate, Phase.shrink)
+)
 
 CORNERS = (
     *(0.0, -0.0, 1.0, -1.0, 5e-324, -5e-324, 2.0**-1022, -(2.0**-1022), 2.0**-1023, 1e16, -1e16, 1.0 + 2.0**-52),

@@ -14,9 +14,9 @@ from toplist.core.degrees_of_freedom import of_weights
 @pytest.mark.parametrize("rest", [10.0**-power for power in range(1, 16)])
 @pytest.mark.parametrize("others", [1, 7, 1000])
 def test_one_case_with_nearly_all_the_weight_has_one_degree_of_freedom_or_none(rest: float, others: int) -> None:
-    weights = [Fraction(1), *[Fraction(rest) / others] * others]
-    shares = [one / sum(weights) for one in weights]
-    sums = [sum(share**power for share in shares) for power in (2, 3, 4, 5)]
+    total = 1 + Fraction(rest)
+    heavy, light = 1 / total, Fraction(rest) / others / total
+    sums = [heavy**power + others * light**power for power in (2, 3, 4, 5)]
     factor, freedom = of_weights([float(one) for one in sums])
     s2, s3, *_ = sums
     if freedom:

@@ -103,7 +103,7 @@ def test_both_reduce_to_the_same_moments(
         of: Any = {"none": Nothing(), "squares": Squares(), "peak": Peak()}.get(sum_of[0]) or Powers(sum_of[1])
         m = CaseStatistics(
             np, pure.outcome, pure.miss, pure.hit, pure.total, pure.ties, pure.rest, pure.unlisted, pure.proxy,
-            rows.log_size, rows.log_rest,
+            rows.size, rows.log_size, rows.log_rest,
         )  # fmt: skip
         total = m.others(of) if sum_of[0] in ("squares", "powers") else pure.total
     if sum_of[0] != "none":

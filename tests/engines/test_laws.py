@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
-import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.engines import toys
 from tests.engines.conftest import ENGINES, PROCESSES
+from tests.engines.killing import killing
 from toplist.engines import Engine
 from toplist.errors import ResourceError, TopListError
 
@@ -113,44 +110,15 @@ def test_workers_leave_cores_to_each_other(engine: Engine) -> None:
     assert all(int(name.partition("=")[2]) <= max(1, (os.cpu_count() or 1) // 2) for name in result)
 
 
-def kill_one(folder: Path, whom: Callable[[int], int], killed: list[int]) -> None:
-    """End the process that began first, and let the others go on."""
-    deadline = time.monotonic() + 60
-    while not (began := sorted(folder.glob("*.began"))) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    killed.append(whom(int(began[0].stem)))
-    os.kill(killed[0], signal.SIGKILL)
-    (folder / "go").touch()
-
-
-def parent(pid: int) -> int:
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return int(fields[1])
-
-
 @every_process
 def test_a_worker_that_is_killed_by_its_process_id_does_not_show(engine: Engine, tmp_path: Path) -> None:
-    check_kill(engine, tmp_path, lambda pid: pid)
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the parent of a process is read from /proc")
-def test_a_spark_executor_that_is_killed_by_its_process_id_does_not_show(spark: Engine, tmp_path: Path) -> None:
-    """The Java process above the daemon that started the Python worker."""
-    check_kill(spark, tmp_path, lambda pid: parent(parent(pid)))
-
-
-def check_kill(engine: Engine, folder: Path, whom: Callable[[int], int]) -> None:
-    killed: list[int] = []
-    killer = threading.Thread(target=kill_one, args=(folder, whom, killed))
-    killer.start()
     tasks = words(4)
-    result = engine.reduce(
-        toys.wait_for_file, toys.add_counts, [f"{folder} ".encode() + task for task in tasks], ignored
-    )
-    killer.join()
+    with killing(tmp_path) as killed:
+        result = engine.reduce(
+            toys.wait_and_count, toys.add_counts, [f"{tmp_path} ".encode() + task for task in tasks], ignored
+        )
     assert result == counted(tasks)
     assert killed
-    assert os.getpid() not in killed
 
 
 @every_process

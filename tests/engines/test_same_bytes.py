@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 import toplist as tl
+from tests.cli.run_cli import toplist_here
+from tests.engines import watched
 from tests.engines.conftest import ENGINES
+from tests.engines.killing import executor_of, killing
 from toplist.engines import Engine
 
 pa = pytest.importorskip("pyarrow")
@@ -121,3 +124,66 @@ def test_the_size_of_tasks_does_not_show(two_processes: Engine, task_cases: int,
     assert compared(files, question, other, two_processes.with_options(task_cases=task_cases)) == plain(
         files, question, other
     )
+
+
+ORDINAL = {"rules": ("rps", "rps-normalized", "ranked_log"), "space": tl.ClassSpace(CLASSES, ordinal=True)}
+ENGINES_HERE = ["one process", "two processes"]
+
+
+@pytest.mark.parametrize("engine", ENGINES_HERE, indirect=True)
+@pytest.mark.parametrize("other", ["second", "mixed"])
+def test_scores_of_ordered_classes_are_the_same_bytes(engine: Engine, other: str, files: Path) -> None:
+    """In step and by a shuffle."""
+    truth = tl.Truth(str(files / "truth.parquet"), outcome="outcome", cluster="", group="site", weight="weight")
+    models = {name: str(files / f"{name}.parquet") for name in ("first", other)}
+    parts, whole = (
+        tl.compare(models, truth, engine=one, **ORDINAL).to_json() for one in (engine.with_options(task_cases=25), None)
+    )
+    assert parts == whole
+    assert '"ranked_log"' in whole
+
+
+def test_the_command_gives_the_same_bytes_with_an_order_of_classes(files: Path, tmp_path: Path) -> None:
+    """With `--engine local` and without; the order of the labels counts."""
+    (tmp_path / "rising.txt").write_text("\n".join(map(str, range(CLASSES))))
+    (tmp_path / "mixed.txt").write_text("\n".join(map(str, [3, 0, 4, 1, 2])))
+    pairs = [files / "first.parquet", files / "second.parquet", "--truth", files / "truth.parquet", "--cluster", ""]
+
+    def printed(order: str, *more: str) -> str:
+        words = ["--classes", tmp_path / order, "--ordinal", "--rule", "rps", "--rule", "ranked_log", "--json", *more]
+        done = toplist_here("compare", *map(str, [*pairs, *words]))
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    plain = printed("rising.txt")
+    assert printed("rising.txt", "--engine", "local") == plain
+    assert printed("mixed.txt") != plain
+
+
+KILLED = [
+    pytest.param("two processes", None, id="a local worker"),
+    pytest.param("dask", None, id="a Dask worker"),
+    pytest.param(
+        "spark",
+        executor_of,
+        id="a Spark executor",
+        marks=pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="parents are read from /proc"),
+    ),
+]
+"""Engines, and whom to kill where that is not the process that runs a task."""
+
+
+@pytest.mark.parametrize(("engine", "whom"), KILLED, indirect=["engine"])
+@pytest.mark.parametrize("other", ["second", "mixed"], ids=["in step", "shuffled"])
+def test_a_process_that_is_killed_in_the_middle_of_a_comparison_does_not_show(
+    engine: Engine, whom: Any, other: str, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process is in the middle of a task, and at least one partial result is finished and some are not."""
+    for name in ("run_task", "finish_bucket"):
+        monkeypatch.setattr(f"toplist.evaluation.distributed.{name}", getattr(watched, name))
+    tasks = engine.with_options(task_cases=10, partials=tmp_path)
+    with killing(tmp_path, whom or (lambda pid: pid)) as killed:
+        found = compared(files, "all at once", other, tasks)
+    assert killed
+    assert found == plain(files, "all at once", other)
+    assert len(list(tmp_path.glob("*.tlp"))) >= CASES // 10

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from tests.engines.killing import wait_to_be_killed
 from toplist.core.kernel import threads
 from toplist.errors import ResourceError, TopListError
 
@@ -102,12 +103,10 @@ def always_killed(task: bytes) -> bytes:
     return count_words(task)
 
 
-def wait_for_file(task: bytes) -> bytes:
-    """Count words after saying, in a file of a folder, which process has begun; wait until the file "go" is there."""
+def wait_and_count(task: bytes) -> bytes:
+    """Count words, once a worker was killed."""
     folder, words = task.decode().split(" ", 1)
-    (Path(folder) / f"{os.getpid()}.began").touch()
-    while not (Path(folder) / "go").exists():
-        time.sleep(0.01)
+    wait_to_be_killed(Path(folder))
     return encode(Counter(words.split()))
 
 

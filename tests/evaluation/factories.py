@@ -11,13 +11,16 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 from tests.inference.case_score_factories import ragged
 from toplist.evaluation.model_details import ArrayNames, DetailsAccumulator, accumulate, finish
 from toplist.inference.results import ModelDetails
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import as_rule
 
-law = settings(deadline=None, max_examples=8, derandomize=True, phases=(Phase.explicit, Phase.generate, Phase.shrink))
+law = settings(
+    deadline=None, max_examples=draws(8), derandomize=True, phases=(Phase.explicit, Phase.generate, Phase.shrink)
+)
 seeds = st.integers(0, 2**32 - 1)
 
 TABULAR = tl.Savage(lambda v, n: 1 - (n * v * v).sum(axis=-1), lambda v, n: -2 * v)  # the Brier score once more

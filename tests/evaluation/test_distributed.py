@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import toplist as tl
@@ -108,6 +109,49 @@ def test_a_bad_value_is_named_with_its_file_and_row(here: Path, order: str) -> N
     alone, split = both({"a": "a.parquet"}, "y.parquet", space=6)
     assert "a.parquet, row 34" in alone
     assert split == alone
+
+
+ORDERS = [("s", "t"), ("t", "s"), ("s",)]
+
+
+@pytest.mark.parametrize("models", ORDERS, ids="-".join)
+@pytest.mark.parametrize("rows", [(0, 59), (10, 11), (50, 5)], ids=str)
+def test_of_several_bad_rows_the_first_of_the_first_model_is_named(
+    here: Path, models: tuple[str, ...], rows: tuple[int, int]
+) -> None:
+    """Whatever buckets their ids fall into: model s has an order of its own, model t that of the truth."""
+    shuffled = lists(np.random.default_rng(2).permutation(N).tolist())
+    for at, sum_ in zip(rows, (1.2, 1.4), strict=True):
+        shuffled[at]["confidences"] = [sum_ - 0.5, 0.5]
+    straight = lists(range(N), 3)
+    straight[7]["confidences"] = [0.9, 0.9]
+    write(here / "s.parquet", shuffled)
+    write(here / "t.parquet", straight)
+    write(here / "y.parquet", outcomes(range(N)))
+    alone, split = both({name: f"{name}.parquet" for name in models}, "y.parquet", space=6)
+    assert f"{models[0]}.parquet, row {8 if models[0] == 't' else min(rows) + 1}:" in alone
+    assert split == alone
+
+
+@pytest.mark.parametrize("missing", ["error", "common", "uniform"])
+@pytest.mark.parametrize("predicted", [0, 60])
+def test_a_truth_without_cases_is_named(here: Path, missing: str, predicted: int) -> None:
+    truth = pa.schema([("case", pa.int64()), ("outcome", pa.string())]).empty_table()
+    model = pa.Table.from_pylist(lists(range(60))).slice(0, predicted)
+    for name, table in (("y.parquet", truth), ("a.parquet", model)):
+        pq.write_table(table, here / name)
+    alone, split = both({"a": "a.parquet"}, "y.parquet", space=6, missing=missing)
+    assert alone == split == "FileError: y.parquet: there are no cases."
+
+
+def test_arrays_and_tables_without_ids_and_without_cases_are_named(here: Path) -> None:
+    np.save("p.npy", np.zeros((0, 6)))
+    np.save("y.npy", np.zeros(0, int))
+    (here / "n.csv").write_text("class\n")
+    (here / "y.csv").write_text("outcome\n")
+    for model, truth in (("p.npy", "y.npy"), ("n.csv", "y.csv")):
+        alone, split = both({"a": model}, truth, space=6)
+        assert alone == split == f"FileError: {truth}: there are no cases."
 
 
 @pytest.mark.parametrize(("ids", "missing"), [
@@ -332,8 +376,13 @@ def test_a_folder_of_another_comparison_is_refused_with_the_remedy(parts: Path) 
     board("kept")
     with pytest.raises(tl.TopListError, match=r"another comparison \(rules\). Name another folder"):
         board("kept", rules="log")
-    with pytest.raises(tl.TopListError, match=r"another comparison \(other files"):
+    with pytest.raises(tl.TopListError, match=r"another comparison \(other files of predictions, or read in another"):
         board("kept", models={"a": "a", "b": "a"})
+    with pytest.raises(tl.TopListError, match=r"another comparison \(other classes, or in another order\). Name"):
+        board("kept", space=7)
+    board("named", space=ClassSpace(labels=CLASSES))
+    with pytest.raises(tl.TopListError, match=r"another comparison \(other classes, or in another order\). Name"):
+        board("named", space=ClassSpace(labels=CLASSES[::-1]))
 
 
 def test_partial_results_are_not_written_into_a_folder_that_is_read(parts: Path) -> None:

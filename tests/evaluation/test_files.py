@@ -52,7 +52,7 @@ def test_neither_order_nor_batches_nor_threads_show(
     world = World(1, 200)
     world.write(tmp_path)
     want = compare(world, tmp_path, **options)
-    for step, workers in ((17, 1), (64, 3), (33, 2)):
+    for step, workers in ((17, 1), (64, 3)):
         monkeypatch.setenv("TOPLIST_THREADS", str(workers))
         monkeypatch.setattr(arrow, "batch_rows", lambda width, step=step: step)
         world.write(tmp_path)

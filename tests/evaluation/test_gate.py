@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import toplist as tl
+from tests.draws import draws
 from tests.report.strategies import HOSTILE
 from toplist.evaluation.record import ScoreRecord
 from toplist.inference.intervals import SAME
@@ -546,7 +547,7 @@ def made(scores: Any, **about: Any) -> ScoreRecord:
     return ScoreRecord.of(ids, ["00000000"] * len(ids), np.array(scores, np.float64), **known)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(
     scores=st.lists(
         st.floats(allow_nan=False, min_value=0.0) | st.just(math.inf) | st.floats(0, 1e-300), min_size=1, max_size=20

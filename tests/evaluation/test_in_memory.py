@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests import flat
 from tests.core.integers import law
+from tests.draws import draws
 from tests.evaluation.shapes import LABELS, M, as_lists, predictions
 from tests.inference.reference import Brute, agrees
 
 PENALTIES = (None, 0, 0.25, math.inf)
-few = settings(law, max_examples=12)
+few = settings(law, max_examples=draws(12))
 
 
 def plain(board: tl.Leaderboard, *, origins: bool = True) -> dict[str, Any]:

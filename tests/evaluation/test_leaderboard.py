@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests import flat
 from tests.core.integers import law
+from tests.draws import draws
 from tests.evaluation.shapes import M, predictions
 from tests.inference.reference import Brute, agrees
 from toplist.inference.results import Estimate, ModelRow
@@ -35,7 +36,7 @@ def flipped(one: Estimate) -> Estimate:
     return Estimate(-one.value, low, high, one.reason, one.error, one.p, one.freedom)
 
 
-@settings(law, max_examples=10)
+@settings(law, max_examples=draws(10))
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 20), kind=st.sampled_from(["", "group", "cluster"]))
 def test_differences_are_antisymmetric_under_every_rule(seed: int, n: int, kind: str) -> None:
     """To the last bit, over all cases whatever the groups."""

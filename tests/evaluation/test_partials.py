@@ -305,6 +305,52 @@ def shows(board: tl.Leaderboard) -> dict[str, Any]:
     return plain
 
 
+def forge_rule(header: dict[str, Any]) -> None:
+    header["question"]["rules"][0] = "spherical"
+
+
+def forge_penalty(header: dict[str, Any]) -> None:
+    header["question"]["penalty"] = 0.25
+
+
+def forge_bounds(header: dict[str, Any]) -> None:
+    header["question"]["bounds"][0] = [0.0, 0.5]
+
+
+def forge_scale(header: dict[str, Any]) -> None:
+    header["question"]["scale"] = 7.0
+
+
+def forge_loss(header: dict[str, Any]) -> None:
+    header["losses"][0][2] = 1e6
+
+
+def forge_highest(header: dict[str, Any]) -> None:
+    header["highest"]["one"] = 50.0
+
+
+def forge_name(header: dict[str, Any]) -> None:
+    header["question"]["rules"][0] = "a\x1b[2Jb"
+
+
+FORGED = {
+    forge_rule: "the scores and the penalty of spherical are not those of this rule",
+    forge_penalty: "the scores and the penalty of brier are not those of this rule",
+    forge_bounds: "the scores and the penalty of brier are not those of this rule",
+    forge_scale: "the scores and the penalty of brier are not those of this rule",
+    forge_loss: "a loss is larger than any score",
+    forge_highest: "a score is higher than any",
+    forge_name: "its rules cannot be",
+}
+
+
+@pytest.mark.parametrize("forge", FORGED, ids=lambda forge: forge.__name__)
+def test_what_a_rule_says_of_scores_and_losses_cannot_be_forged(forge: Callable[[dict[str, Any]], None]) -> None:
+    made = Data(11, cases=24).parts(1)[0].to_bytes()
+    with pytest.raises(tl.FileError, match=FORGED[forge]):
+        PartialResult.from_bytes(rewritten(made, lambda header, blocks: forge(header)))
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_250_damaged_truncated_mixed_and_hostile_parts_are_refused_or_change_nothing(seed: int) -> None:
     rng = np.random.default_rng(seed)

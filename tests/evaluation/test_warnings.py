@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 from toplist._text import NOTHING
 from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.leaderboard import Leaderboard
@@ -23,7 +24,7 @@ from toplist.inference.diagnostics import _at_most, spelling
 
 ANIMALS = ["cat", "dog", "fox", "hen", "owl"]
 HERE = ("files", "memory")
-law = settings(deadline=None, max_examples=60, derandomize=True)
+law = settings(deadline=None, max_examples=draws(60), derandomize=True)
 
 
 def kinds(board: Leaderboard) -> dict[str, list[tuple[str, ...]]]:

@@ -15,11 +15,12 @@ from scipy import stats
 
 import toplist as tl
 from tests.core.integers import law
+from tests.draws import draws
 from tests.inference.factories import World, ends
 from toplist.inference.dependence import long_run_error, small_sample_factor, usual_lag
 from toplist.inference.ranking import holm
 
-few = settings(law, max_examples=25)
+few = settings(law, max_examples=draws(25))
 seeds = st.integers(0, 10**6)
 levels = st.sampled_from([0.5, 0.9, 0.95, 0.999])
 

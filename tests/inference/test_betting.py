@@ -15,11 +15,12 @@ from scipy.stats import binom
 
 import toplist as tl
 from tests.core.integers import law
+from tests.draws import draws
 from tests.inference.factories import World
 from toplist.inference import bounded
 from toplist.inference.bounded import bounded_interval
 
-few = settings(law, max_examples=20)
+few = settings(law, max_examples=draws(20))
 numbers = st.lists(st.floats(-1, 1) | st.sampled_from([-1.0, 0.0, 1.0]), min_size=2, max_size=30).map(np.array)
 
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.integers import law
+from tests.draws import draws
 from tests.inference.factories import World, worlds
 from tests.report.results import comparison
 from toplist.inference.intervals import Intervals
@@ -19,7 +20,7 @@ from toplist.inference.ranking import ComparisonSpec, confidence_set, ranked
 from toplist.inference.results import ConfidenceSet
 
 NAMES = tuple("abcdefghijklmnopqrst")
-few = settings(law, max_examples=25)
+few = settings(law, max_examples=draws(25))
 
 
 def found(

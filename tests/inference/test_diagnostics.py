@@ -77,18 +77,30 @@ def test_a_lead_that_one_unseen_case_could_reverse_is_warned_of() -> None:
     assert wrong >= 5
 
 
-@pytest.mark.parametrize("rule", ["brier", "log", "spherical"])
+@pytest.mark.parametrize("rule", ["brier", "log", "spherical", "rps", "rps-normalized", "ranked_log"])
 @pytest.mark.parametrize("top", [None, 2])
 def test_the_mean_gain_under_the_trailing_model_is_that_of_every_outcome(rule: str, top: int | None) -> None:
     """By brute force over all outcomes, with their probabilities in the lists of the second."""
     rng = np.random.default_rng(6)
     p, q = (rng.dirichlet(np.ones(CLASSES), size=20) for _ in range(2))
-    a, b = (tl.TopLists.from_proba(x, k=top) for x in (p, q))
+    space = tl.ClassSpace(CLASSES, ordinal=True)
+    a, b = (tl.TopLists.from_proba(x, k=top, space=space) for x in (p, q))
     w, t = rng.exponential(size=20), np.array([0.3, 1.0, 2.5])
     each = [np.array([tl.score(x, np.full(20, c), rule=rule) for c in range(CLASSES)]) for x in (a, b)]
     chance = b.padded().T
     means = [(chance * np.exp(s * w * (each[1] - each[0]))).sum(axis=0) for s in t]
     assert log_mean_gains(a, b, t, w, rule=rule).sum(axis=1) == pytest.approx(np.log(means).sum(axis=1), rel=1e-9)
+
+
+@pytest.mark.parametrize("rule", ["rps", "ranked_log"])
+def test_a_small_lead_under_a_rule_of_ordered_classes_has_a_chance(rule: str) -> None:
+    """The bound that tells rare losses from ordinary leads: all 200 outcomes are those that the other gives .995 to."""
+    space, noise = tl.ClassSpace(3, ordinal=True), np.random.default_rng(1).random(200) * 1e-4
+    sharp = np.stack([0.998 - noise, 0.0015 + noise, np.full(200, 0.0005)], axis=1)
+    board = tl.compare({"sharp": sharp, "soft": [[0.995, 0.003, 0.002]] * 200}, [0] * 200, space=space, rules=rule)
+    (pair,) = board.comparison.pairs
+    assert pair.by_chance is not None
+    assert 0.995**200 - 1e-3 <= pair.by_chance <= 0.5
 
 
 def test_an_infinite_loss_leaves_a_lead_of_zero_and_says_why() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.core.integers import law
+from tests.draws import draws
 from tests.inference.factories import World, ends, worlds
 from toplist.inference.dependence import cosine_error, long_run_error, usual_lag, usual_waves
 from toplist.inference.estimation import Difference
@@ -61,7 +62,7 @@ def everything(cases: Intervals, k: int) -> list[Estimate]:
     return out + [cases.difference(0, a, b) for a in range(k) for b in range(k)]
 
 
-@settings(law, max_examples=150)
+@settings(law, max_examples=draws(150))
 @given(world=worlds(least=1, infinite=True, both=True), how=hows)
 def test_nothing_is_nan_in_any_method_and_a_reason_is_there_exactly_where_no_interval_is(
     world: World, how: IntervalMethod

@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.core.integers import law
+from tests.draws import draws
 from tests.inference.factories import World
 from toplist.errors import FileError, TopListError
 from toplist.inference.aggregates import ScoreMatrix
 from toplist.inference.missing import Difficulty, adjusted_means
 from toplist.inference.partial_bytes import pack_integers
 
-few = settings(law, max_examples=25)
+few = settings(law, max_examples=draws(25))
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 

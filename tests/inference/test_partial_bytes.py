@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.integers import law
+from tests.draws import draws
 from tests.inference.case_score_factories import cases, sheet_of
 from tests.inference.test_tallies import KINDS
 from toplist.errors import FileError, TopListError
@@ -91,7 +92,7 @@ def test_the_kind_and_the_version_are_in_the_bytes() -> None:
     assert version
 
 
-@settings(law, max_examples=40)
+@settings(law, max_examples=draws(40))
 @given(
     st.lists(st.integers(-(2**2304), 2**2304) | st.integers(-300, 300) | st.integers(0, 2304).map(lambda n: -1 << n))
 )

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.integers import law
+from tests.draws import draws
 from tests.inference.factories import World, ends, worlds
 from toplist.inference.aggregates import UnitSums
 from toplist.inference.estimation import BaselineSkill, Difference, Estimand, LogRelative, Mean, Skill
@@ -115,7 +116,7 @@ def influence(scores: Any, a: int, b: int, units: Any = None) -> Any:
     return parts if units is None else np.bincount(units, parts)
 
 
-@settings(law, max_examples=40)
+@settings(law, max_examples=draws(40))
 @given(seed=st.integers(0, 10**6), k=st.integers(2, 5), n=st.integers(8, 40), clustered=st.booleans())
 def test_the_interval_of_relative_skill_is_that_of_plain_influence_functions(
     seed: int, k: int, n: int, clustered: bool

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.core.integers import law
+from tests.draws import draws
 from tests.inference.factories import World, ends, worlds
 from toplist.inference import bootstrap
 from toplist.inference.aggregates import ScoreMatrix, UnitSums
@@ -21,7 +22,7 @@ from toplist.inference.bootstrap import BootstrapT, Wild, counts, thinned, webb
 from toplist.inference.estimation import BaselineSkill, Difference, LogRelative, Mean, Skill
 from toplist.scoring.case_scores import one_if_alike
 
-few = settings(law, max_examples=15)
+few = settings(law, max_examples=draws(15))
 WEBB = [sign * math.sqrt(size) for sign in (-1, 1) for size in (0.5, 1.0, 1.5)]
 
 
@@ -174,7 +175,7 @@ def restricted(y: Any, g: Any, null: float, weights: Any) -> float:
     return sum(one >= t * (1 - 1e-9) for one in drawn) / len(drawn)
 
 
-@settings(law, max_examples=4)
+@settings(law, max_examples=draws(4))
 @given(seed=st.integers(0, 10**6))
 def test_the_wild_bootstrap_of_few_clusters_is_that_of_all_weights(seed: int) -> None:
     """Four clusters have 1,296 combinations: the p value at zero and at both ends, with the null imposed."""

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.core.integers import law
+from tests.draws import draws
 from tests.inference.case_score_factories import RULES, TOPS, Cases, cases, sheet_of
 from tests.inference.reference import Brute, agrees
 from toplist.inference import ranking
@@ -124,7 +125,7 @@ def boards(draw: st.DrawFn) -> dict[str, Any]:
     return {"scores": scores, "present": there, "weights": weights}
 
 
-@settings(law, max_examples=120)
+@settings(law, max_examples=draws(120))
 @given(board=boards(), pairwise=st.booleans(), data=st.data())
 def test_standings_are_those_of_brute_force(board: dict[str, Any], pairwise: bool, data: st.DataObject) -> None:
     """Scores, intervals, ranks, differences to the leader, skill and relative skill, on the cases that two share."""
@@ -188,7 +189,7 @@ def test_ranks_do_not_depend_on_the_order_of_names_where_all_scores_are_infinite
     assert [row.cases for row in found.rows] == [2, 1]
 
 
-@settings(law, max_examples=25)
+@settings(law, max_examples=draws(25))
 @given(m=st.integers(2, 2000), seed=st.integers(0, 10**6))
 def test_skill_is_one_minus_the_share_of_what_the_empty_list_scores(m: int, seed: int) -> None:
     """One minus 1/m under the Brier score, the logarithm of m under the log score; on the model's own cases."""
@@ -277,7 +278,7 @@ def test_relative_skills_multiply_to_one_where_all_have_all_cases(seed: int, k: 
     np.testing.assert_allclose(relative / relative[0], scores.mean(axis=1) / scores[0].mean(), rtol=1e-12)
 
 
-@settings(law, max_examples=80)
+@settings(law, max_examples=draws(80))
 @given(board=boards(), pairwise=st.booleans())
 def test_nothing_is_nan_without_saying_why(board: dict[str, Any], pairwise: bool) -> None:
     """An estimate without an interval has a reason; NaN stands for no case, or for infinity on both sides."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.core.integers import UNIT, law, total
 from tests.core.integers import product as exact_product
+from tests.draws import draws
 from tests.inference.case_score_factories import RULES, TOPS, Cases, cases, sheet_of
 from toplist.core import kernel
 from toplist.errors import TopListError
@@ -55,7 +56,7 @@ def test_infinite_scores_ties_and_invalid_lists_are_among_those_cases() -> None:
     assert set(np.unique(sheets[1]["accuracy"])) - {0.0, 1.0}
 
 
-@settings(law, max_examples=25)
+@settings(law, max_examples=draws(25))
 @given(seed=st.integers(0, 10**6), kind=st.sampled_from(KINDS), n=st.integers(2, 12))
 def test_adding_is_associative_and_commutative(seed: int, kind: dict[str, bool], n: int) -> None:
     a, b, c = (overall(part.tally()) for part in split(cases(seed, 3 * n, **kind), seed, 3))

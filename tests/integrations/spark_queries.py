@@ -16,6 +16,8 @@ def main() -> None:
             "spark.ui.enabled": "false",
             "spark.sql.adaptive.enabled": "false",
             "spark.sql.codegen.wholeStage": "false",
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
             "spark.sql.ansi.enabled": "true",
             "spark.sql.shuffle.partitions": "1",
             "spark.sql.warehouse.dir": folder,

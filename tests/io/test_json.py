@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 from toplist.errors import FileError
 from toplist.io.layouts import LayoutHints
 from toplist.io.opening import find, open_path, stem_of
@@ -74,7 +75,7 @@ def test_the_records_of_an_array_are_found_wherever_chunks_end(
         assert (scan.level, scan.inside) == (0, False)
 
 
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 @given(_RECORDS, _INDENTS)
 def test_an_array_of_records_is_read_as_its_lines_are(records: list[dict[str, Any]], indent: int | None) -> None:
     with tempfile.TemporaryDirectory() as name:

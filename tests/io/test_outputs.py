@@ -193,28 +193,29 @@ def test_names_of_any_length_and_any_bytes(way: str, tmp_path: Path) -> None:
 MIX = """
 import sys, pyarrow as pa
 from toplist.io.write import Writer
-who, path = sys.argv[1:]
+who, *paths = sys.argv[1:]
 table = pa.table({"who": [who] * 20_000})
-for _ in range(5):
-    with Writer(path) as writer:
-        for _ in range(5):
-            writer.write(table)
+for path in paths:
+    for _ in range(5):
+        with Writer(path) as writer:
+            for _ in range(5):
+                writer.write(table)
 """
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
-def test_two_processes_with_one_output_leave_one_whole_file(suffix: str, tmp_path: Path) -> None:
-    path = tmp_path / f"out.{suffix}"
-    running = [subprocess.Popen([sys.executable, "-c", MIX, who, str(path)]) for who in ("aaaa", "bbbb", "cccc")]
+def test_processes_with_the_same_outputs_leave_whole_files(tmp_path: Path) -> None:
+    paths = [tmp_path / f"out.{suffix}" for suffix in ("csv", "parquet", "jsonl")]
+    running = [subprocess.Popen([sys.executable, "-c", MIX, who, *map(str, paths)]) for who in ("aaaa", "bbbb", "cccc")]
     assert [one.wait() for one in running] == [0, 0, 0]
-    if suffix == "parquet":
-        values = pq.read_table(path)["who"].to_pylist()
-    else:
-        values = [line.strip('"{}').removeprefix('who": "') for line in path.read_text().splitlines()]
-        values = values[1:] if suffix == "csv" else values
-    assert len(values) == 100_000
-    assert len(set(values)) == 1
-    assert os.listdir(tmp_path) == [path.name]
+    for path in paths:
+        if path.suffix == ".parquet":
+            values = pq.read_table(path)["who"].to_pylist()
+        else:
+            values = [line.strip('"{}').removeprefix('who": "') for line in path.read_text().splitlines()]
+            values = values[1:] if path.suffix == ".csv" else values
+        assert len(values) == 100_000
+        assert len(set(values)) == 1
+    assert {path.name for path in paths} == set(os.listdir(tmp_path))
 
 
 PATTERNS = {

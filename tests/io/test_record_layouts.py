@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 from toplist.errors import FileError, TopListError
 from toplist.io.layouts import LayoutHints
 from toplist.io.sources import OpenTable, open_source
@@ -95,7 +96,7 @@ def _as_ranked(lists: list[list[tuple[str, float]]]) -> pa.Table:
     return pa.table(columns)
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(_lists())
 def test_the_layout_does_not_show(lists: list[list[tuple[str, float]]]) -> None:
     space = tl.ClassSpace(labels=NAMES)

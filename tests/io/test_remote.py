@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -20,7 +21,16 @@ import pytest
 from typer.testing import CliRunner
 
 import toplist as tl
-from tests.io.remote_servers import BUCKET, ENVIRONMENT, HttpStore, http_server, s3_server
+from tests.io.remote_servers import (
+    BUCKET,
+    DATASET,
+    ENVIRONMENT,
+    HttpStore,
+    gs_server,
+    http_server,
+    hub_server,
+    s3_server,
+)
 from toplist import _remote
 from toplist._files import Output, as_path, require_apart, require_place, shown, shown_words, url_of, write_bytes
 from toplist._remote import RemotePath
@@ -153,6 +163,62 @@ def test_an_engine_says_that_a_signed_file_is_damaged(served: str, http: HttpSto
     models, truth = {"one": damaged}, f"{served}/signed/truth.csv?{QUERY}"
     with pytest.raises(tl.TopListError, match=r"damaged.parquet: this is no Parquet file, or it is damaged"):
         tl.compare(models, truth, space=4, engine=Local(workers=1))
+
+
+ELSEWHERE = """
+import json, sys
+from pathlib import Path
+from tests.io.test_remote import board, json_of
+from toplist._files import write_bytes
+from toplist.errors import TopListError
+
+here, base, writes = sys.argv[1:]
+for path in Path(here).iterdir() if writes else ():
+    write_bytes(f"{base}/{path.name}", path.read_bytes())
+print(json.dumps(json_of(base)))
+for place in (f"{base}/none.parquet", f"{base.rpartition('/')[0]}-none/run/one.parquet"):
+    try:
+        board(place.rpartition("/")[0], (place.rpartition("/")[2],))
+    except TopListError as error:
+        print(error)
+"""
+"""What a process prints that reads, and perhaps writes, in a store: its leaderboard, and what is said of no files."""
+
+
+def read_elsewhere(here: Path, base: str, environment: dict[str, str], *, writes: bool) -> list[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    command = [sys.executable, "-c", ELSEWHERE, str(here), base, "yes" if writes else ""]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        command, env={**clean, **environment}, cwd=root, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found, *said = done.stdout.splitlines()
+    return [json.loads(found), *said]
+
+
+def test_what_is_in_google_storage_is_written_and_read_as_here(here: Path, tmp_path: Path) -> None:
+    base = f"gs://{BUCKET}/run"
+    with gs_server(tmp_path) as environment:
+        found, *said = read_elsewhere(here, base, environment, writes=True)
+    assert found == json_of(here)
+    assert said == [
+        f"{base}/none.parquet: there is no such file.",
+        f"gs://{BUCKET}-none/run/one.parquet: there is no bucket '{BUCKET}-none'.",
+    ]
+
+
+def test_what_is_on_the_hub_is_read_as_here(here: Path, tmp_path: Path) -> None:
+    pytest.importorskip("huggingface_hub")
+    base = f"hf://datasets/{DATASET}/run"
+    with hub_server({f"run/{path.name}": path.read_bytes() for path in here.iterdir()}) as address:
+        environment = {"HF_ENDPOINT": address, "HF_HOME": str(tmp_path), "HF_HUB_DISABLE_TELEMETRY": "1"}
+        found, *said = read_elsewhere(here, base, environment, writes=False)
+    assert found == json_of(here)
+    assert said == [
+        f"{base}/none.parquet: there is no such file.",
+        f"hf://datasets/{DATASET}-none/run/one.parquet: there is no such file.",
+    ]
 
 
 def json_of(base: Any, query: str = "") -> str:

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.draws import draws
 from toplist import ClassSpace
 from toplist._text import are_codes, closest, closest_file, did_you_mean, near_duplicates, spelling_difference
 
 words = st.text("abcXYZ019 _-", min_size=1, max_size=8)
-law = settings(deadline=None, max_examples=200, derandomize=True)
+law = settings(deadline=None, max_examples=draws(200), derandomize=True)
 
 
 @pytest.mark.parametrize("word", ["FOX", "Fox", " fox", "f o x", "f_ox", "FOX "])

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 
 T = tl.TopLists
 ROWS = [{"a": 0.5, "b": 0.25}, {}, {"c": 1.0}, {"b": 0.125, "a": 0.125, "d": 0.125}, {"d": 0.75}]
@@ -221,7 +222,7 @@ def test_a_list_among_more_classes_than_a_float_can_count_can_be_shown() -> None
     assert repr(tl.TopList({0: 0.5}, 2**10000)).startswith("TopList(0 0.5; unlisted 0.5 over ")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=draws(60))
 @given(
     offsets=st.lists(st.integers(0, 4), max_size=6).map(
         lambda sizes: np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 from tests.multilabel.best_oracle import check, check_exactly, every_set, exactly, label_by_label, logs_of
 from toplist.core import kernel
 from toplist.lists.labelsets import LabelSets, Sets
@@ -56,7 +57,7 @@ def test_given_that_they_are_not_empty(width: int, kind: str) -> None:
 SOME = st.sampled_from([0.0, 1.0, 0.5, 0.25, 0.75, 1e-300, 1e-9, math.nextafter(0.5, 0), math.nextafter(1, 0)])
 
 
-@settings(max_examples=150)
+@settings(max_examples=draws(150))
 @given(p=st.lists(SOME | st.floats(0, 1), max_size=8), k=st.integers(1, 70), empty=st.booleans())
 def test_they_are_so_for_any_marginals(p: list[float], k: int, empty: bool) -> None:
     if not empty and not any(p):
@@ -64,7 +65,7 @@ def test_they_are_so_for_any_marginals(p: list[float], k: int, empty: bool) -> N
     check_exactly(best_sets([p], k, LabelSets(range(len(p)), empty=empty)), np.array(p), k, empty=empty)
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(seed=st.integers(0, 2**32), kind=st.sampled_from(KINDS), width=st.integers(1, 90), empty=st.booleans())
 def test_a_shorter_list_is_the_beginning_of_a_longer_one(seed: int, kind: str, width: int, empty: bool) -> None:
     p = draw_marginals(kind, 1, width, seed)
@@ -217,7 +218,7 @@ def test_log_odds_say_the_same_as_probabilities(empty: bool) -> None:
     np.testing.assert_allclose(one.log_rest, other.log_rest, rtol=1e-10, atol=1e-14)
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(
     z=st.lists(st.floats(-900, 900) | st.sampled_from([0.0, -0.0, -math.inf, math.inf, 1e300, -700.0]), max_size=6),
     k=st.integers(1, 40),

@@ -13,6 +13,7 @@ from scipy import sparse
 from scipy.special import expit, logsumexp
 
 import toplist as tl
+from tests.draws import draws
 from toplist.lists.labelsets import Sets
 from toplist.multilabel.chains import SearchCutShort, chain_log_p, chain_samples, chain_sets, models
 from toplist.multilabel.chains.models import LogisticChain
@@ -163,7 +164,7 @@ def test_the_exact_search_lists_the_true_top_k_of_any_chain(kind: str, constant:
         check_true_top_k(chain_sets(chain, X, k), log_p, k)
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(width=st.integers(1, 6), k=st.integers(0, 70), seed=st.integers(0, 10**6), sure=st.sampled_from([0.0, 0.3, 0.9]))
 def test_lists_of_any_chain_are_the_true_top_k(width: int, k: int, seed: int, sure: float) -> None:
     """Valid, of mass one with the rest, and without sets of probability zero."""
@@ -286,7 +287,7 @@ def test_a_beam_that_drops_nothing_is_exact(seed: int) -> None:
         np.testing.assert_allclose(beam.log_rest, exact.log_rest, atol=1e-10)
 
 
-@settings(max_examples=50)
+@settings(max_examples=draws(50))
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 8), more=st.integers(0, 4))
 def test_a_beam_lists_exact_probabilities_and_knows_the_rest(seed: int, k: int, more: int) -> None:
     chain, X = Table(6, seed, sure=0.2), np.array([[1.0], [-1.0]])
@@ -317,7 +318,7 @@ def test_a_search_that_is_cut_short_says_so_and_still_lists() -> None:
     assert (cut.mass < exact.mass).all()
 
 
-@settings(max_examples=50)
+@settings(max_examples=draws(50))
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 5), most=st.integers(1, 60))
 @pytest.mark.filterwarnings("ignore::toplist.multilabel.chains.SearchCutShort")
 def test_no_list_that_is_cut_short_is_worse_than_the_beam_it_began_with(seed: int, k: int, most: int) -> None:

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 from tests.multilabel import reference as brute
 from tests.multilabel.reference import Drawn, Set, drawn, every_set
 from toplist.lists.labelsets import Codebook, Sets
@@ -20,7 +21,7 @@ from toplist.multilabel.set_decisions import f1_sets, hamming_sets, jaccard_sets
 from toplist.multilabel.support import lists_of_sets
 
 DECISIONS: dict[str, Callable[..., Sets]] = {"f1": f1_sets, "hamming": hamming_sets, "jaccard": jaccard_sets}
-many = settings(max_examples=300)
+many = settings(max_examples=draws(300))
 
 
 def only(sets: Sets) -> Set:
@@ -237,7 +238,7 @@ def test_the_default_follows_the_number_of_sets(width: int, rest: Any) -> None:
     np.testing.assert_array_equal(marginals(lists), marginals(lists, rest="spread"))
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(some=st.lists(drawn(3), min_size=1, max_size=6), seed=st.integers(0, 99))
 def test_cases_do_not_depend_on_each_other(some: list[Drawn], seed: int) -> None:
     """However many are decided at a time, and in whatever order a list names its sets."""

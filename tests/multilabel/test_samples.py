@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 from toplist.lists.labelsets import Sets
 from toplist.multilabel import sampled_sets, samples
 from toplist.multilabel.chains import chain_log_p, chain_samples
@@ -31,7 +32,7 @@ def shares(case: np.ndarray) -> list[tuple[frozenset[int], int]]:
     return Counter(frozenset(np.flatnonzero(row).tolist()) for row in case).most_common()
 
 
-@settings(max_examples=80)
+@settings(max_examples=draws(80))
 @given(cube=drawn(), k=st.none() | st.integers(0, 6), unseen=st.sampled_from([0.0, 0.25, "good-turing"]))
 def test_confidences_are_shares_of_the_draws(cube: np.ndarray, k: int | None, unseen: Any) -> None:
     """Less what is unseen; the rest has that, and what is beyond k."""
@@ -55,7 +56,7 @@ def test_confidences_are_shares_of_the_draws(cube: np.ndarray, k: int | None, un
         assert lists.rest[row] == pytest.approx(1 - expected.sum(), abs=1e-12)
 
 
-@settings(max_examples=50)
+@settings(max_examples=draws(50))
 @given(cube=drawn(), k=st.none() | st.integers(0, 5))
 def test_the_form_of_the_draws_does_not_matter(cube: np.ndarray, k: int | None) -> None:
     """An array, nested lists, a batch of sets per case, collections of labels; all at once or case by case."""

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 from toplist.lists.labelsets import Sets
 from toplist.multilabel import support_sets
 from toplist.multilabel.support import support_log_scores
@@ -31,7 +32,7 @@ def scored(draw: st.DrawFn) -> tuple[np.ndarray, list[frozenset[int]], int, floa
     return np.array(rows), support, draw(st.integers(0, 14)), draw(st.sampled_from([0.0, 0.1, 0.9, 1e-300]))
 
 
-@settings(max_examples=80)
+@settings(max_examples=draws(80))
 @given(case=scored())
 def test_lists_are_the_likeliest_of_the_softmax(case: Any) -> None:
     """Valid but for what is unseen, of mass one with the rest, which has all that is not listed; ties to the first."""
@@ -50,7 +51,7 @@ def test_lists_are_the_likeliest_of_the_softmax(case: Any) -> None:
     assert unseen > 0 or lists.is_valid().all()
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(case=scored())
 def test_in_the_space_of_the_support_nothing_is_left_for_others(case: Any) -> None:
     """The same lists, of fewer classes: a set's code is its place."""
@@ -91,7 +92,7 @@ def test_sets_of_many_labels_have_digests_and_can_be_told() -> None:
     assert (tl.score(lists, seen.take(best[::5]), rule="log") < 4).all()
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(seed=st.integers(0, 10**6), width=st.integers(1, 6))
 def test_scores_from_marginals_are_log_probabilities_of_independent_labels(seed: int, width: int) -> None:
     """Zeros and ones make sets impossible: minus infinity, never NaN."""

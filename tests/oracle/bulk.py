@@ -35,6 +35,8 @@ class Sums:
     top: Doubled  # largest probability given to a class by name
     ties: Floats  # how many classes have it
     on_top: Bools  # is the outcome one of them?
+    alike: Bools  # are all listed probabilities equal?
+    even: Bools  # and is that what is scored, and 1 / m up to rounding?
     size: Floats
     invalid: Bools
 
@@ -91,15 +93,19 @@ def _sums(draw: Draw, dtype: str) -> Sums:
         rest = rest + np.where(dropping, t[:, j], 0.0)
         unlisted = unlisted + dropping
     own, proxy = own & keep, _share(rest, unlisted)
+    largest = as_doubled(np.maximum(top, 0.0)) / divisor
+    kept_alike = (keep.sum(axis=1) == best.sum(axis=1)) & (unlisted > 0)
     hit = own.any(axis=1)
     outcome = dd.where(hit, as_doubled(np.where(own, t, 0.0).sum(axis=1)) / divisor, proxy)
     return Sums(
         outcome,
         *_over_others(t * (keep & ~own), divisor, proxy, unlisted - ~hit, scaled & hit, outcome),
         proxy,
-        as_doubled(np.maximum(top, 0.0)) / divisor,
+        largest,
         best.sum(axis=1).astype(np.float64),
         on_top,
+        best.sum(axis=1) == draw.lengths,
+        kept_alike & _is_even(largest, size),
         size,
         invalid,
     )
@@ -109,7 +115,20 @@ def uniform(size: Floats) -> Sums:
     """The empty list."""
     nothing, none = np.zeros((len(size), 0)), np.zeros(len(size), bool)
     one, p = as_doubled(np.ones(len(size))), _share(as_doubled(np.ones(len(size))), size)
-    return Sums(p, *_over_others(nothing, one, p, size - 1, none, p), p, 0.0 * one, 0.0 * size, none, size, none)
+    return Sums(
+        p, *_over_others(nothing, one, p, size - 1, none, p), p, 0.0 * one, 0.0 * size, none, none, none, size, none
+    )
+
+
+def _is_even(top: Doubled, size: Floats) -> Bools:
+    """Is this 1 / m, as a softmax in doubles has it, or rounded to float32 or float16?"""
+    even = as_doubled(1.0) / size
+    bound = even * (1.0 + as_doubled(EPS * (4.0 + 2.0 * np.log(size))))
+    same: Bools = ~dd.less(bound, top)
+    for bits in (24, 11):
+        mantissa, exponent = np.frexp(1.0 / size)
+        same |= (top.hi == np.ldexp(np.round(mantissa * 2.0**bits), exponent - bits)) & (top.lo == 0)
+    return same
 
 
 def _share(rest: Doubled, unlisted: Floats) -> Doubled:
@@ -208,7 +227,7 @@ def _renyi(a: float) -> Callable[[Sums], Doubled]:
 
 
 def _zero_one(s: Sums) -> Doubled:
-    return dd.where(dd.less(s.proxy, s.top), ahead(s), flat(s))
+    return dd.where(dd.less(s.proxy, s.top) & ~s.even, ahead(s), flat(s))
 
 
 def flat(s: Sums) -> Doubled:
@@ -222,13 +241,13 @@ def ahead(s: Sums) -> Doubled:
 
 
 def at_the_jump(s: Sums) -> Bools:
-    """Do the top listed probability and the proxy differ, but by no more than rounding?
+    """Do the listed probabilities differ, and the top one from the proxy, but by no more than rounding?
 
-    Which of them is larger is then not for double precision to say. The zero-one score alone jumps there, from all
+    Which of them are larger is then not for double precision to say. The zero-one score alone jumps there, from all
     classes tied to the listed ones ahead, and either is accepted; every other score is continuous.
     """
     gap = np.abs((s.top - s.proxy).hi)
-    return (s.ties > 0) & (gap > 0) & (gap <= 1e-13 * s.proxy.hi)
+    return ~s.alike & (s.ties > 0) & (gap > 0) & (gap <= 1e-13 * s.proxy.hi)
 
 
 def _boosting(s: Sums) -> Doubled:

@@ -8,6 +8,7 @@ many copies of the proxy as there are unlisted classes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -105,15 +106,28 @@ def sides(confidences: Sequence[float], size: int, place: int, p: Padded) -> set
     """The zero-one scores on both sides of its jump, if the list stands there; otherwise none.
 
     The zero-one score jumps where the most confident listed class passes the proxy: below, every class ties; above,
-    the listed ones are ahead. Where the two differ by rounding alone, in thirteen digits but not exactly, doubles
-    cannot say which is larger, and either score is right. Where they are equal exactly, every class ties.
+    the listed ones are ahead. Lists whose confidences are all equal tie where these are 1 / m up to rounding, see
+    `is_even`. Others, which differ in the last digits alone, may be cut to those of their classes that doubles hold to
+    be above the proxy: either score is right.
     """
     values, _ = cleaned(confidences, size)
     top = max(values, default=Fraction(0))
-    if not 0 < abs(top - p.proxy) <= p.proxy / 10**13:
+    if len(set(values)) < 2 or not 0 < abs(top - p.proxy) <= p.proxy / 10**13:
         return set()
     hit = place >= 0 and values[place] == top
-    return {1 - Fraction(1, size), 1 - Fraction(hit, values.count(top)) if values else 1 - Fraction(1, size)}
+    return {1 - Fraction(1, size), 1 - Fraction(hit, values.count(top))}
+
+
+def is_even(top: Fraction, size: int) -> bool:
+    """Is this 1 / m, as a softmax in doubles has it, or rounded to float32 or float16?"""
+    even = Fraction(1, size)
+    return top in {rounded(even, 24), rounded(even, 11)} or top <= even * (1 + EPS * Fraction(4 + 2 * math.log(size)))
+
+
+def rounded(x: Fraction, bits: int) -> Fraction:
+    """To so many significant bits; there are no ties between neighbours for 1 / m but where it is one of them."""
+    exponent = x.denominator.bit_length() - x.numerator.bit_length() + bits
+    return next(Fraction(n, 2**e) for e in (exponent, exponent - 1) if (n := round(x * 2**e)) <= 2**bits)
 
 
 def decimal(x: Fraction) -> Any:
@@ -169,7 +183,10 @@ def renyi(a: float) -> Callable[[Padded], Number]:
 
 
 def zero_one(p: Padded) -> Number:
-    """One minus the outcome's share of the classes that tie for the largest probability."""
+    """One minus the outcome's share of the classes that tie for the largest probability; see `is_even`."""
+    size = len(p.listed) + p.unlisted
+    if p.unlisted and len(set(p.listed)) == 1 and is_even(p.listed[0], size):
+        return 1 - Fraction(1, size)
     top = max(t for t, count in p.classes if count)
     ties = sum(count for t, count in p.classes if t == top)
     return 1 - Fraction(p.outcome == top, ties)

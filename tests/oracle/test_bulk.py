@@ -60,7 +60,7 @@ def test_both_oracles_see_the_same_lists_at_the_jump(dtype: str) -> None:
     drawn, sums, padded = cases(dtype)
     ours = [exact.sides(*drawn.row(i), padded[i]) for i in range(len(drawn))]
     assert bulk.at_the_jump(sums).tolist() == [bool(sides) for sides in ours]
-    assert any(ours) or dtype == "float32"
+    assert sums.even.any()  # lists that tie with what is unlisted by rounding alone are drawn, whose score is definite
     both = np.sort([bulk.flat(sums).hi, bulk.ahead(sums).hi], axis=0)
     for i in np.flatnonzero(bulk.at_the_jump(sums)):
         assert [*both[:, i]] == sorted(map(float, ours[i]))

@@ -14,7 +14,7 @@ from tests.cli.run_cli import complaints, toplist_here
 from toplist.cli import demo
 
 ROOT = Path(__file__).parents[2]
-PLAIN = re.compile(r"(toplist [^|&;<>()$`\\*?\[\]{}~#!'\n]+\n)+")  # what every shell takes as it stands
+PLAIN = re.compile(r"toplist [^|&;<>()$`\\*?\[\]{}~#!'\n]+")  # what every shell takes as it stands
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -28,18 +28,19 @@ def blocks() -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("page", "block"), blocks())
 def test_the_commands_run(page: str, block: str, tmp_path: Path) -> None:
     folder = shutil.copytree(demo.folder(), tmp_path / "data")
-    done = in_process(block, folder) if PLAIN.fullmatch(block) else in_a_shell(block, folder)
+    done = line_by_line(block, folder) if "<<" not in block else in_a_shell(block, folder)
     assert done.returncode == 0, done.stderr
     assert done.stdout
     assert not re.sub(r"^PASS .*\n", "", complaints(done.stderr), flags=re.MULTILINE)
     assert done.stderr  # how each file is read
 
 
-def in_process(block: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """One command after the other up to the first that fails, without a process for each."""
+def line_by_line(block: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """One line after the other up to the first that fails, without a process for each plain command."""
     out = err = ""
-    for line in block.splitlines():
-        done = toplist_here(*shlex.split(line)[1:], cwd=folder)
+    for line in block.replace("\\\n", "").splitlines():
+        plain = PLAIN.fullmatch(line)
+        done = toplist_here(*shlex.split(line)[1:], cwd=folder) if plain else in_a_shell(line, folder)
         out, err = out + done.stdout, err + done.stderr
         if done.returncode:
             break

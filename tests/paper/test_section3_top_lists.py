@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 from tests.paper.grids import distributions, every_list, expected
 
 GRIDS = [(2, 6), (3, 6), (4, 6)]
@@ -169,7 +170,7 @@ def test_largest_valid_sublist_is_unique_on_the_grid(m: int, unit: int) -> None:
 
 
 @given(st.integers(5, 9), st.lists(st.integers(0, 64), min_size=1, max_size=6))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150), deadline=None)
 def test_largest_valid_sublist_is_unique(m: int, cuts: list[int]) -> None:
     """The confidences are the steps between cut points, in 64ths, which are exact too."""
     steps = np.diff([0, *sorted(cuts)])[: m - 1]

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 from tests.postprocess.test_linear_pool import draw_lists
 from toplist.postprocess.combination import PoolWeights, geometric_pool, linear_pool, pool_weights
 from toplist.postprocess.combination.members import Members
@@ -34,7 +35,7 @@ def mean_score(lists: dict[str, tl.TopLists], y: Any, w: Any, rule: str, pool: s
 
 
 @pytest.mark.parametrize(("rule", "pool"), KINDS)
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(seed=st.integers(0, 1000), members=st.integers(1, 4), ridge=st.sampled_from([0.0, 1.0, 30.0]))
 def test_no_direction_leads_down(rule: str, pool: str, seed: int, members: int, ridge: float) -> None:
     """At a minimum of a convex function on the simplex no step towards a corner, however short, improves it."""

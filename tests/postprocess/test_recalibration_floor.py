@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 from tests.postprocess.recalibrators import mixed, open_ended, sharpened
 from tests.properties.cases import batches, law
 from toplist.postprocess.recalibration import RestFloor
@@ -35,7 +36,7 @@ def raised_exactly(p: list[Fraction], share: Fraction, mass: Fraction) -> list[F
     return [share] * len(p)
 
 
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(seed=st.integers(0, 1000), floor=st.floats(1e-6, 0.9))
 def test_it_is_what_it_says(seed: int, floor: float) -> None:
     """The rest is raised in proportion, but no listed class falls below an unlisted one; other lists stay."""

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 from tests.postprocess.recalibrators import KINDS, huge, mixed, open_ended, sharpened
 from tests.properties.cases import batches, law
 from toplist.postprocess.recalibration import Recalibrator, Temperature
@@ -135,7 +136,7 @@ def test_label_sets_are_classes_like_others() -> None:
 
 
 @every_kind
-@settings(max_examples=5)
+@settings(max_examples=draws(5))
 @given(seed=st.integers(0, 1000))
 def test_what_was_too_sure_gets_better(kind: str, seed: int) -> None:
     """On other cases than were learned from; the identity, and a floor, at least do no harm."""

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 from tests.postprocess.recalibrators import mixed, sharpened
 from toplist.calibration.pairs import calibration_pairs
 from toplist.lists.log_space import ranks
@@ -32,7 +33,7 @@ def test_isotonic_is_the_regression_of_kept_on_promised_with_half_cases_at_its_e
 
 
 @pytest.mark.parametrize("kind", [Isotonic, Beta])
-@settings(max_examples=15)
+@settings(max_examples=draws(15))
 @given(seed=st.integers(0, 300))
 def test_what_is_left_is_the_rest_and_what_is_too_much_is_divided_out(kind: type[Recalibrator], seed: int) -> None:
     lists, y = mixed(seed, 40)

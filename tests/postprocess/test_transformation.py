@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 from tests.io.files import LAYOUTS, save, save_array
 from tests.io.strategies import Drawn, chance, draw
 from toplist.errors import AlignmentError, FileError, SpaceError, TopListError
@@ -377,7 +378,7 @@ any_list = st.dictionaries(names_of_classes, st.floats(0, 0.1, exclude_min=True,
 
 
 @pytest.mark.parametrize("out", OUT)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 @given(lists=st.lists(any_list, min_size=1, max_size=5), ids=st.sampled_from(["int", "text"]))
 def test_every_name_and_every_digit_survives_or_is_refused(out: str, lists: list[dict[str, float]], ids: str) -> None:
     table = {

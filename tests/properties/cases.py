@@ -15,10 +15,13 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 from tests.oracle.dense import RULES
 
 SIZES = (1, 2, 3, 4, 5, 8, 1000, 10**9)
-law = settings(deadline=None, max_examples=20, derandomize=True, phases=(Phase.explicit, Phase.generate, Phase.shrink))
+law = settings(
+    deadline=None, max_examples=draws(20), derandomize=True, phases=(Phase.explicit, Phase.generate, Phase.shrink)
+)
 every_rule = pytest.mark.parametrize("name", RULES)
 
 

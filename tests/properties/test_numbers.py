@@ -15,7 +15,10 @@ import pytest
 import toplist as tl
 from toplist.lists import from_logs
 from toplist.lists.toplists import join
-from toplist.scoring.bounds import largest_loss
+from toplist.scoring.bounds import largest_loss, log_mean_gains
+from toplist.scoring.rules import as_rule
+from toplist.scoring.rules.standard import ORDINAL_RULES
+from toplist.scoring.topbeta import in_image
 
 T = tl.TopLists
 RULES: dict[str, tl.Rule] = {
@@ -31,9 +34,14 @@ RULES: dict[str, tl.Rule] = {
     "separable": tl.Separable(lambda x: x * (1 - x), lambda x: 1 - 2 * x),
     "savage": tl.Savage(lambda v, n: 1 - (n * v * v).sum(axis=-1), lambda v, n: -2 * v),
 }
+TOP_BETA = (
+    "topbeta:0.9", "topbeta:0.5", "topbeta:1e-09", "topbeta:0.999999", f"topbeta:{1 - 2.0**-53!r}", "topbeta:0.9:1",
+    "topbeta:0.99:2",
+)  # fmt: skip
 SIZES: dict[str, Any] = {
     "2": 2, "5": 5, "1000": 1000, "2**159": 2**159, "2**10000": 2**10000, "inf": math.inf, "per case": None,
 }  # fmt: skip
+ORDERED: dict[str, Any] = {"1": 1, "2": 2, "5": 5, "1000": 1000, "10**9": 10**9, "2**53": 2**53, "per case": None}
 EDGES: tuple[dict[int, float], ...] = (
     {}, {0: 1.0}, {0: 0.5, 1: 0.5}, {0: 0.5}, {0: 0.5, 1: 0.0}, {0: 1 - 2.0**-53}, {0: 1.0, 1: 0.0}, {0: 0.0},
     {0: 1e-300}, {0: 5e-324}, {0: 1 - 1e-13, 1: 1e-14}, {0: 0.2, 1: 0.1}, {0: 0.6, 1: 0.3, 2: 0.05},
@@ -46,32 +54,35 @@ LOGS = (
 )  # fmt: skip
 
 
-def edges(m: Any) -> Iterator[tl.TopLists]:
+def edges(m: Any, *, ordinal: bool = False) -> Iterator[tl.TopLists]:
     """Batches over m classes: by numbers, with rest masses in logarithms, by logarithms, complete."""
+    space = tl.ClassSpace(m, ordinal=ordinal)
     fit = [row for row in EDGES if len(row) < m or (len(row) == m and math.fsum(row.values()) == 1)]
-    yield T.from_dicts(fit, m)
+    yield T.from_dicts(fit, space)
     given = [(row, log) for row, logs in LOG_RESTS for log in logs if len(row) < m]
     if given:
-        yield T.from_dicts([row for row, _ in given], m, log_rest=[log for _, log in given])
+        yield T.from_dicts([row for row, _ in given], space, log_rest=[log for _, log in given])
     small = [(logs, rest) for logs, rest in LOGS if len(logs) < m]
     offsets = np.cumsum([0, *(len(logs) for logs, _ in small)])
     classes, flat = ([x for logs, _ in small for x in of(logs)] for of in (lambda logs: range(len(logs)), list))
-    yield from_logs(offsets, classes, flat, m, log_rest=[rest for _, rest in small])
+    if small:
+        yield from_logs(offsets, classes, flat, space, log_rest=[rest for _, rest in small])
     if m <= 1000:
         even, sure, tiny = np.full(m, 1 / m), np.zeros(m), np.full(m, 1e-300)
         sure[0] = tiny[0] = 1.0
-        whole = T.from_proba([even, sure, tiny])
+        whole = T.from_proba([even, sure, tiny], space=space)
         yield whole
         yield whole.truncate(1)
-        yield T.from_logits(np.arange(m)[None] * -400.0)
-        yield T.from_logits(np.arange(m)[None] * -400.0, k=1)
+        yield T.from_logits(np.arange(m)[None] * -400.0, space=space)
+        yield T.from_logits(np.arange(m)[None] * -400.0, space=space, k=1)
 
 
-def differing() -> Iterator[tl.TopLists]:
+def differing(*, ordinal: bool = False) -> Iterator[tl.TopLists]:
     """The same with a number of classes for each case."""
-    sizes = [5, 1000, 2**159, 2**10000] * len(EDGES)
-    yield T.from_dicts([row for row in EDGES for _ in range(4)], tl.ClassSpace(sizes))
-    yield T.from_dicts([{0: 0.5, 1: 0.5}] * 4, tl.ClassSpace(sizes[:4]), log_rest=[-700.0, -5000.0, -50.0, -math.inf])
+    sizes = ([5, 1000, 10**9, 2**53] if ordinal else [5, 1000, 2**159, 2**10000]) * len(EDGES)
+    yield T.from_dicts([row for row in EDGES for _ in range(4)], tl.ClassSpace(sizes, ordinal=ordinal))
+    few = tl.ClassSpace(sizes[:4], ordinal=ordinal)
+    yield T.from_dicts([{0: 0.5, 1: 0.5}] * 4, few, log_rest=[-700.0, -5000.0, -50.0, -math.inf])
 
 
 BATCHES = {name: tuple(differing() if m is None else edges(m)) for name, m in SIZES.items()}
@@ -127,7 +138,10 @@ def test_no_score_of_numbers_of_any_type_is_not_a_number(name: str, dtype: Any) 
 
 @cache
 def pairs(size: str) -> list[tuple[tl.TopLists, tl.TopLists]]:
-    """Every list beside every other as the truth; batches that know the same by logarithms are one, in one call."""
+    """Every list beside every other as the truth; batches that know the same by logarithms are one, in one call.
+
+    Over 1000 classes, where complete lists are long, beside every seventh.
+    """
     if size == "per case":
         return [(a, b) for a in BATCHES[size] for b in BATCHES[size] if len(a) == len(b)]
     alike: dict[tuple[bool, bool], list[tl.TopLists]] = {}
@@ -137,6 +151,8 @@ def pairs(size: str) -> list[tuple[tl.TopLists, tl.TopLists]]:
     found = []
     for lists, truth in product(joined, repeat=2):
         mine, theirs = np.indices((len(lists), len(truth))).reshape(2, -1)
+        if size == "1000":
+            mine, theirs = (one[(mine - theirs) % 7 == 0] for one in (mine, theirs))
         found.append((lists[mine], truth[theirs]))
     return found
 
@@ -167,6 +183,119 @@ def test_no_bound_mass_or_place_is_not_a_number(size: str) -> None:
         assert_numbers(tl.ranks(lists, y), "ranks")
         for found in (tl.accuracy(lists, y), tl.coverage(lists, y), tl.top_k_error(lists, y, k=2)):
             assert_numbers(found, "hits")
+
+
+@cache
+def top_beta_lists(name: str, size: str) -> tuple[tl.TopLists, ...]:
+    """The lists of a size, cut at the mass of the rule, that are top-beta lists then."""
+    rule: Any = as_rule(name)
+    cut = [lists.truncate(mass=rule.beta) for lists in BATCHES[size]]
+    cut = [lists if rule.cap is None else lists.truncate(rule.cap) for lists in cut]
+    return tuple(lists[np.flatnonzero(in_image(lists, rule.beta, rule.cap).inside)] for lists in cut)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", TOP_BETA)
+def test_no_score_of_top_beta_lists_is_not_a_number(name: str, size: str) -> None:
+    """Nor an entropy of any list, an expectation or a divergence; and scores are from 0 to 1."""
+    for lists in BATCHES[size]:
+        assert_numbers(tl.entropy(lists, rule=name), "entropy")
+        assert_numbers(tl.scoring.default_penalty(lists, rule=name), "default_penalty")
+    parts = [lists for lists in top_beta_lists(name, size) if len(lists)]
+    assert parts
+    for lists in parts:
+        for y in (0, 1) if size == "2" else (0, 1, 4):
+            scores = tl.score(lists, [y] * len(lists), rule=name)
+            assert_numbers(scores, "score")
+            assert (scores >= -1e-15).all()
+            assert (scores <= 1 + 1e-15).all()
+        others = lists[np.arange(len(lists))[::-1]] if size != "per case" else lists
+        for truth in (lists, others):
+            assert_numbers(tl.expected_score(lists, truth, rule=name), "expected_score")
+            assert_numbers(tl.divergence(lists, truth, rule=name), "divergence")
+            assert_numbers(largest_loss(lists, truth, rule=name), "largest_loss")
+            assert_numbers(log_mean_gains(lists, truth, np.array([0.5, 2.0]), rule=name), "log_mean_gains")
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("name", TOP_BETA)
+def test_no_score_of_top_beta_lists_of_any_type_is_not_a_number(name: str, dtype: Any) -> None:
+    rule: Any = as_rule(name)
+    near, least = 1 - float(np.finfo(dtype).epsneg), float(np.finfo(dtype).smallest_subnormal)
+    rows = [[1.0], [near], [0.5, 0.5], [near, least], [0.5, 0.25, 0.125], [0.6, 0.3, 0.05, least]]
+    scored = 0
+    for m in (1, 2, 5, 2**159, math.inf):
+        fit = [row for row in rows if len(row) < m or row == [1.0]]
+        offsets, classes = np.cumsum([0, *map(len, fit)]), np.concatenate([np.arange(len(row)) for row in fit])
+        made = T.from_ragged(offsets, classes, np.array([t for row in fit for t in row], dtype), m)
+        assert_numbers(tl.entropy(made, rule=rule), "entropy")
+        cut = made.truncate(mass=rule.beta) if rule.cap is None else made.truncate(mass=rule.beta).truncate(rule.cap)
+        cut = cut[np.flatnonzero(in_image(cut, rule.beta, rule.cap).inside)]
+        for y in range(min(m, 4)) if len(cut) else ():
+            assert_numbers(tl.score(cut, [y] * len(cut), rule=rule), "score")
+            scored += len(cut)
+    assert scored
+
+
+ORDERED_BATCHES = {
+    name: tuple(differing(ordinal=True) if m is None else edges(m, ordinal=True)) for name, m in ORDERED.items()
+}
+
+
+def scored_in_order(name: str, size: str) -> Iterator[tl.TopLists]:
+    """The batches that a rule of ordered classes takes: the ranked log score needs confidences that are numbers."""
+    for lists in ORDERED_BATCHES[size]:
+        logs = lists.log_rest
+        lost = lists.log_confidences is not None or (logs is not None and bool((logs[np.isfinite(logs)] < -650).any()))
+        if name == "ranked_log" and lost:
+            with pytest.raises(tl.errors.TopListError, match="known by their logarithms alone"):
+                tl.entropy(lists, rule=name)
+        else:
+            yield lists
+
+
+@pytest.mark.parametrize("size", ORDERED)
+@pytest.mark.parametrize("name", ORDINAL_RULES)
+def test_no_score_of_ordered_classes_is_not_a_number(name: str, size: str) -> None:
+    """Nor an entropy, an expectation or a divergence of every list under every other; and none is negative."""
+    sizes = {"1": (0,), "2": (0, 1)}.get(size, (0, 1, 4))
+    batches = list(scored_in_order(name, size))
+    assert batches
+    for lists in batches:
+        for found in (tl.entropy(lists, rule=name), tl.scoring.default_penalty(lists, rule=name)):
+            assert_numbers(found, "entropy")
+            assert (np.asarray(found) >= 0).all()
+        for y in sizes:
+            for penalty in (None, 0, math.inf):
+                scores = tl.score(lists, [y] * len(lists), rule=name, penalty=penalty)
+                assert_numbers(scores, "score")
+                assert (scores >= 0).all()
+        if size != "per case":
+            found = tl.curve(lists, [0] * len(lists), rule=name, ks=[0, 1, 2, 3, 999])
+            assert_numbers([found.score, found.entropy, found.coverage, found.rest], "curve")
+    for a, b in product(batches, repeat=2) if size in ("2", "5") else zip(batches, batches, strict=True):
+        mine, theirs = np.indices((len(a), len(b))).reshape(2, -1) if size != "per case" else [np.arange(len(a))] * 2
+        assert_numbers(tl.expected_score(a[mine], b[theirs], rule=name), "expected_score")
+        assert_numbers(tl.divergence(a[mine], b[theirs], rule=name), "divergence")
+        assert_numbers(largest_loss(a[mine], b[theirs], rule=name), "largest_loss")
+        assert_numbers(log_mean_gains(a[mine], b[theirs], np.array([0.5, 2.0]), rule=name), "log_mean_gains")
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("name", ORDINAL_RULES)
+def test_no_score_of_ordered_classes_of_any_type_is_not_a_number(name: str, dtype: Any) -> None:
+    near, least = 1 - float(np.finfo(dtype).epsneg), float(np.finfo(dtype).tiny)
+    rows = [[], [1.0], [0.0], [least], [near], [0.5, 0.5], [1 - 2**-10, least], [0.6, 0.3, least]]
+    for m in (1, 2, 5, 1000, 2**53):
+        fit = [row for row in rows if len(row) < m or row == [1.0]]
+        offsets, classes = np.cumsum([0, *map(len, fit)]), np.concatenate([np.arange(len(row)) for row in fit])
+        values, space = np.array([t for row in fit for t in row], dtype), tl.ClassSpace(m, ordinal=True)
+        made = T.from_ragged(offsets, classes.astype(int), values, space)
+        for lists in (made, made.truncate(1)):
+            assert_numbers(tl.entropy(lists, rule=name), "entropy")
+            assert_numbers(tl.divergence(lists, lists, rule=name), "divergence")
+            for y in {0, min(m, 4) - 1, m - 1}:
+                assert_numbers(tl.score(lists, [y] * len(lists), rule=name), "score")
 
 
 @pytest.mark.parametrize("a", [8.5, 20.0, 300.0])

@@ -8,6 +8,7 @@ from dataclasses import replace
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
+from tests.draws import draws
 from tests.report.results import example
 from toplist.inference.results import (
     Comparison,
@@ -23,7 +24,9 @@ from toplist.inference.results import (
 from toplist.scoring.case_scores import metrics_for
 
 KS = (1, 7)
-law = settings(deadline=None, max_examples=40, derandomize=True, phases=(Phase.explicit, Phase.generate, Phase.shrink))
+law = settings(
+    deadline=None, max_examples=draws(40), derandomize=True, phases=(Phase.explicit, Phase.generate, Phase.shrink)
+)
 
 HOSTILE = (
     *("", " ", "a\nb", "\r\n", "tab\there", "null\x00", "del\x7f", "next\x85line", "\u2028", "bell\x07"),

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.draws import draws
 from tests.report import results as made
 from tests.report.judged import BASE, THREE, TWO, judged, paired, shown
 from toplist.inference.ranking import judge
@@ -93,7 +94,7 @@ def counted(found: Comparison, only_a: int, only_b: int) -> PairCases:
     return PairCases(a, b, found.cases, rest, only_a, only_b, 0, 0, 0, 0, 0, (), ())
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(st.floats(0, 1), st.floats(0, 1), st.integers(50, 20_000))
 def test_accuracy_disagrees_only_where_its_own_difference_is_beyond_noise(x: float, y: float, cases: int) -> None:
     """By twice the largest standard error that two accuracies allow; never where both rank the models alike."""

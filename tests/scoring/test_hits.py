@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 
 T = tl.TopLists
 N, M = 400, 7
@@ -72,15 +73,58 @@ def test_the_zero_one_score_of_a_sure_list_is_one_minus_accuracy() -> None:
 
 @pytest.mark.parametrize("k", [0, 1, 2, 3])
 def test_classes_that_tie_in_a_mass_above_one_tie_when_it_is_cut(k: int) -> None:
-    """Three times the double above 1/3: one of them alone is ahead of its proxy, one of three that are cut is not."""
+    """Three times the double above 1/3, which is ahead of its proxy by rounding alone."""
     x = 0.33333333333333337
     assert x > (1 - Fraction(x)) / 2
-    assert tl.score(T.from_dicts([{0: x}] * 3, 3), [0, 1, 2], rule="zero-one").tolist() == [0.0, 1.0, 1.0]
+    alone = T.from_dicts([{0: x}] * 3, 3)
+    assert tl.score(alone, [0, 1, 2], rule="zero-one") == pytest.approx([2 / 3] * 3, rel=1e-15)
     for whole in (T.from_proba([[x] * 3] * 3), T.from_dicts([dict.fromkeys(range(3), x)] * 3, 3)):
         cut = whole.truncate(k)
         assert tl.score(cut, [0, 1, 2], rule="zero-one") == pytest.approx([2 / 3] * 3, rel=1e-15)
         assert tl.entropy(cut, rule="zero-one") == pytest.approx([2 / 3] * 3, rel=1e-15)
     assert tl.curve([[x] * 3], [2], rule="zero-one").score[k] == pytest.approx(2 / 3, rel=1e-15)
+
+
+def uniform_lists(way: str, dtype: Any, m: int, k: int) -> Any:
+    """Two lists of the first k of m classes that are equally likely."""
+    even, codes = np.full((2, m), 1 / m, dtype), np.tile(np.arange(k), (2, 1))
+    if way == "on a device":
+        xp = pytest.importorskip("array_api_strict")
+        return T.from_topk(xp.asarray(codes), xp.asarray(even[:, :k]), m)
+    if way == "given":
+        return T.from_topk(codes, even[:, :k], m)
+    whole = T.from_logits(np.zeros((2, m), dtype)) if way == "logits" else T.from_proba(even, normalize=True)
+    return whole.truncate(k)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("way", ["cut", "given", "logits", "on a device"])
+def test_every_class_of_a_uniform_distribution_ties_however_many_are_listed(way: str, dtype: Any) -> None:
+    """The zero-one score is 1 - 1/m for every outcome, listed or not."""
+    if way == "on a device" and dtype == np.float16:
+        pytest.skip("array_api_strict has no float16")
+    for m in (*range(2, 16), 49, 143):
+        for k in range(m):
+            lists, y = uniform_lists(way, dtype, m, k), np.array([0, m - 1])
+            codes = lists.xp.asarray(y) if way == "on a device" else y
+            found = np.asarray(tl.score(lists, codes, rule="zero-one", penalty=0))
+            assert found == pytest.approx([1 - 1 / m] * 2, rel=1e-6 if way == "on a device" else 1e-14), (m, k)
+
+
+@given(st.integers(2, 10**9), st.floats(1e-12, 1e-3))
+def test_a_class_that_is_ahead_by_more_than_rounding_does_not_tie(m: int, ahead: float) -> None:
+    """However little it is, unless it is what a narrower type makes of 1/m."""
+    top = (1 + ahead) / m
+    assume(top not in (float(np.float32(1 / m)), float(np.float16(1 / m))))
+    assert tl.score(T.from_dicts([{0: top}] * 2, m), [0, 1], rule="zero-one").tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("m", [2, 3, 5, 10, 49, 1000])
+def test_a_class_that_is_ahead_of_another_listed_one_by_a_bit_does_not_tie(m: int) -> None:
+    """Listed classes tie where their numbers are equal, and nowhere else."""
+    p = np.full((m, m), 1 / m)
+    p[:, 1] = np.nextafter(1 / m, 1)
+    assert tl.score(T.from_proba(p), np.arange(m), rule="zero-one").tolist() == [float(y != 1) for y in range(m)]
 
 
 def by_definition(row: dict[int, Fraction], y: int, k: int) -> tuple[Fraction, Fraction, Fraction, float]:
@@ -107,7 +151,7 @@ def cases(draw: st.DrawFn) -> tuple[list[dict[int, Fraction]], list[int], list[i
     return rows, y, w
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=draws(150))
 @given(case=cases(), k=st.integers(0, 7))
 def test_ties_share_and_empty_lists_miss(case: tuple[list[dict[int, Fraction]], list[int], list[int]], k: int) -> None:
     """Every tie in every order counts alike: against exact fractions."""

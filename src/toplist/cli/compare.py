@@ -35,10 +35,12 @@ from toplist.cli.output import (
     UsageError,
     flag_of,
     keep_freed_memory,
+    of_flags,
     print_changes,
     print_json,
     print_text,
     progress_bar,
+    require_choice,
     require_outputs,
     writes_unicode,
 )
@@ -125,8 +127,11 @@ class EngineOptions:
                 raise UsageError(f"{flag_of(next(iter(given)))} goes with --engine: local, dask, spark or ray.")
             return None
         from toplist.engines import as_engine
+        from toplist.engines.choice import NAMES
 
-        return as_engine(self.engine, **given)
+        require_choice("engine", self.engine, NAMES)
+        with of_flags(given):
+            return as_engine(self.engine, **given)
 
 
 @command(
@@ -433,7 +438,7 @@ class PlanOptions(Printing):
     smallest: float = option(..., "Smallest difference of mean scores of interest, such as 0.01.")
     power: float = option(0.8, "Probability that a true difference of this size is significant.")
     models: int | None = option(None, "Number of models to compare; as many as in the pilot by default.")
-    rule: str = option("brier", "Scoring rule.", choices=ALL_RULES)
+    rule: str = option("brier", f"Scoring rule: {', '.join(ALL_RULES)}.", choices=ALL_RULES)
     penalty: float | None = option(None, _PENALTY)
     missing: str = missing_option()
 

@@ -88,7 +88,7 @@ class GateOptions(Printing):
     max_loss: float = option(..., "Margin: the mean loss to the baseline must be shown to be below it, such as 0.01.")
     per_case: float | None = option(None, "Largest loss that is allowed in any single case.")
     max_loss_group: float | None = option(None, "Margin of the groups of --group; --max-loss by default.")
-    rule: str = option("brier", "Scoring rule.", choices=ALL_RULES)
+    rule: str = option("brier", f"Scoring rule: {', '.join(ALL_RULES)}.", choices=ALL_RULES)
     penalty: float | None = option(None, _PENALTY)
     missing: str = missing_option(MISSING)
     inconclusive: str | None = option(
@@ -197,7 +197,11 @@ class RecordingOptions(Printing):
     """The options of `toplist record`."""
 
     output: Path = option(..., "File of the record, such as baseline.json.", "-o")
-    rule: tuple[str, ...] = option(("brier",), "Scoring rule, brier by default; may be repeated.", choices=ALL_RULES)
+    rule: tuple[str, ...] = option(
+        ("brier",),
+        f"Scoring rule: {', '.join(ALL_RULES)}; brier by default; may be repeated.",
+        choices=ALL_RULES,
+    )
     penalty: float | None = option(None, _PENALTY)
     missing: str = missing_option(MISSING)
 

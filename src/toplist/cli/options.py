@@ -478,7 +478,8 @@ def names_in(table: str, module: str) -> tuple[str, ...]:
 
 RULES = names_in("RULES", "scoring/rules/standard")
 ORDINAL_RULES = names_in("ORDINAL_RULES", "scoring/rules/standard")  # with --ordinal
-ALL_RULES = (*RULES, *ORDINAL_RULES, "topbeta:BETA")  # where lists are scored as they are
+PADDED_RULES = (*RULES, *ORDINAL_RULES)  # where lists of any length are scored
+ALL_RULES = (*PADDED_RULES, "topbeta:BETA")  # where lists are scored as they are
 PRODUCERS = names_in("PRODUCERS", "io/producers/__init__")
 
 
@@ -501,7 +502,8 @@ class Reads:
     """The options of a command about the files that it reads.
 
     `truth` is True where it is needed, unless predictions carry outcomes, and False where it may be given; `columns`
-    are those of the truth that count.
+    are those of the truth that count. `ordinal`: whether classes may be declared to be in order, also where the truth
+    need not be given.
     """
 
     several: bool = False
@@ -509,6 +511,7 @@ class Reads:
     truth: bool | None = None
     columns: tuple[str, ...] = ("outcome",)
     why: str = _OUTCOMES
+    ordinal: bool = False
 
     def parameters(self) -> Iterator[inspect.Parameter]:
         """The files, the truth and its columns, the classes, and how files are read."""
@@ -523,7 +526,7 @@ class Reads:
         takes = "NUMBER|FILE|COLUMN" if "n_classes" in self.columns else "NUMBER|FILE"
         about = typer.Option("--classes", "-c", help=_CLASSES.format(labels), metavar=takes)
         yield parameter("classes", str | None, None, about)
-        if self.truth:
+        if self.truth or self.ordinal:
             yield parameter("ordinal", bool, False, typer.Option("--ordinal", help=_ORDINAL, metavar=""))
         if self.truth is not None:
             why = self.why + _CARRIED if self.truth else self.why

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from toplist._text import did_you_mean, listed, visible
-from toplist.cli.options import RULES, Inputs, Printing, Reads, command, missing_option, names_in, option, positional
+from toplist.cli.options import (
+    PADDED_RULES,
+    Inputs,
+    Printing,
+    Reads,
+    command,
+    missing_option,
+    names_in,
+    option,
+    positional,
+)
 from toplist.cli.output import (
     UsageError,
     keep_freed_memory,
@@ -79,7 +89,7 @@ class FitOptions(FittingOptions):
     kind: str = option(
         "auto", f"Recalibrator: {', '.join(KINDS)}; auto selects one by cross-validation.", choices=("auto", *KINDS)
     )
-    rule: str = option("brier", "Scoring rule.", choices=RULES)
+    rule: str = option("brier", f"Scoring rule: {', '.join(PADDED_RULES)}.", choices=PADDED_RULES)
     folds: int = option(5, "Folds of the cross-validation.")
 
 
@@ -202,7 +212,8 @@ class PoolOptions(FittingOptions, ListsOutput):
     weights: tuple[str, ...] = option((), "Weight of a file, one for each; equal by default.")
     rule: str | None = option(
         None,
-        "With --truth, score that weights are fitted by: brier or log; brier by default, log with --geometric.",
+        "With --truth, score that weights are fitted by: brier or log; brier by default, log with --geometric. Neither "
+        "depends on an order of the classes.",
         choices=("brier", "log"),
     )
     geometric: bool = option(False, "Geometric instead of linear pool.")
@@ -359,11 +370,15 @@ class TruncateOptions(FittingOptions, ListsOutput):
     choose: str | None = option(
         None, "With --truth, choose a length or a listed probability; a length by default.", choices=("k", "mass")
     )
-    rule: str | None = option(None, "With --truth, the scoring rule; brier by default.", choices=RULES)
+    rule: str | None = option(
+        None,
+        f"With --truth, the scoring rule: {', '.join(PADDED_RULES)}; brier by default.",
+        choices=PADDED_RULES,
+    )
 
 
 @command(
-    Reads(truth=False, why="File with outcomes, to choose how much to keep."),
+    Reads(truth=False, why="File with outcomes, to choose how much to keep.", ordinal=True),
     examples=(
         "toplist truncate preds.parquet -k 5 --classes 1000 -o short.parquet",
         "toplist truncate preds.parquet -c 1000 --truth y.csv --choose mass -o short.parquet",
@@ -375,7 +390,7 @@ def truncate(inputs: Inputs, options: TruncateOptions) -> None:
     given = {"-k": options.k, "--mass": options.mass, "--gain": options.gain, "--truth": inputs.truth_file}
     if sum(value is not None for value in given.values()) != 1:
         raise UsageError(f"say how to cut with one of {', '.join(given)}, and with no other of them.")
-    _require_truth(inputs, choose=options.choose, rule=options.rule)
+    _require_truth(inputs, choose=options.choose, rule=options.rule, ordinal=inputs.ordinal or None)
     require_outputs([options.output], inputs.paths)
     keep_freed_memory()
     from toplist.evaluation.transform import fit_truncation, truncate_file

@@ -79,15 +79,40 @@ def fits(xp: Any, t: Array, bits: int) -> Array:
 
     Numbers below the normal range of single precision have its last place, or one of so many bits fewer.
     """
-    own = round(1 - math.log2(float(xp.finfo(t.dtype).eps)))
-    if own <= bits:
+    if _bits_of(xp, t) <= bits:
         return zeros(xp, t) == 0
     safe = xp.where(xp.abs(t) <= 2, t, xp.zeros_like(t))
-    grown = safe * (2.0 ** (own - bits) + 1)
-    rounded = grown - (grown - safe)  # to so many bits (Veltkamp)
+    rounded = _to_bits(xp, safe, bits)
     small = xp.abs(safe) < 2.0**-126
     places = xp.where(small, safe, xp.zeros_like(t)) / 2.0 ** -(125 + bits)
     return xp.all(xp.where(small, xp.floor(places) == places, rounded == safe), axis=1)
+
+
+def is_even(xp: Any, top: Array, size: Array) -> Array:
+    """Is the largest probability 1 / m, as doubles compute it or as float32 or float16 round it?
+
+    A valid list is level with its unlisted classes exactly if its largest confidence is 1 / m. Compared with that, not
+    with the proxy, it has the rounding of one number, not that of the sum of all others.
+    """
+    finite = xp.isfinite(size)
+    even = 1.0 / xp.where(finite, size, xp.ones_like(size))
+    eps = float(xp.finfo(top.dtype).eps)
+    level = top <= even * (1.0 + eps * (4.0 - 2.0 * xp.log(even)))  # exp(-log m) is off by log m roundings
+    for bits in (24, 11):
+        if bits < _bits_of(xp, top):
+            level = level | ((even > 2.0**-126) & (top == _to_bits(xp, even, bits)))
+    return finite & level
+
+
+def _bits_of(xp: Any, x: Array) -> int:
+    """The significant bits of the numbers of an array."""
+    return round(1 - math.log2(float(xp.finfo(x.dtype).eps)))
+
+
+def _to_bits(xp: Any, x: Array, bits: int) -> Array:
+    """Numbers of at most 2, rounded to so many significant bits, fewer than they have (Veltkamp)."""
+    grown = x * (2.0 ** (_bits_of(xp, x) - bits) + 1)
+    return grown - (grown - x)
 
 
 def zeros(xp: Any, t: Array) -> Array:
@@ -294,6 +319,7 @@ class CaseStatistics:
     rest: Array  # mass not listed
     unlisted: Array  # number of classes not listed
     proxy: Array  # rest / unlisted
+    size: Array  # number of classes; infinite from about 1e308 on
     log_size: Array
     given_log_rest: Array | None = None
     complete: bool = False  # does `total` hold the unlisted classes too?
@@ -310,7 +336,7 @@ class CaseStatistics:
         """Statistics of which most rules need three; the others are reduced when one is first asked for."""
         made = object.__new__(cls)
         made.__dict__.update(
-            xp=np, outcome=sums.outcome, miss=sums.miss, total=sums.total, log_size=rows.log_size,
+            xp=np, outcome=sums.outcome, miss=sums.miss, total=sums.total, size=rows.size, log_size=rows.log_size,
             given_log_rest=rows.log_rest, complete=True, log_listed=log_listed, _wide=wide,
         )  # fmt: skip
         return made
@@ -484,16 +510,16 @@ class ScoreTable:
             ties = self.rest * 0
             others, total_all = exclusive_sums(xp, terms), xp.sum(terms, axis=1)
         log_rest = None if self.log_rest is None else column(self.log_rest)
-        log_size = self.log_size + self.rest * 0
+        size, log_size = self.unlisted + t.shape[1], self.log_size + self.rest * 0
         wide = 0 * t
         listed = CaseStatistics(
             xp, t, lack, wide == 0, others, column(ties) + wide,
             column(self.rest) + wide, column(self.unlisted) + wide, column(proxy) + wide,
-            column(log_size) + wide, log_rest, log_listed=self.log_t,
+            column(size) + wide, column(log_size) + wide, log_rest, log_listed=self.log_t,
         )  # fmt: skip
         unlisted = CaseStatistics(
             xp, proxy, 1.0 - proxy, self.rest != self.rest, total_all, ties, self.rest, self.unlisted,
-            proxy, log_size, self.log_rest,
+            proxy, size, log_size, self.log_rest,
         )  # fmt: skip
         return listed, unlisted
 

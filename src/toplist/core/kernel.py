@@ -79,9 +79,9 @@ class Rows:
         """Rows lo to hi; the flat arrays stay whole, the offsets say where they are."""
         log_rest, size, log_size = self.per_case(slice(lo, hi))
         shown = None if self.shown is None else self.shown[lo:hi]
-        return replace(
-            self, offsets=self.offsets[lo : hi + 1], log_rest=log_rest, size=size, log_size=log_size, shown=shown
-        )
+        offsets = self.offsets[lo : hi + 1]
+        logs, precision = self.log_confidences, self.precision
+        return Rows(offsets, self.classes, self.confidences, log_rest, size, log_size, logs, precision, shown)
 
     def per_case(self, at: Any) -> tuple[Floats | None, Floats, Floats]:
         """The log of the rest mass, the size and its logarithm of some rows."""
@@ -276,6 +276,47 @@ def places(rows: Rows, outcomes: NDArray[np.int64]) -> tuple[NDArray[np.int32], 
 
     over_blocks(len(rows), len(rows.confidences), work)
     return above, equal
+
+
+def nested_scores(
+    rows: Rows,
+    keys: Floats | None,
+    scales: Floats,
+    outcomes: NDArray[np.int64],
+    *,
+    beta: float,
+    averaged: bool = True,
+) -> Floats | None:
+    """Form N of the top-beta score of rows in falling order, divided by `scales`; None without a compiled kernel.
+
+    Classes with the same key, by default the same confidence, share the mean of their scores if `averaged`.
+    """
+    if _compiled is None:
+        return None
+    out = np.empty(len(rows))
+    _compiled.nested_scores(
+        rows.offsets, rows.classes, rows.confidences, keys, scales, beta, averaged, outcomes, out
+    )  # fmt: skip
+    return out
+
+
+def running_masses(rows: Rows, scales: Floats) -> tuple[Floats, Floats]:
+    """The mass of each row, divided by `scales` and added up class by class, and the mass without its last class."""
+    mass, before = np.zeros(len(rows)), np.zeros(len(rows))
+
+    def work(lo: int, hi: int) -> None:
+        r = rows.block(lo, hi)
+        if _compiled is not None:
+            _compiled.running_masses(r.offsets, r.confidences, scales[lo:hi], mass[lo:hi], before[lo:hi])
+            return
+        for at, part in by_length(r):
+            if part.confidences.shape[1]:
+                t = part.confidences / scales[lo + at][:, None]
+                mass[lo + at] = np.cumsum(t, axis=1)[:, -1]
+                before[lo + at] = mass[lo + at] - t[:, -1]
+
+    over_blocks(len(rows), len(rows.confidences), work)
+    return mass, before
 
 
 def pool(geometric: bool, members: list[tuple[Any, ...]], *arguments: Any) -> tuple[int, bool, int, int]:

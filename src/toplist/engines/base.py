@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
+from toplist._text import argument
 from toplist.errors import ResourceError, TopListError
 
 Work = Callable[[bytes], bytes]
@@ -76,7 +77,7 @@ class Engine(ABC):
         for name in ("workers", "task_cases"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise TopListError(f"{name} is a number of at least 1, or None, not {value!r}.")
+                raise TopListError(f"{name} is a whole number of at least 1, not {value!r}.")
         if self.on_error not in ("stop", "skip"):
             raise TopListError(f'on_error is "stop" or "skip", not {self.on_error!r}.')
 
@@ -151,7 +152,8 @@ def not_installed(engine: str) -> TopListError:
 def out_of_memory(engine: str) -> TopListError:
     """A worker has too little memory."""
     return ResourceError(
-        f"a worker of {engine} ran out of memory: give workers more of it, or make tasks smaller (task_cases)."
+        f"a worker of {engine} ran out of memory: give workers more of it, or make tasks smaller "
+        f"({argument('task_cases')})."
     )
 
 
@@ -159,7 +161,8 @@ def worker_lost(engine: str, reason: str = "") -> TopListError:
     """The workers that ran a task were lost too often."""
     return ResourceError(
         f"{engine} lost the worker that ran a task each time it was run{f' ({reason})' if reason else ''}: most often "
-        "memory was too small. Give workers more of it, use fewer of them, or make tasks smaller (task_cases)."
+        "memory was too small. Give workers more of it, use fewer of them, or make tasks smaller "
+        f"({argument('task_cases')})."
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
+from toplist._text import argument
 from toplist.engines.base import Engine
 from toplist.errors import TopListError
 
@@ -74,4 +75,4 @@ def _require_options(kind: type[Engine], options: dict[str, Any]) -> None:
         if option not in own:
             others = [name for name in NAMES if option in {field.name for field in fields(_class(name)) if field.init}]
             has = f"it is one of {others[0]!r}" if others else f"it has {', '.join(sorted(own))}"
-            raise TopListError(f"the engine {kind.name!r} has no option {option!r}: {has}.")
+            raise TopListError(f"the engine {kind.name!r} has no option {argument(option)}: {has}.")

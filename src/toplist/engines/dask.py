@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 from uuid import uuid4
 
 from toplist._files import load
+from toplist._text import argument
 from toplist.core.kernel import threads
 from toplist.engines.base import ATTEMPTS, CONNECT_SECONDS, Merge, Split, explain, log, require_answer, worker_lost
 from toplist.engines.cluster import ClusterEngine, merge_results, split_blocks
@@ -61,7 +62,9 @@ class Dask(ClusterEngine):
         if self.scheduler is not None and self.client is not None:
             raise TopListError("give a scheduler or a client for Dask, not both.")
         if self.workers is not None and (self.scheduler is not None or self.client is not None):
-            raise TopListError("the workers of a Dask cluster that runs already are as they are: leave workers out.")
+            raise TopListError(
+                f"the workers of a Dask cluster that runs already are as they are: leave out {argument('workers')}."
+            )
 
     @contextmanager
     def _start(self) -> Iterator[_FuturePool]:

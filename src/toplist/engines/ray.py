@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from toplist._files import load
+from toplist._text import argument
 from toplist.core.kernel import threads
 from toplist.engines.base import ATTEMPTS, Merge, Split, explain, out_of_memory, require_answer, worker_lost
 from toplist.engines.cluster import ClusterEngine, merge_results, split_blocks
@@ -56,7 +57,9 @@ class Ray(ClusterEngine):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.workers is not None and self.address is not None:
-            raise TopListError("the workers of a Ray cluster that runs already are as they are: leave workers out.")
+            raise TopListError(
+                f"the workers of a Ray cluster that runs already are as they are: leave out {argument('workers')}."
+            )
 
     @contextmanager
     def _start(self) -> Iterator[_RefPool]:

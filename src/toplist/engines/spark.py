@@ -31,6 +31,7 @@ from typing import Any, ClassVar
 from uuid import uuid4
 
 from toplist._files import load
+from toplist._text import argument
 from toplist.engines.base import (
     FAN_IN,
     Done,
@@ -90,7 +91,9 @@ class Spark(Engine):
         if self.master is not None and self.session is not None:
             raise TopListError("give a master or a session for Spark, not both.")
         if self.workers is not None and (self.master is not None or self.session is not None):
-            raise TopListError("the workers of Spark come from its master or session: leave workers out.")
+            raise TopListError(
+                f"the workers of Spark come from its master or session: leave out {argument('workers')}."
+            )
 
     @contextmanager
     def _start(self) -> Iterator[Any]:

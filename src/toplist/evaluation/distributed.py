@@ -63,11 +63,13 @@ log = logging.getLogger("toplist")
 _TASKS = 64  # that work is split into where cases are few
 _LEAST, _LARGEST = 1 << 16, 1 << 21  # cases of a task
 _MOST_TASKS = 20_000
+_ENOUGH, _PARTS = 8, 4  # tasks that row groups are cut for where they are few, and of one row group at most
 _MOST_BUCKETS = 4096
 _ROW_BYTES = 100  # of a text file, about
 _LOOKED = 1000  # ids that tell whether tables are in step
 _UNKNOWN = 1 << 40  # more rows than a file has whose rows are not counted
 _FAILED = 100  # files that may be left out when the files are opened
+RowGroups = dict[int, list[int]]  # by file, the rows of its row groups
 Ranges = list[tuple[int, int, list[list[Span]]]]  # of each task: the first row, that after the last, spans by table
 
 
@@ -228,10 +230,28 @@ class _Run:
         if not alike and len({sum(each) for each in counts}) > 1:
             return None
         size = self._size(sum(counts[0]))
-        ranges = _by_files(files, size) if alike else _by_rows(counts, size)
+        units = self._row_groups()
+        ranges = _by_files(files, size, units) if alike else _by_rows(counts, size, units)
         if not ranges or (self._by_ids and not self._looks_in_step(ranges)):
             return None
         return ranges
+
+    def _row_groups(self) -> RowGroups:
+        """The row groups, by file, of the model that has the largest ones; nothing where tasks have a given size.
+
+        What is cut within a row group is read from its beginning, by each of the tasks: few of them are cut.
+        """
+        found: RowGroups = {}
+        largest = 0.0
+        for table in self.plan.sources if self.engine.task_cases is None else ():
+            reader = inner(table.reader)
+            units = reader.units() if reader.from_start else ()
+            mean = sum(unit.rows or 0 for unit in units) / max(len(units), 1)
+            if mean > largest:
+                largest, found = mean, {}
+                for unit in units:
+                    found.setdefault(unit.file, []).append(unit.rows or 0)
+        return found
 
     def _size(self, cases: int) -> int:
         """How many cases a task has, about; that does not depend on the number of workers, so that a run can go on."""
@@ -431,7 +451,7 @@ class _Run:
                 if table.reader.total and not table.reader.kept:
                     deque(table.reader.pieces([str(table.layout.case)]), maxlen=0)  # raises what conditions lack
         skipped = self._skipped(found)
-        if found.partial is None:
+        if found.partial is None or not found.partial.read.cases:
             raise FileError(self.plan.truth.path, "there are no cases.")
         result = found.partial
         lone = next(
@@ -507,6 +527,8 @@ class _Run:
             return about_values[0].error
         if apart is None:
             return failed[0].error
+        if not apart.cases:
+            return FileError(self.plan.truth.path, "there are no cases.")
         if self.plan.missing == "baseline":
             count = apart.lacking[str(self.job.question.baseline)][0]
             return AlignmentError(re.sub(r"lacks [\d,]+ cases", f"lacks {count:,} cases", str(failed[0].error)))
@@ -564,10 +586,10 @@ def _first_ids(table: OpenTable) -> list[str]:
     return found
 
 
-def _by_files(files: Sequence[Sequence[int | None]], size: int) -> Ranges:
+def _by_files(files: Sequence[Sequence[int | None]], size: int, units: RowGroups) -> Ranges:
     """Ranges of files that have the same rows in all tables: parts of one file, or several small ones together."""
     ranges: Ranges = []
-    start = 0
+    start, parts = 0, _parts_each(units)
     for file, counts in enumerate(zip(*files, strict=True)):
         if any(rows is None for rows in counts):
             ranges.append((start, start + _UNKNOWN, [[Span(file, 0, None)] for _ in files]))
@@ -578,21 +600,44 @@ def _by_files(files: Sequence[Sequence[int | None]], size: int) -> Ranges:
         if last is not None and rows and last[1] - last[0] + rows <= size:
             ranges[-1] = (last[0], last[1] + rows, [[*each, Span(file, 0, rows)] for each in last[2]])
         elif rows:
-            for lo, hi in _cuts(rows, size):
+            for lo, hi in _cuts(rows, size, units.get(file, ()), parts):
                 ranges.append((start + lo, start + hi, [[Span(file, lo, hi)] for _ in files]))
         start += rows
     return ranges
 
 
-def _by_rows(counts: Sequence[Sequence[int]], size: int) -> Ranges:
+def _by_rows(counts: Sequence[Sequence[int]], size: int, units: RowGroups) -> Ranges:
     """Ranges of rows, wherever the files of each table are cut."""
-    return [(lo, hi, [spans_between(each, lo, hi) for each in counts]) for lo, hi in _cuts(sum(counts[0]), size)]
+    groups = [rows for file in sorted(units) for rows in units[file]]
+    cuts = _cuts(sum(counts[0]), size, groups, _parts_each(units))
+    return [(lo, hi, [spans_between(each, lo, hi) for each in counts]) for lo, hi in cuts]
 
 
-def _cuts(rows: int, size: int) -> list[tuple[int, int]]:
-    """Rows in parts of about equal size."""
-    ends = np.linspace(0, rows, max(1, round(rows / size)) + 1).round().astype(int).tolist()
-    return [(lo, hi) for lo, hi in pairwise(ends) if lo < hi]
+def _cuts(rows: int, size: int, groups: Sequence[int] = (), parts: int = 1) -> list[tuple[int, int]]:
+    """Rows in parts of about equal size; of row groups, small ones together and large ones in so many parts at most.
+
+    >>> _cuts(10, 4), _cuts(10, 4, [6, 2, 2]), _cuts(10, 2, [6, 2, 2], 2)
+    ([(0, 5), (5, 10)], [(0, 6), (6, 10)], [(0, 3), (3, 6), (6, 8), (8, 10)])
+    """
+    if not groups:
+        ends = np.linspace(0, rows, max(1, round(rows / size)) + 1).round().astype(int).tolist()
+        return [(lo, hi) for lo, hi in pairwise(ends) if lo < hi]
+    found: list[tuple[int, int]] = []
+    start = 0
+    for count in groups:
+        if found and found[-1][1] - found[-1][0] + count <= size:
+            found[-1] = found[-1][0], start + count
+        else:
+            pieces = min(parts, math.ceil(count / size))
+            ends = np.linspace(start, start + count, pieces + 1).round().astype(int).tolist() if count else []
+            found += pairwise(ends)
+        start += count
+    return found
+
+
+def _parts_each(units: RowGroups) -> int:
+    """Into how many parts a row group is cut at most, so that there are enough of them."""
+    return min(_PARTS, math.ceil(_ENOUGH / max(1, sum(map(len, units.values())))))
 
 
 def _all_rise(edges: Sequence[Any]) -> bool:

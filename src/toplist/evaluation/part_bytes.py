@@ -15,8 +15,9 @@ from toplist._files import need
 from toplist.calibration.top_bins import ReliabilityBins
 from toplist.core.kernel import exact_sums, uniform
 from toplist.errors import TopListError
+from toplist.evaluation.compare import score_bounds
 from toplist.evaluation.partials import Cover, Failure, PartialResult, PartQuestion, require_sums
-from toplist.evaluation.samples import PairLoss, SampledCases
+from toplist.evaluation.samples import PairLoss, SampledCases, score_range
 from toplist.evaluation.stream import ReadSummary, most_repaired
 from toplist.inference.aggregates import Aggregates
 from toplist.inference.missing import Difficulty
@@ -36,11 +37,13 @@ from toplist.inference.partial_bytes import (
 from toplist.inference.results import SkippedPart, SourceSummary
 from toplist.io.encoding import NamesSeen
 from toplist.lists.space import show_size
+from toplist.scoring.rules import as_rule
 
 RESULT, FAILURE = "partial result", "failure"
 T = TypeVar("T")
 _SAFE = 1 << 53  # whole numbers up to here are numbers in every JSON
 _DIGITS = 1 << 20  # of a whole number as text
+_ROUNDED = 1e-9  # by which a loss may be above a bound
 _SLOPE = 4096  # the binary logarithm of a slope is smaller
 _WORDS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
@@ -350,6 +353,7 @@ class _Checked:
         for (low, high), (least, most) in zip(asked.bounds, asked.penalised, strict=True):
             self.require(low == least and low <= high <= most, "the bounds of its rules cannot be")
         self.require(asked.scale > 0 and math.isfinite(asked.scale), "the range of its first rule cannot be")
+        self._check_rules()
         self.require(
             asked.settings.weighted == (asked.weight is not None), "its weights are not those of its intervals"
         )
@@ -361,6 +365,19 @@ class _Checked:
         except TopListError:
             damaged(self.source, "its settings have no partial results")
         self.require(settings == asked.settings, "its settings contradict each other")
+
+    def _check_rules(self) -> None:
+        """The bounds of rules that are known by name are theirs; of others, a part holds the name alone."""
+        asked = self.found.question
+        self.require(all(name.isprintable() and name.strip() for name in asked.rules), "its rules cannot be")
+        for at, name in enumerate(asked.rules):
+            try:
+                rule = as_rule(name)
+            except TopListError:
+                continue
+            bounds = [score_bounds(rule, asked.penalty, penalised=penalised) for penalised in (False, True)]
+            fine = bounds == [asked.bounds[at], asked.penalised[at]] and (at > 0 or asked.scale == score_range(rule))
+            self.require(fine, f"the scores and the penalty of {name} are not those of this rule")
 
     def _check_counts(self) -> None:
         found, read, asked = self.found, self.found.read, self.found.question
@@ -462,4 +479,10 @@ class _Checked:
     def _check_losses(self) -> None:
         losses, models = self.found.losses, {*self.found.question.models}
         self.require(all({*pair} <= models for pair in losses or ()), "a loss is that of no model")
-        self.require(not any(math.isnan(one.most) for one in (losses or {}).values()), "a loss is no number")
+        low, high = self.found.question.penalised[0]
+        for one in (losses or {}).values():
+            self.require(not math.isnan(one.most), "a loss is no number")
+            largest = self.found.heaviest * (high - low) * (1 + _ROUNDED) if math.isfinite(high) else math.inf
+            self.require(one.most <= largest, "a loss is larger than any score")
+        for highest in self.found.read.highest.values():
+            self.require(highest <= high + abs(high) * _ROUNDED, "a score is higher than any")

@@ -354,11 +354,15 @@ class SampleCollector(Collector):
         plan = self.plan
         weights = None if plan.weight is None else weights_of(truth, plan.weight)
         heaviest = 1.0 if weights is None else float(weights.max(initial=0.0))
-        scores = np.stack([one.scores[0] for one in scored], axis=1)
+        first, threshold = case_hashes(truth, _SEED), self.threshold
+        some = None if threshold >= 1 else np.flatnonzero(uniform(first) < threshold)
+        here: Any = slice(None) if some is None else some  # the second hash is made for cases that are kept
+        scores = np.stack([one.scores[0][here] for one in scored], axis=1)
         for a, there in enumerate(present):
-            scores[~there, a] = np.nan
-        keys = np.stack([case_hashes(truth, _SEED), case_hashes(truth, _SEED + 1)], axis=1)
-        return _Part(truth.source, truth.rows, keys, scores, weights).below(self.threshold), len(truth), heaviest
+            scores[~there[here], a] = np.nan
+        keys = np.stack([first[here], case_hashes(truth, _SEED + 1, some)], axis=1)
+        weights = None if weights is None else weights[here]
+        return _Part(truth.source, truth.rows[here], keys, scores, weights), len(truth), heaviest
 
     def add(self, made: Any) -> None:
         """See `Collector`."""
@@ -369,7 +373,7 @@ class SampleCollector(Collector):
         kept = sum(map(len, self.parts))
         if self.limit is not None and kept > 2 * self.limit:
             self._cut(self.limit)
-        elif self.falls and kept > ROOM * SAMPLED:
+        elif self.falls and kept > 2 * ROOM * SAMPLED:  # twice as many, so that parts are cut now and then only
             self.threshold = min(self.threshold, ROOM * SAMPLED / self.seen)
             self.parts = [one.below(self.threshold) for one in self.parts]
 
@@ -635,7 +639,7 @@ class PairLoss:
 
     most: float = -math.inf
     gains: Mapping[int, int | None] = field(default_factory=dict)
-    entries: int = 0  # listed classes of both
+    entries: int = 0  # listed classes of both; all classes, where they are ordered
 
     def __add__(self, other: PairLoss) -> PairLoss:
         """That of the cases of both."""
@@ -715,6 +719,8 @@ class PairLosses:
             some = np.flatnonzero(weights)
             a, b, weights = a[some], b[some], weights[some]
         entries = len(a.confidences) + len(b.confidences)
+        if self.rule.ordinal:  # every class scores another number
+            entries = 2 * int(np.broadcast_to(a.checked.rows.size, (len(a),)).sum())
         gains: dict[int, int | None] = {}
         if self.found.entries + entries <= _ENTRIES and not isinstance(b.space, LabelSets):
             each = log_mean_gains(a, b, self.t, weights, rule=self.rule, penalty=self.penalty)

@@ -348,6 +348,14 @@ def run(
     return to, found
 
 
+def require_sound(plan: Plan, scoring: ScoringSpec) -> None:
+    """Raise the first error of the first model that has any, of files whose rows are matched by case id."""
+    with aligned(plan).joined(part=True) as join:
+        for scorer in scorers_of(plan, scoring, {}):
+            for found in join.look_up(scorer.source):
+                scorer.score(found.batch, found.first)
+
+
 def require_cases(truth: str, cases: int, compared: int) -> None:
     """Refuse a comparison of nothing."""
     if not cases:
@@ -414,9 +422,10 @@ def _with_positions(cases: Iterator[list[Batch]], start: int) -> Iterator[list[B
         start += len(truth)
 
 
-def case_hashes(truth: Batch, seed: int) -> NDArray[np.uint64]:
-    """The hash of the text of the id of each case, or of its position: 7 and "7" have the same."""
-    return id_hashes(truth.extra[POSITION] if truth.ids is None else truth.ids, seed)
+def case_hashes(truth: Batch, seed: int, some: NDArray[np.intp] | None = None) -> NDArray[np.uint64]:
+    """The hash of the text of the id of each case, or of its position: 7 and "7" have the same; or of some cases."""
+    ids = truth.extra[POSITION] if truth.ids is None else truth.ids
+    return id_hashes(ids if some is None else plain(ids).take(as_arrow(some)), seed)
 
 
 def cluster_hashes(clusters: Grouping) -> NDArray[np.uint64]:

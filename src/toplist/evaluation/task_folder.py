@@ -77,6 +77,7 @@ class TaskFolder:
             "job": self.job,
             "way": way,
             "question": asked | {"inference": job.plain["question"]["inference"]},
+            "digests": {what: digest_of(value) for what, value in _described(job).items()},
             "inputs": dict(self.stamps),
             "tasks": list(names),
         }
@@ -117,7 +118,7 @@ class TaskFolder:
         if not (self.path / MANIFEST).exists():
             return None
         found = read_json(self.path / MANIFEST, "the manifest of a folder with partial results")
-        kinds = {"inputs": dict, "question": dict, "tasks": list}
+        kinds = {"inputs": dict, "question": dict, "digests": dict, "tasks": list}
         if not isinstance(found, dict) or any(not isinstance(found.get(k, t()), t) for k, t in kinds.items()):
             raise FileError(str(self.path / MANIFEST), "this is no manifest of toplist: name another folder.")
         return found
@@ -131,6 +132,17 @@ def _differing(known: Mapping[str, Any], job: Job) -> str:
     """What tells two jobs apart, where it can be said in a word."""
     if known.get("toplist") != version():
         return f", of toplist {known.get('toplist')}"
-    asked = known.get("question", {})
+    asked, digests = known.get("question", {}), known.get("digests", {})
     odd = [name for name, value in job.plain["question"].items() if asked.get(name) != value]
-    return f" ({', '.join(odd)})" if odd else " (other files, or read in another way)"
+    odd += [what for what, value in _described(job).items() if digests.get(what) != digest_of(value)]
+    return f" ({', '.join(odd)})" if odd else ""
+
+
+def _described(job: Job) -> dict[str, Any]:
+    """What a job is of beside its question, in words."""
+    plain = job.plain
+    return {
+        "other classes, or in another order": plain["space"],
+        "other files of predictions, or read in another way": plain["models"],
+        "another truth, or read in another way": [plain["truth"], plain["truth_options"]],
+    }

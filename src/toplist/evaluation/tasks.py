@@ -30,6 +30,7 @@ from toplist.evaluation.compare import Question
 from toplist.evaluation.jobs import Job
 from toplist.evaluation.partials import PartialResult, losses_of, merge, score_part
 from toplist.evaluation.samples import ROOM, PairLoss
+from toplist.evaluation.stream import require_sound
 from toplist.inference.diagnostics import SAMPLED
 from toplist.inference.partial_bytes import pack, pack_integers, unpack, unpack_integers
 from toplist.io.align import UniqueIds
@@ -44,6 +45,7 @@ KIND = "task result"
 _CONTEXT, _FAILURE, _ROWS, _COUNTS = b"J", b"F", b"R", b"C"  # what a block of a shuffle begins with
 _MOST = 1000  # failures that are kept one by one
 MERGED = 1 << 60  # where parts fail that are fine alone: after all tasks
+_BUCKETS = 1 << 59  # where buckets fail: after all tasks that split tables
 FEW = 20  # ids of a model that the truth lacks, to be shown or compared with
 HEAD = 1000  # ids of the truth that these are compared with
 Pairs = Sequence[tuple[str, str]]
@@ -434,7 +436,8 @@ def finish_bucket(bucket: int, blocks: Iterable[bytes]) -> bytes:
         if task.keep is not None and not made.failed and not told.failed:
             write_bytes(f"{task.keep}-{bucket}.tlp", made.to_bytes())
     except Exception as error:
-        made = merged([TaskResult(failed=[Failed.of(error, (task.buckets, bucket))]), _only_once(told, bucket, task)])
+        failed = Failed.of(error, _order_of(error, bucket, rows))
+        made = merged([TaskResult(failed=[failed]), _only_once(told, bucket, task)])
     return made.to_bytes()
 
 
@@ -442,6 +445,15 @@ def _only_once(told: TaskResult, bucket: int, task: Task | None) -> TaskResult:
     """What went wrong before, which all buckets were told: the first one that is computed passes it on."""
     first = 0 if task is None else next(b for b in range(task.buckets) if b not in set(task.finished))
     return told if bucket == first or task is None else replace(told, failed=(), more_failed=0)
+
+
+def _order_of(error: Exception, bucket: int, rows: Sequence[Block]) -> tuple[int, ...]:
+    """Where an error about the rows of a bucket is: the first of the first table that has any is told."""
+    if isinstance(error, FileError):
+        units = [(key.table, key.unit, key.part) for block in rows if (key := block.key).file == error.source]
+        if units:
+            return (_BUCKETS, *min(units), error.row or 0)
+    return (_BUCKETS, MERGED, bucket)
 
 
 def _finished(task: Task, bucket: int, rows: Sequence[Block]) -> TaskResult:
@@ -459,8 +471,13 @@ def _finished(task: Task, bucket: int, rows: Sequence[Block]) -> TaskResult:
     try:
         found = _scored(part, question, task)
     except AlignmentError as error:
-        failed = Failed.of(error, (task.buckets, bucket))
+        failed = Failed.of(error, _order_of(error, bucket, rows))
         return TaskResult(failed=[failed], apart=_apart(part, rows))
+    except (
+        FileError
+    ):  # found in step: of the models one by one, as files in different orders are read, it may be another
+        require_sound(part, question.scoring)
+        raise
     read = found.read
     alone = read.cases > 0 and not all(read.matched)
     return TaskResult(found, apart=_apart(part, rows) if alone else Apart(read.cases))

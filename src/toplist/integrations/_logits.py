@@ -15,6 +15,7 @@ from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, a
 
 Array = Any
 SUPPORTED = "brier, log, spherical, Power(a) and PseudoSpherical(a)"
+REDUCTIONS = ("mean", "sum", "none")
 COLDEST, HOTTEST = 1e-30, 1e30  # temperatures that float32 and its reciprocals hold
 
 
@@ -56,8 +57,9 @@ class LogitLists(NamedTuple):
         """
         k = self.classes.shape[-1]
         classes, logs, rest = map(_on_host, self)
-        confidences = np.exp(logs.reshape(-1, k).astype(np.float64))
-        log_rest = rest.reshape(-1).astype(np.float64)
+        logs = np.concatenate([logs.reshape(-1, k), rest.reshape(-1, 1)], axis=1).astype(np.float64)
+        logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))  # rounded sums are one again
+        confidences, log_rest = np.exp(logs[:, :-1]), logs[:, -1]
         made: TopLists = TopLists.from_topk(classes.reshape(-1, k), confidences, space, log_rest=log_rest)
         return made
 
@@ -149,6 +151,17 @@ def as_temperature(temperature: Any) -> float:
     if not number or not COLDEST <= temperature <= HOTTEST:
         raise TopListError(f"temperature is a number from {COLDEST:g} to {HOTTEST:g}, not {temperature!r}.")
     return float(temperature)
+
+
+def as_reduction(reduction: Any) -> str:
+    """What a loss makes of its values.
+
+    >>> as_reduction("mean")
+    'mean'
+    """
+    if reduction not in REDUCTIONS:
+        raise TopListError(f'reduction is "mean", "sum" or "none", not {reduction!r}.')
+    return str(reduction)
 
 
 def require_cases(y: tuple[int, ...], leading: tuple[int, ...]) -> None:

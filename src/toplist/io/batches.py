@@ -266,7 +266,7 @@ def _from_lists(table: Any, layout: Layout, source: str, rows: NDArray[np.int64]
         if values.null_count:
             case = int(np.searchsorted(at, np.flatnonzero(blanks(values))[0], side="right")) - 1
             raise FileError(source, f"a value in {quote(name)} is null.", row=int(rows[case]))
-    values = numbers(t, source, np.repeat(rows, np.diff(at)), layout.confidences[0])
+    values = numbers(t, source, lambda: np.repeat(rows, np.diff(at)), layout.confidences[0])
     return at, text_if_none(classes), values, decimals(t)
 
 

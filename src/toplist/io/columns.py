@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -155,8 +155,17 @@ def id_hashes(ids: Column, seed: int) -> NDArray[np.uint64]:
     return hash_text(np.frombuffer(b"" if data is None else data, np.uint8), at, seed)
 
 
-def numbers(column: Any, source: str, rows: NDArray[np.int64], name: str = "", hint: str = "") -> NDArray[Any]:
-    """Confidences as float32 or float64; nulls, which others have dealt with, as NaN."""
+def numbers(
+    column: Any,
+    source: str,
+    rows: NDArray[np.int64] | Callable[[], NDArray[np.int64]],
+    name: str = "",
+    hint: str = "",
+) -> NDArray[Any]:
+    """Confidences as float32 or float64; nulls, which others have dealt with, as NaN.
+
+    `rows` are the rows of the values, or a function that makes them: they are needed where one is no number.
+    """
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     kind = column.type
     if pa.types.is_float32(kind) or pa.types.is_float64(kind):
@@ -174,7 +183,7 @@ def numbers(column: Any, source: str, rows: NDArray[np.int64], name: str = "", h
     except pa.ArrowInvalid:
         bad = next(i for i, value in enumerate(trimmed.to_pylist()) if value is not None and not _is_number(value))
         problem = f"{quote(text[bad].as_py())}{where} is no number.{_remedy(trimmed[bad].as_py()) or hint}"
-        raise FileError(source, problem, row=int(rows[bad])) from None
+        raise FileError(source, problem, row=int((rows() if callable(rows) else rows)[bad])) from None
 
 
 def decimals(column: Any) -> NDArray[np.int64] | None:

@@ -474,10 +474,14 @@ class CheckedColumns:
         return np.where(scaled, 0.0, self.signed_rest) if scaled.any() else self.signed_rest.copy()
 
     @property
+    def scales(self) -> Floats:
+        """What the confidences of each case are divided by."""
+        return np.where(self.scaled, 1.0 - self.signed_rest, 1.0)
+
+    @property
     def normalized(self) -> Floats:
         """The confidences as they are scored."""
-        scale = np.where(self.scaled, 1.0 - self.signed_rest, 1.0)
-        t: Floats = doubles(self.rows) / np.repeat(scale, self.sizes)
+        t: Floats = doubles(self.rows) / np.repeat(self.scales, self.sizes)
         return t
 
     @property

@@ -22,6 +22,7 @@ from toplist.scoring.scores import BatchCases, of_one_length, ordered_table, pen
 Codes = NDArray[Any]
 _BLOCK = 1 << 13  # cases whose classes are compared with each other at a time
 _COMPARED = 1 << 10  # classes of one list times those of the other, up to which all are compared with all
+_SPREAD = 1 << 20  # ordered classes of some cases that are spread out at a time
 _WHOLE = 1e-6  # of the mass of a distribution that may be missing
 _SHAPES = 32  # pairs of lengths up to which lists are taken by their lengths
 
@@ -61,9 +62,9 @@ def largest_loss(a: Any, b: Any, *, rule: Any = "brier", penalty: float | None =
     require_lists(b)
     if len(a) != len(b):
         raise ShapeError(f"{len(a)} lists against {len(b)}.", "Each case needs one of each.")
-    again = renumbering(a, b)
     if isinstance(rule, OrdinalRule):
-        return _largest_in_order(a, b, rule, penalty, again)
+        return _largest_in_order(a, b, rule, penalty)
+    again = renumbering(a, b)
     mine, theirs = _scores(a, rule, penalty), _scores(b, rule, penalty)
     if again is None and (mine.dense or theirs.dense):
         return subtract(mine.spread(), theirs.spread()).max(axis=1)
@@ -71,14 +72,18 @@ def largest_loss(a: Any, b: Any, *, rule: Any = "brier", penalty: float | None =
     return _join(mine, theirs, codes)
 
 
-def _largest_in_order(
-    a: TopLists, b: TopLists, rule: OrdinalRule, penalty: float | None, again: Codes | None
-) -> Floats:
-    """The same under a rule of ordered classes."""
+def _require_order(a: TopLists, b: TopLists, rule: OrdinalRule) -> None:
+    """Refuse lists over classes that are not ordered, or not in the same order."""
     for lists in (a, b):
         rule.require(lists)
+    again = renumbering(a, b)
     if again is not None and (np.diff(again) < 0).any():
         raise SpaceError(f"the lists are over {a.space!r} and {b.space!r}: both need the same order of the classes.")
+
+
+def _largest_in_order(a: TopLists, b: TopLists, rule: OrdinalRule, penalty: float | None) -> Floats:
+    """The same under a rule of ordered classes."""
+    _require_order(a, b, rule)
     out = np.empty(len(a))
     mine, theirs = scored_as(a, rule), scored_as(b, rule)
     for at in of_one_length(mine, theirs):
@@ -152,16 +157,16 @@ def log_mean_gains(
     """For each t and each case log E exp(t w (S(b, Y) - S(a, Y))), where Y has the distribution of b.
 
     Under the log score it is zero at t = 1: the ratio of the two probabilities has the mean one. Under a rule of
-    ordered classes it is not computed, and infinite: nothing is known then.
+    ordered classes every class is tried; above a million of them it is infinite: nothing is known then.
 
     >>> a, b = TopLists.from_dicts([{0: 0.6}], 3), TopLists.from_dicts([{0: 0.5, 1: 0.3}], 3)
     >>> log_mean_gains(a, b, np.array([0.5, 1.0, 2.0]), rule="log").round(6).tolist()
     [[-0.007355], [0.0], [0.05196]]
     """
     rule, out = as_rule(rule), np.empty((len(t), len(a)))
+    if isinstance(rule, OrdinalRule):
+        return _gains_in_order(a, b, t, weights, rule, penalty)
     again = renumbering(a, b)
-    if rule.ordinal:
-        return np.full_like(out, np.inf)
     for lo in range(0, len(a), _BLOCK):
         here = slice(lo, min(lo + _BLOCK, len(a)))
         mine, theirs = _scores(a[here], rule, penalty), _scores(b[here], rule, penalty)
@@ -177,6 +182,27 @@ def log_mean_gains(
                 each = np.where(p > 0, p * np.exp(slope * gain), 0.0)
                 other = np.where(rest > 0, rest * np.exp(slope * unlisted), 0.0)
                 out[at, here] = np.log(np.bincount(which, each, n) + other)
+    return out
+
+
+def _gains_in_order(
+    a: TopLists, b: TopLists, t: Floats, weights: Floats | None, rule: OrdinalRule, penalty: float | None
+) -> Floats:
+    """The same under a rule of ordered classes, of which each may score another number."""
+    _require_order(a, b, rule)
+    mine, theirs = scored_as(a, rule), scored_as(b, rule)
+    own, other = (penalise(np.zeros(len(lists)), lists, rule, penalty) for lists in (a, b))
+    due, w = subtract(other, own), np.ones(len(a)) if weights is None else weights
+    sizes, out = np.broadcast_to(a.checked.rows.size, (len(a),)), np.full((len(t), len(a)), np.inf)
+    for m in np.unique(sizes[sizes <= _SPREAD]):
+        cases = np.flatnonzero(sizes == m)
+        for some in np.array_split(cases, -(-len(cases) * int(m) // _SPREAD)):
+            p = theirs[some].padded()
+            with np.errstate(all="ignore"):
+                gain = subtract(rule.each_class(p), rule.each_class(mine[some].padded())) + due[some][:, None]
+                for at, slope in enumerate(t):
+                    each = np.where(p > 0, p * np.exp(slope * w[some][:, None] * gain), 0.0)
+                    out[at, some] = np.log(each.sum(axis=1))
     return out
 
 

@@ -65,7 +65,7 @@ class BatchCases:
         total = self._sum_terms(of, codes) if of.kind == "terms" else sums.total
         return CaseStatistics(
             np, sums.outcome, sums.miss, sums.hit, total, sums.ties, sums.rest, sums.unlisted, sums.proxy,
-            rows.log_size, rows.log_rest, log_listed=log_listed,
+            rows.size, rows.log_size, rows.log_rest, log_listed=log_listed,
         )  # fmt: skip
 
     def _peaks(self, of: Sum, sums: array_api.RowSums) -> array_api.RowSums:
@@ -150,7 +150,7 @@ class DeviceCases:
             total = d.xp.sum(d.xp.where(kept, of.terms(d.xp, table.t, lack), 0.0), axis=1)
         return CaseStatistics(
             d.xp, sums.outcome, sums.miss, sums.hit, total, sums.ties, sums.rest, sums.unlisted, sums.proxy,
-            log_size, d.log_rest,
+            size, log_size, d.log_rest,
         )  # fmt: skip
 
     def _repaired(self) -> tuple[ScoreTable, Array]:

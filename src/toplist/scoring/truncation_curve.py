@@ -417,7 +417,7 @@ class TruncatedLists:
         total, ties = self._sums(of, behind)
         return CaseStatistics(
             np, np.where(hit, q, proxy), np.where(hit, miss, 1.0 - proxy), hit, total, ties, tail, unlisted, proxy,
-            self.log_size, self.log_rest,
+            self.size, self.log_size, self.log_rest,
         )  # fmt: skip
 
     def tables(self) -> Iterator[Any]:

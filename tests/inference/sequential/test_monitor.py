@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests import flat
+from tests.draws import draws
 from tests.evaluation.shapes import LABELS, M, as_lists, predictions
 from tests.evaluation.tables import SPACE, World
 from tests.properties.cases import law
@@ -21,7 +22,7 @@ from toplist.evaluation.monitor import Monitor, monitor
 from toplist.inference.sequential.confidence_sequence import BernsteinSequence
 from toplist.scoring.bounds import largest_loss, subtract
 
-few = settings(law, max_examples=8)
+few = settings(law, max_examples=draws(8))
 
 
 def same(one: Any, other: Any) -> bool:

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.draws import draws
 from tests.io.producers import answers_of_servers as servers
 from tests.io.producers.damage import JUNK, damaged
 from tests.io.producers.reading import produced, write_lines
@@ -124,7 +125,7 @@ def test_damaged_documents_end_in_rows_or_in_an_error_of_ours(
 ) -> None:
     path = tmp_path_factory.mktemp("damaged") / "a.json"
 
-    @settings(max_examples=60)
+    @settings(max_examples=draws(60))
     @given(damaged(DOCUMENTS[name]), st.booleans(), st.booleans())
     def check(text: str, again: bool, declared: bool) -> None:
         sound = json.dumps(DOCUMENTS[name][0])
@@ -140,7 +141,7 @@ def test_damaged_tables_end_in_rows_or_in_an_error_of_ours(name: str, tmp_path_f
     folder = tmp_path_factory.mktemp("damaged")
     beside = folder / "question_data.csv"
 
-    @settings(max_examples=60)
+    @settings(max_examples=draws(60))
     @given(damaged_cells(cells), damaged_cells(QUESTIONS), st.booleans())
     def check(data: bytes, questions: bytes, whole: bool) -> None:
         (folder / file).write_bytes(data)
@@ -157,7 +158,7 @@ def test_damaged_details_of_lighteval_end_in_rows_or_in_an_error_of_ours(
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     path = tmp_path_factory.mktemp("damaged") / "details_quiz|0_2026-01-01T00-00-00.000000.parquet"
 
-    @settings(max_examples=60)
+    @settings(max_examples=draws(60))
     @given(damaged([DETAILS]), st.booleans(), st.data())
     def check(text: str, again: bool, data: Any) -> None:
         with suppress(json.JSONDecodeError, pa.ArrowException, OverflowError, UnicodeEncodeError):  # no table has these

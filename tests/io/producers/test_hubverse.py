@@ -19,6 +19,7 @@ from studies import folder as folders
 import toplist as tl
 from tests.cli.messages import said
 from tests.cli.run_cli import toplist_here
+from tests.draws import draws
 from tests.io.producers import hubs
 from tests.io.producers.damage import damaged
 from tests.io.producers.hubs import CATEGORY, IDS, LEVELS, PEAK, PLACES, ROUNDS, TEAMS, WEEKS
@@ -474,7 +475,7 @@ def test_damaged_hubs_end_in_rows_or_in_an_error_of_ours(made: Path, tmp_path_fa
     text = broken.read_text()
     changes = damaged([json.loads(text)]).map(str.encode) if what == "tasks" else damaged_text(text)
 
-    @settings(max_examples=40)
+    @settings(max_examples=draws(40))
     @given(changes)
     def check(data: bytes) -> None:
         broken.write_bytes(data)

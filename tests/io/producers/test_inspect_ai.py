@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.draws import draws
 from tests.io.producers.reading import produced, recognised_as
 from tests.io.producers.real import written_by
 from toplist.errors import FileError, TopListError
@@ -152,7 +153,7 @@ def test_members_compressed_in_any_way_are_the_same(runs, tmp_path):
         assert produced(tmp_path / f"{method}.eval")[0] == produced(path)[0]
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=draws(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_a_damaged_archive_is_refused_in_words(runs, tmp_path, data):
     whole = next((runs / "odd/first_token").glob("*.eval")).read_bytes()

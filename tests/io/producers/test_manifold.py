@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from tests.draws import draws
 from tests.io.producers.damage import damaged
 from tests.io.producers.reading import produced, recognised_as, write_lines
 from toplist.errors import FileError, TopListError
@@ -72,7 +73,7 @@ def test_damaged_files_are_errors_about_the_file(tmp_path: Path, text: str) -> N
 def test_damaged_markets_end_in_rows_or_in_an_error_of_ours(tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("damaged") / "market.json"
 
-    @settings(max_examples=60)
+    @settings(max_examples=draws(60))
     @given(damaged([market(), [market("a"), market("b")]]))
     def check(text: str) -> None:
         path.write_text(text)

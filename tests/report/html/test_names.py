@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tests.draws import draws
 from tests.report import results as made
 from tests.report.html.files import drawn, everywhere, text
 from tests.report.html.hostile import HOSTILE
@@ -21,7 +22,7 @@ pytest.importorskip("jinja2", reason="reports need jinja2")
 TAGS = {one.tag for one in read(render_undrawn(made.page(groups=2, cases=60))).every()}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=draws(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(max_size=60) | st.text(alphabet="<>&\"'/=\u202e\u2066\x00\x1b{}%script", max_size=60))
 @example("</style><script>alert(1)</script>")
 @example('" onmouseover="alert(1)" x="')
@@ -36,7 +37,7 @@ def test_no_name_becomes_markup(name: str) -> None:
     assert all(character.isprintable() or character == "\n" for character in text)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=draws(25), deadline=None)
 @given(st.text(min_size=1, max_size=30).filter(lambda s: s == s.strip()))
 def test_a_short_name_is_shown_whole(name: str) -> None:
     shown = names([name])[name].text

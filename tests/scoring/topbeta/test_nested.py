@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 from tests.scoring.topbeta import exact, grids, nested_exact
 from toplist.scoring import topbeta
 
@@ -76,7 +77,7 @@ def falling(draw):
     return p, beta, draw(st.sampled_from([None, 2, 4]))
 
 
-@settings(max_examples=150)
+@settings(max_examples=draws(150))
 @given(drawn=falling())
 def test_the_inequalities_of_the_proof(drawn):
     """Steps 2, 3 and 5 of docs/topbeta.md, and the bound of the remark on the range."""
@@ -92,7 +93,7 @@ def test_the_inequalities_of_the_proof(drawn):
         assert 1 / after >= 1 / w - Fraction(1, 2)
 
 
-@settings(max_examples=150)
+@settings(max_examples=draws(150))
 @given(drawn=falling(), at=st.integers(0, 7))
 def test_a_tie_gains_more_at_the_rank_before(drawn, at):
     """Step 4: the difference of gains is what the identity says, and positive."""
@@ -113,7 +114,7 @@ def test_a_tie_gains_more_at_the_rank_before(drawn, at):
         assert gains[i] - later == weight * w * told / scale
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(drawn=falling())
 def test_the_gains_of_the_formula_are_the_derivatives(drawn):
     p, beta, cap = drawn
@@ -183,7 +184,7 @@ def reports(draw):
 
 
 @pytest.mark.parametrize("ties", ["fixed", "average"])
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(report=reports())
 def test_doubles_agree_with_fractions(ties, report):
     m, beta, cap, p, listing = report
@@ -197,7 +198,7 @@ def test_doubles_agree_with_fractions(ties, report):
     assert topbeta.divergence(lists[:1], [float(x) for x in p], beta, cap=cap)[0] == pytest.approx(0, abs=1e-15)
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(report=reports(), other=reports())
 def test_divergence_is_the_excess_of_the_expected_score(report, other):
     _, beta, cap, _, listing = report

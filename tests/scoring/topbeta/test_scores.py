@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toplist as tl
+from tests.draws import draws
 from tests.scoring.topbeta import exact
 from toplist.errors import OutcomeError, SpaceError, TopListError
 from toplist.scoring import topbeta
@@ -33,7 +34,7 @@ def reports(draw):
 
 @pytest.mark.parametrize(("form", "kind"), OPTIONS)
 @pytest.mark.parametrize("ties", ["fixed", "average"])
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(report=reports())
 def test_doubles_agree_with_fractions(form, kind, ties, report):
     m, beta, cap, listing = report

@@ -7,11 +7,11 @@ from typing import Any
 import torch
 
 from toplist.errors import ShapeError, TopListError
-from toplist.integrations._logits import as_temperature
+from toplist.integrations._logits import as_reduction, as_temperature
 from toplist.integrations.torch.bregman import divergence
 from toplist.integrations.torch.checks import masses
 from toplist.integrations.torch.coarsening import coarsen
-from toplist.integrations.torch.reduction import as_reduction, as_weights, reduce
+from toplist.integrations.torch.reduction import as_weights, reduce
 from toplist.integrations.torch.rules import constant_rule
 from toplist.scoring.rules.base import Rule
 

@@ -8,13 +8,13 @@ import torch
 
 from toplist.core.arguments import as_whole
 from toplist.errors import ShapeError, TopListError
-from toplist.integrations._logits import as_temperature
+from toplist.integrations._logits import as_reduction, as_temperature
 from toplist.integrations.torch.checks import masses, repeated
 from toplist.integrations.torch.coarsening import coarsen
 from toplist.integrations.torch.divergence import log_shares
 from toplist.integrations.torch.logits import as_outcomes, lists_from_logits
 from toplist.integrations.torch.padded import LogLists, largest_valid, padded_score, uniform_score
-from toplist.integrations.torch.reduction import as_reduction, as_weights, reduce
+from toplist.integrations.torch.reduction import as_weights, reduce
 from toplist.integrations.torch.rules import constant_rule
 from toplist.integrations.torch.statistics import CHUNK
 from toplist.scoring.rules.base import Rule
@@ -336,8 +336,8 @@ def top_classes(rows: Tensor, k: int) -> Tensor:
     >>> top_classes(torch.tensor([[2.0, 0.0, 2.0]]), 2)
     tensor([[0, 2]])
     """
-    found: Tensor = lists_from_logits(rows, k).classes
-    return found
+    classes: Tensor = lists_from_logits(rows, k).classes
+    return classes
 
 
 @top_classes.register_fake

@@ -6,22 +6,10 @@ from typing import Any
 
 import torch
 
-from toplist.errors import ConfidenceError, ShapeError, TopListError
+from toplist.errors import ConfidenceError, ShapeError
 from toplist.integrations.torch.checks import can_refuse
 
 Tensor = torch.Tensor
-REDUCTIONS = ("mean", "sum", "none")
-
-
-def as_reduction(reduction: Any) -> str:
-    """One of the three names.
-
-    >>> as_reduction("mean")
-    'mean'
-    """
-    if reduction not in REDUCTIONS:
-        raise TopListError(f'reduction is "mean", "sum" or "none", not {reduction!r}.')
-    return str(reduction)
 
 
 def as_weights(weights: Any, leading: torch.Size, device: torch.device) -> Tensor | None:

@@ -200,6 +200,7 @@ _REQUESTED = 1 << 22  # the same of a file that is elsewhere: every request take
 class ParquetReader(Reader):
     """One or more Parquet files with the same columns."""
 
+    from_start = True
     paths: tuple[Path, ...]
     name: str
     rows: int | None = field(init=False)

@@ -235,6 +235,7 @@ class Reader(ABC):
     bare = False  # whether these are values of a list or an array, which have no ids
     row = ""  # what a row is, where that is to be told: "a row per element of 'predictions'"
     parts: tuple[str, ...] = ()  # columns that make up case ids or that a condition fixes: no predictions
+    from_start = False  # whether rows of a unit are read with all rows before them in it
     unread: frozenset[str] = frozenset()  # files that are left out: to read one of them is still an error
 
     @property

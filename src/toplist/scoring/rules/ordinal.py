@@ -91,6 +91,13 @@ class OrdinalRule(Rule):
         own = self.at_thresholds(front, _nothing_below(places)) + self.at_thresholds(rear, _nothing_below(n - places))
         return self.scaled(before + after + own, size[:, None])
 
+    def each_class(self, p: Floats) -> Floats:
+        """The score of every outcome, (rows, m), of distributions over all classes."""
+        classes, size = np.broadcast_to(np.arange(p.shape[1]), p.shape), np.full(len(p), float(p.shape[1]))
+        runs = _Runs.of(classes, size)
+        below = runs.cumulative(p, np.zeros(len(p)))
+        return self.at_places(below, np.zeros_like(runs.n), size)[:, 1:]  # a run begins with the class before it
+
     def largest_loss(self, a: OrderedTable, b: OrderedTable) -> Floats:
         """The maximum over outcomes of the score of each row of `a` minus that of `b`.
 

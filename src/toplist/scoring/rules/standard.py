@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from toplist._text import did_you_mean
-from toplist.core.array_api import CaseColumns, CaseStatistics, ScoreTable, Sum, exclusive_sums, log_or
+from toplist.core.array_api import CaseColumns, CaseStatistics, ScoreTable, Sum, exclusive_sums, is_even, log_or
 from toplist.errors import RuleError
 from toplist.scoring.rules.base import (
     MANY,
@@ -374,7 +374,9 @@ _LACK_OF_LARGE = ClassTerms(
 class ZeroOne(SumRule):
     """Zero-one score: misclassification of the most confident class, shared among ties; proper, not strictly.
 
-    S = 1 - 1{q is largest} / number of classes with the largest confidence. In the empty list all classes tie.
+    S = 1 - 1{q is largest} / number of classes with the largest confidence. In the empty list all classes tie. Listed
+    classes tie where their confidences are equal, and with the unlisted ones where these are 1 / m, up to the rounding
+    of float64, float32 or float16 numbers.
 
     Examples
     --------
@@ -391,8 +393,9 @@ class ZeroOne(SumRule):
     def score(self, m: CaseStatistics, others: Array) -> Array:
         """1 - 1 / ties if the outcome is among them."""
         xp = m.xp
-        listed = m.total > m.proxy  # otherwise the list is empty or flat, and every class ties
         size = m.unlisted + m.ties
+        flat = (size == m.size) & is_even(xp, m.total, m.size)
+        listed = (m.total > m.proxy) & ~flat  # otherwise the list is empty or flat, and every class ties
         best = m.hit & (m.outcome >= m.total)
         won = xp.where(listed, xp.where(best, 1.0 / xp.where(m.ties > 0, m.ties, 1.0), 0.0), 1.0 / size)
         return 1.0 - won

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from toplist.core.arguments import as_whole
 from toplist.core.array_api import CaseColumns, ScoreTable
 from toplist.errors import RuleError, TopListError
@@ -83,14 +81,8 @@ class TopBeta(TableRule):
         lists, codes = getattr(cases, "part", (None, None))
         if lists is None or codes is None:
             return pick_scores(cases, self.each)
-        ordered, beta = lists.ordered(), float(self.beta)
-        out = np.ones(len(lists))
-        for table in nested.rank_tables(ordered):
-            listed, missed = nested.each(np, table.t, beta, table.sizes)
-            listed = nested.share_ties(np, table.key, listed)
-            hit = (ordered.classes[table.where] == codes[table.at]) & table.there
-            out[table.at] += np.where(hit.any(axis=0), np.where(hit, listed, 0.0).sum(axis=0), missed) / beta**2
-        return out
+        beta = float(self.beta)
+        return 1.0 + nested.scores(lists, codes, beta) / beta**2
 
     def each(self, table: ScoreTable) -> tuple[Array, Array]:
         """See `Rule.each`."""

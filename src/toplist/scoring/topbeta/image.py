@@ -98,7 +98,8 @@ def in_image(lists: Any, beta: Any, cap: int | None = None) -> Image:
     require_lists(batch)
     sizes = sizes_of(batch)
     longest = np.array([float(min(longest_of(m, level, cap), 1 << 62)) for m in sizes])[size_index(batch, sizes)]
-    mass, before = sums(batch.ordered())
+    checked = batch.ordered().checked
+    mass, before = kernel.running_masses(checked.rows, checked.scales)
     short = mass < float(level) - slack_of(batch)
     wrong = (
         ~batch.is_valid(),
@@ -165,19 +166,6 @@ def require_image(lists: TopLists | DeviceLists, beta: Any, cap: int | None = No
         f"Give longer lists, a smaller mass, or a cap on the number of classes (topbeta:{level:g}:5 for five).",
         **where,
     )
-
-
-def sums(ordered: TopLists) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The mass of each list, and its mass without the last class, added up as when lists are truncated."""
-    mass, before = np.zeros(len(ordered)), np.zeros(len(ordered))
-    t = ordered.normalized_confidences
-    for at, part in kernel.by_length(ordered.checked.rows):
-        k = part.confidences.shape[1]
-        if k:
-            rows = t[ordered.offsets[at][:, None] + np.arange(k)]
-            running = np.cumsum(rows, axis=1)
-            mass[at], before[at] = running[:, -1], running[:, -1] - rows[:, -1]
-    return mass, before
 
 
 def slack_of(lists: TopLists) -> float:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Floats
+from toplist.core import kernel
 from toplist.lists import TopLists
 
 Array = Any
@@ -60,6 +61,26 @@ def each(xp: Any, t: Array, beta: float, sizes: Array | None = None) -> tuple[Ar
         listed.append(own + behind)
         behind = behind + late
     return xp.stack(listed[::-1], axis=0), missed
+
+
+def scores(lists: TopLists, codes: NDArray[np.int64], beta: float, *, averaged: bool = True) -> Floats:
+    """The score of each list, of any length, at its outcome; classes that tie share the mean of theirs if `averaged`.
+
+    The compiled kernel goes through the lists one by one, numpy through tables of lists of similar length.
+    """
+    ordered = lists.ordered()
+    checked, logs = ordered.checked, ordered.checked.small_logs
+    key = None if logs is None else sorting_key(np, checked.normalized, logs)
+    found = kernel.nested_scores(checked.rows, key, checked.scales, codes, beta=beta, averaged=averaged)
+    if found is not None:
+        return found
+    out = np.zeros(len(lists))
+    for table in rank_tables(ordered):
+        listed, missed = each(np, table.t, beta, table.sizes)
+        listed = share_ties(np, table.key, listed) if averaged else listed
+        hit = (ordered.classes[table.where] == codes[table.at]) & table.there
+        out[table.at] = np.where(hit.any(axis=0), np.where(hit, listed, 0.0).sum(axis=0), missed)
+    return out
 
 
 def flat(xp: Any, mass: Array, proxy: Array, beta: float, most: Array) -> Array:

@@ -125,7 +125,9 @@ def score(
     codes = as_single_outcomes(outcomes, batch, "top-beta scores need")
     inside, out = _outside(batch, options, outside)
     part = batch[inside].ordered()
-    for table in _tables(part, options):
+    if form == "N":
+        out[inside] = nested.scores(part, codes[inside], float(as_level(beta)), averaged=options.averaged)
+    for table in _tables(part, options) if form != "N" else ():
         cases = inside[table.part.at]
         hit = (part.classes[table.part.where] == codes[cases]) & table.part.there
         out[cases] = np.where(hit.any(axis=0), np.where(hit, table.listed, 0.0).sum(axis=0), table.missed)

@@ -33,7 +33,8 @@ LN2 = tl.constexpr(0.6931471805599453)
 LOG2E = tl.constexpr(1.4426950408889634)
 TINY = tl.constexpr(1e-30)  # sums below this may have lost digits to underflow
 LOW = tl.constexpr(64)  # lanes are counted in a table with so many columns
-BLOCK, WARPS, UNROLL = 2048, 8, 4
+BLOCK, WARPS, UNROLL = 2048, 8, 2
+REGISTERS = {"maxnreg": 64}  # of a thread, so that four programs fit
 BACK_BLOCK, BACK_WARPS, BACK_TILES = 2048, 8, 16
 LIMIT = 100.0  # exponents of two between the first tile and the largest logit, before sums could overflow
 
@@ -92,14 +93,18 @@ def coarsen_rows(
     c = tl.where(inside, given, 0).to(tl.int32)
     own = tl.load(start + c * stride_column, mask=inside, other=-float("inf")).to(tl.float32)
 
-    ref = tl.max(_tile(start, lane, width, stride_column), axis=0)
+    tile = tl.load(start + lane * stride_column, mask=lane < width, other=-float("inf"))
+    following = tl.load(start + (lane + BLOCK) * stride_column, mask=lane + BLOCK < width, other=-float("inf"))
+    ref = tl.max(tile.to(tl.float32), axis=0)
     ref = tl.where(ref == -float("inf"), 0.0, ref)
     shift = -ref * scale
     m = tl.full([BLOCK], -float("inf"), tl.float32)
     r = tl.zeros([BLOCK], tl.float32)
     for t in tl.range(0, WHOLE, loop_unroll_factor=UNROLL):
-        x = tl.load(start + (t * BLOCK + lane) * stride_column).to(tl.float32)
-        m, r = _add_tile(x, m, r, scale, shift)
+        later = tl.load(start + (min(t + 2, WHOLE - 1) * BLOCK + lane) * stride_column)  # two tiles are under way
+        m, r = _add_tile(tile.to(tl.float32), m, r, scale, shift)
+        tile = following
+        following = later
     m, r = _add_tile(_tile(start, WHOLE * BLOCK + lane, width, stride_column), m, r, scale, shift)
     largest = tl.max(m, axis=0)
     if tl.abs(largest - ref) * scale > limit:  # exponentials may overflow: add them up again
@@ -161,19 +166,24 @@ def spread_rows(
     largest = tl.load(largest_logit + row)
     rest = tl.load(log_rest + row) * LOG2E
     rest = tl.where(rest == -float("inf"), 0.0, rest)
+    shift = -largest * scale - rest
     coefficient = tl.load(rest_gradient + row) * (scale * LN2)
-    for t in tl.range(0, PART):
-        at = first + t * BLOCK + lane
-        x = _tile(start, at, width, stride_column)
-        share = tl.exp2((x - largest) * scale - rest)
-        tl.store(
-            here + at, tl.where(coefficient == 0, 0.0, share * coefficient).to(out.dtype.element_ty), mask=at < width
-        )
+    if first + PART * BLOCK <= width:
+        for t in tl.range(0, PART, loop_unroll_factor=2):
+            at = first + t * BLOCK + lane
+            x = tl.load(start + at * stride_column).to(tl.float32)
+            tl.store(here + at, (tl.exp2(x * scale + shift) * coefficient).to(out.dtype.element_ty))
+    else:
+        for t in tl.range(0, PART):
+            at = first + t * BLOCK + lane
+            x = _tile(start, at, width, stride_column)
+            value = (tl.exp2(x * scale + shift) * coefficient).to(out.dtype.element_ty)
+            tl.store(here + at, value, mask=at < width)
     given = tl.load(classes + row * K + place, mask=place < K, other=padding)
     fits = (given != padding) & (given >= first) & (given < first + PART * BLOCK) & (given < width)
-    value = tl.load(listed_gradient + row * K + place, mask=fits, other=0.0) * (scale * LN2)
+    entry = tl.load(listed_gradient + row * K + place, mask=fits, other=0.0) * (scale * LN2)
     tl.debug_barrier()  # the listed entries come after what all threads of this program wrote there
-    tl.store(here + tl.where(fits, given, 0), value.to(out.dtype.element_ty), mask=fits)
+    tl.store(here + tl.where(fits, given, 0), entry.to(out.dtype.element_ty), mask=fits)
 
 
 def coarsen(rows: Tensor, classes: Tensor, temperature: float, padding: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -186,7 +196,7 @@ def coarsen(rows: Tensor, classes: Tensor, temperature: float, padding: int) -> 
             rows, classes, listed, log_rest, largest, width, *rows.stride(), math.log2(math.e) / temperature, LIMIT,
             padding, K=k, KP=_length(k), WHOLE=width // block,
             TILES=max(2, triton.next_power_of_2(triton.cdiv(width, block))), BLOCK=block, UNROLL=UNROLL,
-            num_warps=WARPS if block == BLOCK else WARPS // 2,
+            num_warps=WARPS if block == BLOCK else WARPS // 2, **REGISTERS,
         )  # fmt: skip
     return listed, log_rest, largest
 

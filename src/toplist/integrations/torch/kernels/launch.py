@@ -13,9 +13,8 @@ from toplist.integrations.torch.statistics import Statistics, Wanted
 
 Tensor = torch.Tensor
 NARROW = 2048  # rows of up to so many logits stay in registers
-BLOCK, WARPS, UNROLL = 4096, 8, 2
-WIDE: dict[str, int] = {"maxnreg": 128}
-NARROW_OPTIONS: dict[str, int] = {"maxnreg": 96}
+BLOCK, WARPS, UNROLL = 4096, 8, 4
+WIDE, SHORT = {"maxnreg": 128}, {"maxnreg": 96}  # registers of a thread, so that several programs fit
 ROWS = 128  # that finish at once
 
 
@@ -39,7 +38,7 @@ def one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistic
             block = max(2, triton.next_power_of_2(width))
             narrow_rows[(n,)](
                 *about, *how, WIDTH=width, BLOCK=block, GROUP=max(1, min(16 // size, block // padded)), ALIGNED=aligned,
-                num_warps=max(1, min(8, block // 1024)), **NARROW_OPTIONS, **same,
+                num_warps=max(1, min(8, block // 1024)), **SHORT, **same,
             )  # fmt: skip
         else:
             block = min(BLOCK, triton.next_power_of_2(width + 1) // 2)

@@ -1,0 +1,1 @@
+"""Lists, scores and losses in JAX."""
