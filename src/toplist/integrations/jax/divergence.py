@@ -70,7 +70,7 @@ def list_divergence(
         The student's logits are divided by it. The list is taken as it is: make it at the same temperature, by
         `lists_from_logits(teacher_logits, k, temperature=temperature)`.
     sample_weight : Array of shape (...), optional
-        Weights, or booleans that say which rows count. Rows of weight zero have no effect, whatever they hold.
+        Weights, or booleans that say which rows count. LogitRows of weight zero have no effect, whatever they hold.
     ignore_index : int, default -100
         What stands for no class in `teacher_classes`.
     reduction : {"mean", "sum", "none"}, default "mean"
@@ -130,7 +130,7 @@ class _Teacher(NamedTuple):
 
     @property
     def wrong(self) -> Array:
-        """Rows that are no distribution over classes."""
+        """LogitRows that are no distribution over classes."""
         return (self.outside | self.twice).any(axis=-1) | self.no_logs.any(axis=-1) | self.no_mass
 
 

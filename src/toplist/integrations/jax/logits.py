@@ -25,7 +25,7 @@ from toplist.integrations._logits import (
     rules_by_name,
 )
 from toplist.integrations.jax.rules import score
-from toplist.integrations.jax.statistics import Rows, at_outcomes, of_lists, of_rows, ranks
+from toplist.integrations.jax.statistics import LogitRows, at_outcomes, of_lists, of_rows, ranks
 from toplist.integrations.jax.vocabulary import Vocabulary
 from toplist.scoring.rules.base import Rule
 
@@ -154,7 +154,7 @@ def _scores(
     )
 
 
-def _as_lists(rows: Rows) -> LogitLists:
+def _as_lists(rows: LogitRows) -> LogitLists:
     return LogitLists(rows.classes, rows.log_confidences, rows.log_rest)
 
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from toplist.errors import RuleError
 from toplist.integrations._logits import SUPPORTED
-from toplist.integrations.jax.statistics import Rows
+from toplist.integrations.jax.statistics import LogitRows
 from toplist.integrations.jax.vocabulary import Vocabulary
 from toplist.scoring.rules.base import Rule
 from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, name_of
@@ -17,7 +17,7 @@ from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, n
 Array = jax.Array
 
 
-def mean_score(rule: Rule, rows: Rows, k: int | None, over: Vocabulary) -> Array:
+def mean_score(rule: Rule, rows: LogitRows, k: int | None, over: Vocabulary) -> Array:
     """The mean over all classes of the score of the list of k classes, or of the full row, if that class occurs."""
     width = over.width(rows.x)
     if isinstance(rule, Log):
@@ -36,7 +36,7 @@ def mean_score(rule: Rule, rows: Rows, k: int | None, over: Vocabulary) -> Array
     return (1.0 - a * lower * jnp.exp((a - 1.0) * log_first)) / (a - 1.0) + powers * jnp.exp(a * log_first)
 
 
-def _sum_of_logs(rows: Rows, k: int | None, over: Vocabulary) -> Array:
+def _sum_of_logs(rows: LogitRows, k: int | None, over: Vocabulary) -> Array:
     """The sum of the logs of all probabilities."""
     width = over.width(rows.x)
     if k is None:
@@ -45,7 +45,7 @@ def _sum_of_logs(rows: Rows, k: int | None, over: Vocabulary) -> Array:
     return rows.log_confidences.sum(axis=-1) + unlisted * (rows.log_rest - math.log(unlisted))
 
 
-def _powers(rows: Rows, k: int | None, a: float, over: Vocabulary) -> Array:
+def _powers(rows: LogitRows, k: int | None, a: float, over: Vocabulary) -> Array:
     """The sum of powers of all probabilities, divided by the largest one, which is taken as a constant."""
     log_first = jax.lax.stop_gradient(rows.log_confidences[..., 0])
     if k is None:

@@ -20,8 +20,8 @@ from toplist.integrations.jax.vocabulary import Vocabulary
 Array = jax.Array
 
 
-class Rows(NamedTuple):
-    """Rows of logits and their lists of k classes."""
+class LogitRows(NamedTuple):
+    """LogitRows of logits and their lists of k classes."""
 
     x: Array  # logits to be compared
     z: Array  # logits relative to the largest, divided by the temperature
@@ -66,7 +66,7 @@ def safe_log(x: Array) -> Array:
     return jnp.where(some, jnp.log(jnp.where(some, x, 1.0)), -jnp.inf)
 
 
-def of_rows(logits: Array, temperature: Array, k: int, over: Vocabulary) -> Rows:
+def of_rows(logits: Array, temperature: Array, k: int, over: Vocabulary) -> LogitRows:
     """The lists of k classes of rows of logits. A row with NaN, plus infinity or no finite logit gives NaN."""
     given = as_computed(logits)
     x, width = as_ordered(given), over.width(given)
@@ -89,7 +89,7 @@ def of_rows(logits: Array, temperature: Array, k: int, over: Vocabulary) -> Rows
     share = own.sum(axis=-1) / total
     few = share < 0.5
     near, far = jnp.log1p(-jnp.where(few, share, 0.0)), safe_log(scaled) + second[..., 0] - log_total
-    return Rows(
+    return LogitRows(
         x,
         z,
         log_total,
@@ -99,7 +99,7 @@ def of_rows(logits: Array, temperature: Array, k: int, over: Vocabulary) -> Rows
     )
 
 
-def of_full_rows(logits: Array, temperature: Array, over: Vocabulary) -> Rows:
+def of_full_rows(logits: Array, temperature: Array, over: Vocabulary) -> LogitRows:
     """The most likely class of each row alone, without a search for lists; the log of the rest is left at zero."""
     x = as_computed(logits)
     most = over.max(x)[..., None]
@@ -110,10 +110,10 @@ def of_full_rows(logits: Array, temperature: Array, over: Vocabulary) -> Rows:
     beside = over.sum(jnp.where(over.index(x) == first, 0.0, jnp.exp(z)))
     total = jnp.where(proper[..., 0], own + beside, jnp.nan)
     log_first = jnp.where(proper[..., 0], -jnp.log1p(beside / own), jnp.nan)
-    return Rows(x, z, jnp.log(total), first, log_first[..., None], jnp.zeros_like(total))
+    return LogitRows(x, z, jnp.log(total), first, log_first[..., None], jnp.zeros_like(total))
 
 
-def at_outcomes(rows: Rows, y: Array, exponents: tuple[float, ...], over: Vocabulary) -> OutcomeSums:
+def at_outcomes(rows: LogitRows, y: Array, exponents: tuple[float, ...], over: Vocabulary) -> OutcomeSums:
     """Sums of rows at outcomes inside the classes."""
     z, log_first = rows.z, jax.lax.stop_gradient(rows.log_confidences[..., 0])
     others = jnp.where(over.index(z) == y[..., None], -jnp.inf, z)
@@ -131,20 +131,20 @@ def at_outcomes(rows: Rows, y: Array, exponents: tuple[float, ...], over: Vocabu
     return jax.tree.map(lambda part: part[..., None], found)
 
 
-def ranks(rows: Rows, y: Array, over: Vocabulary) -> Array:
+def ranks(rows: LogitRows, y: Array, over: Vocabulary) -> Array:
     """The places of outcomes inside the classes, from 1 on; ties in the order of class indices."""
     x, xy = rows.x, over.entries(rows.x, y[..., None])
     return over.sum(((x > xy) | ((x == xy) & (over.index(x) < y[..., None]))).astype(jnp.int32)) + 1
 
 
-def of_lists(rows: Rows, full: OutcomeSums, rank: Array, ks: tuple[int, ...], over: Vocabulary) -> OutcomeSums:
+def of_lists(rows: LogitRows, full: OutcomeSums, rank: Array, ks: tuple[int, ...], over: Vocabulary) -> OutcomeSums:
     """Sums of the lists of each length, each with a column of its own, and of the full rows last."""
     padded = _padded(np.array(ks), over.width(rows.x), rows, rank[..., None], full)
     log_q, miss, powers = jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), padded[:3], full[:3])
     return OutcomeSums(log_q, miss, powers, full.log_first)
 
 
-def _padded(ks: NDArray[np.int_], width: int, rows: Rows, rank: Array, full: OutcomeSums) -> OutcomeSums:
+def _padded(ks: NDArray[np.int_], width: int, rows: LogitRows, rank: Array, full: OutcomeSums) -> OutcomeSums:
     """Sums of the lists cut to each length; all other classes share what is left over."""
     kind, shift = rows.log_rest.dtype, full.log_first
     logs, place = rows.log_confidences[..., None, :], np.arange(rows.classes.shape[-1])
