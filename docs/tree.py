@@ -22,7 +22,7 @@ LAYERS = (
     ),
     (("evaluation", "the verbs: compare, diagnose, monitor; files in, files out", "", "board"),),
     (
-        ("integrations", "padded scores in other libraries", "", "plain"),
+        ("integrations", "padded scores in other libraries", "jax, torch", "plain"),
         ("engines", "local processes, Dask, Spark, Ray", "", "plain"),
     ),
     (("report", "results as text, markup, JSON, figures, one HTML page", "plot, html", "pages"),),

@@ -47,7 +47,6 @@ def list_divergence(
     classes is left to it. `toplist.integrations.torch.list_divergence` is the same function for torch.
 
     Float32, float16 and bfloat16 logits are computed in float32, float64 ones in float64. The teacher gets no gradient.
-    The backward pass computes what it needs from the logits again, so that nothing else of their size is kept.
 
     Parameters
     ----------
@@ -179,14 +178,10 @@ def _divergence(
     reverse: bool,
     over: Vocabulary,
 ) -> Array:
-    @jax.checkpoint
-    def of_logits(logits: Array, temperature: Array) -> Array:
-        counted = logits if weights is None else jnp.where((weights == 0)[..., None], 0.0, logits)
-        log_q = _coarse_student(counted, classes, temperature, over)
-        p = jax.lax.stop_gradient(log_p).astype(log_q.dtype)
-        return divergence(rule, log_q, p) if reverse else divergence(rule, p, log_q)
-
-    return of_logits(logits, temperature)
+    counted = logits if weights is None else jnp.where((weights == 0)[..., None], 0.0, logits)
+    log_q = _coarse_student(counted, classes, temperature, over)
+    p = jax.lax.stop_gradient(log_p).astype(log_q.dtype)
+    return divergence(rule, log_q, p) if reverse else divergence(rule, p, log_q)
 
 
 def _coarse_student(logits: Array, classes: Array, temperature: Array, over: Vocabulary) -> Array:

@@ -25,7 +25,7 @@ from toplist.integrations._logits import (
     rules_by_name,
 )
 from toplist.integrations.jax.rules import score
-from toplist.integrations.jax.statistics import Rows, at_outcomes, of_rows
+from toplist.integrations.jax.statistics import Rows, at_outcomes, of_lists, of_rows, ranks
 from toplist.integrations.jax.vocabulary import Vocabulary
 from toplist.scoring.rules.base import Rule
 
@@ -141,7 +141,9 @@ def _scores(
     inside, ignored = (y >= 0) & (y < over.width(logits)), y == ignore
     scored = inside & ~ignored
     exponents = tuple(sorted({a for a in (exponent(rule) for _, rule in rules) if a is not None}))
-    rank, sums = at_outcomes(rows, jnp.where(scored, y, 0), ks, exponents, over)
+    at = jnp.where(scored, y, 0)
+    rank = ranks(rows, at, over)
+    sums = of_lists(rows, at_outcomes(rows, at, exponents, over), rank, ks, over)
     made = {name: jnp.where(scored[..., None], score(rule, sums), jnp.nan) for name, rule in rules}
     return LogitScores(
         _as_lists(rows),

@@ -14,7 +14,7 @@ from toplist.integrations.jax.logits import as_logits, as_outcomes, as_scalar
 from toplist.integrations.jax.reduction import as_weights, reduce
 from toplist.integrations.jax.rules import score
 from toplist.integrations.jax.smoothing import mean_score
-from toplist.integrations.jax.statistics import at_outcomes, of_rows
+from toplist.integrations.jax.statistics import at_outcomes, of_full_rows, of_lists, of_rows, ranks
 from toplist.integrations.jax.vocabulary import Vocabulary
 from toplist.scoring.rules.base import Rule
 
@@ -36,8 +36,7 @@ def score_loss(
 ) -> Array:
     """The padded score of the k most likely classes at the outcomes, or the score of all classes: a training loss.
 
-    Gradients are finite wherever the loss is. The backward pass computes what it needs from the logits again, so that
-    nothing else of their size is kept. See `lists_from_logits` for types and infinities.
+    Gradients are finite wherever the loss is. See `lists_from_logits` for types and infinities.
 
     Parameters
     ----------
@@ -99,15 +98,14 @@ def _losses(
     over: Vocabulary,
 ) -> Array:
     inside = (y >= 0) & (y < over.width(logits))
-    ks, exponents = () if k is None else (k,), tuple(a for a in (exponent(rule),) if a is not None)
+    at, exponents = jnp.where(inside, y, 0), tuple(a for a in (exponent(rule),) if a is not None)
 
-    @jax.checkpoint
-    def of_logits(logits: Array, temperature: Array) -> Array:
-        rows = of_rows(jnp.where((counted == 0)[..., None], 0.0, logits), temperature, k or 1, over)
-        _, sums = at_outcomes(rows, jnp.where(inside, y, 0), ks, exponents, over)
-        values = score(rule, sums)[..., 0]
-        if smoothing:
-            values = (1.0 - smoothing) * values + smoothing * mean_score(rule, rows, k, over)
-        return jnp.where(inside, values, jnp.nan)
-
-    return of_logits(logits, temperature)
+    counting = jnp.where((counted == 0)[..., None], 0.0, logits)
+    rows = of_full_rows(counting, temperature, over) if k is None else of_rows(counting, temperature, k, over)
+    sums = at_outcomes(rows, at, exponents, over)
+    if k is not None:
+        sums = of_lists(rows, sums, ranks(rows, at, over), (k,), over)
+    values = score(rule, sums)[..., 0]
+    if smoothing:
+        values = (1.0 - smoothing) * values + smoothing * mean_score(rule, rows, k, over)
+    return jnp.where(inside, values, jnp.nan)

@@ -99,28 +99,49 @@ def of_rows(logits: Array, temperature: Array, k: int, over: Vocabulary) -> Rows
     )
 
 
-def at_outcomes(
-    rows: Rows, y: Array, ks: tuple[int, ...], exponents: tuple[float, ...], over: Vocabulary
-) -> tuple[Array, OutcomeSums]:
-    """The ranks of outcomes inside the classes, and sums at them: of lists of each length, the full rows last."""
-    x, z, y = rows.x, rows.z, y[..., None]
-    index, xy, zy = over.index(x), over.entries(x, y), over.entries(z, y)[..., 0]
-    rank = over.sum(((x > xy) | ((x == xy) & (index < y))).astype(jnp.int32)) + 1
-    log_first = jax.lax.stop_gradient(rows.log_confidences[..., 0])
-    others = jnp.where(index == y, -jnp.inf, z)
+def of_full_rows(logits: Array, temperature: Array, over: Vocabulary) -> Rows:
+    """The most likely class of each row alone, without a search for lists; the log of the rest is left at zero."""
+    x = as_computed(logits)
+    most = over.max(x)[..., None]
+    proper = jnp.isfinite(most)
+    z = relative(x, jnp.where(proper, most, jnp.nan), temperature)
+    first = over.min(jnp.where(jax.lax.stop_gradient(x) == most, over.index(x), over.width(x) - 1))[..., None]
+    own = jnp.exp(over.entries(z, first)[..., 0])
+    beside = over.sum(jnp.where(over.index(x) == first, 0.0, jnp.exp(z)))
+    total = jnp.where(proper[..., 0], own + beside, jnp.nan)
+    log_first = jnp.where(proper[..., 0], -jnp.log1p(beside / own), jnp.nan)
+    return Rows(x, z, jnp.log(total), first, log_first[..., None], jnp.zeros_like(total))
+
+
+def at_outcomes(rows: Rows, y: Array, exponents: tuple[float, ...], over: Vocabulary) -> OutcomeSums:
+    """Sums of rows at outcomes inside the classes."""
+    z, log_first = rows.z, jax.lax.stop_gradient(rows.log_confidences[..., 0])
+    others = jnp.where(over.index(z) == y[..., None], -jnp.inf, z)
     scale = -rows.log_total - log_first  # zero, with a gradient
-    full = OutcomeSums(
-        jnp.where(rank == 1, rows.log_confidences[..., 0], zy - rows.log_total),
+    found = OutcomeSums(
+        jnp.where(
+            rows.classes[..., 0] == y,
+            rows.log_confidences[..., 0],
+            over.entries(z, y[..., None])[..., 0] - rows.log_total,
+        ),
         over.sum(jnp.exp(others)) * jnp.exp(-rows.log_total),
         {a: over.sum(jnp.exp(a * others)) * jnp.exp(a * scale) for a in exponents},
         log_first,
     )
-    full = jax.tree.map(lambda part: part[..., None], full)
-    if not ks:
-        return rank, full
-    padded = _padded(np.array(ks), over.width(x), rows, rank[..., None], full)
+    return jax.tree.map(lambda part: part[..., None], found)
+
+
+def ranks(rows: Rows, y: Array, over: Vocabulary) -> Array:
+    """The places of outcomes inside the classes, from 1 on; ties in the order of class indices."""
+    x, xy = rows.x, over.entries(rows.x, y[..., None])
+    return over.sum(((x > xy) | ((x == xy) & (over.index(x) < y[..., None]))).astype(jnp.int32)) + 1
+
+
+def of_lists(rows: Rows, full: OutcomeSums, rank: Array, ks: tuple[int, ...], over: Vocabulary) -> OutcomeSums:
+    """Sums of the lists of each length, each with a column of its own, and of the full rows last."""
+    padded = _padded(np.array(ks), over.width(rows.x), rows, rank[..., None], full)
     log_q, miss, powers = jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=-1), padded[:3], full[:3])
-    return rank, OutcomeSums(log_q, miss, powers, full.log_first)
+    return OutcomeSums(log_q, miss, powers, full.log_first)
 
 
 def _padded(ks: NDArray[np.int_], width: int, rows: Rows, rank: Array, full: OutcomeSums) -> OutcomeSums:

@@ -39,6 +39,11 @@ class Vocabulary:
         part = jax.lax.stop_gradient(x).max(axis=-1)
         return part if self.axis_name is None else jax.lax.pmax(part, self.axis_name)
 
+    def min(self, x: Array) -> Array:
+        """The smallest entry, without gradients."""
+        part = jax.lax.stop_gradient(x).min(axis=-1)
+        return part if self.axis_name is None else jax.lax.pmin(part, self.axis_name)
+
     def without(self, x: Array, classes: Array) -> Array:
         """Logits with minus infinity at some classes, of which -1 is none."""
         start = 0 if self.axis_name is None else x.shape[-1] * jax.lax.axis_index(self.axis_name)

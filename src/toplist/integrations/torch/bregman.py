@@ -79,7 +79,7 @@ def divergence(rule: Rule, log_p: Tensor, log_q: Tensor, reverse: bool) -> tuple
     if not reverse:
         slope = -pair.difference if a == 1 else -a * _times_power(pair.difference, a - 1.0, pair.log_q)
     elif a == 1:
-        slope = torch.where(pair.q > 0, pair.q * -pair.ratio, 0.0)
+        slope = torch.where(pair.q == 0, 0.0, pair.q * -pair.ratio)
     else:
         slope = a / (a - 1.0) * pair.q * _difference_of_powers(a - 1.0, pair.swapped())
     return unit * value, unit * _through_softmax(slope, pair.q)
@@ -118,7 +118,7 @@ def _terms(a: float, pair: LogPair) -> Tensor:
     for factor in reversed(factors[:-1]):
         series = series * x + factor
     if a == 1:
-        far = torch.where(p > 0, p * u - pair.difference, q)
+        far = torch.where(p == 0, q, p * u - pair.difference)
         return torch.where(near, q * x * x * series, far)
     power_p, power_q = (a * pair.log_p).exp(), (a * pair.log_q).exp()
     far = (power_p - a * _times_power(p, a - 1.0, pair.log_q)) / (a - 1.0) + power_q

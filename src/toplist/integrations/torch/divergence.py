@@ -7,11 +7,12 @@ from typing import Any
 import torch
 
 from toplist.errors import ShapeError, TopListError
-from toplist.integrations._logits import as_reduction, as_temperature, one_rule
+from toplist.integrations._logits import as_reduction, as_temperature
 from toplist.integrations.torch.bregman import divergence
 from toplist.integrations.torch.checks import masses
 from toplist.integrations.torch.coarsening import coarsen
 from toplist.integrations.torch.reduction import as_weights, reduce
+from toplist.integrations.torch.rules import constant_rule
 from toplist.scoring.rules.base import Rule
 
 Tensor = torch.Tensor
@@ -93,7 +94,7 @@ def list_divergence(
     >>> loss.detach(), student.grad
     (tensor(0.0058), tensor([[-0.0348, -0.0100,  0.0447]]))
     """
-    found = one_rule(rule)
+    found = constant_rule(rule)
     rows, classes, log_probs = _as_rows(teacher_classes, teacher_log_probs, student_logits)
     rest = None if teacher_log_rest is None else _as_rest(teacher_log_rest, student_logits)
     weights = as_weights(sample_weight, student_logits.shape[:-1], student_logits.device)
@@ -133,7 +134,7 @@ class ListDivergence(torch.nn.Module):
         reduction: str = "mean",
     ) -> None:
         super().__init__()
-        self.rule = one_rule(rule)
+        self.rule = constant_rule(rule)
         self.reverse = reverse
         self.temperature = as_temperature(temperature)
         self.ignore_index = ignore_index

@@ -8,13 +8,14 @@ import torch
 
 from toplist.core.arguments import as_whole
 from toplist.errors import ShapeError, TopListError
-from toplist.integrations._logits import as_reduction, as_temperature, one_rule
+from toplist.integrations._logits import as_reduction, as_temperature
 from toplist.integrations.torch.checks import masses, repeated
 from toplist.integrations.torch.coarsening import coarsen
 from toplist.integrations.torch.divergence import log_shares
 from toplist.integrations.torch.logits import as_outcomes, lists_from_logits
 from toplist.integrations.torch.padded import LogLists, largest_valid, padded_score, uniform_score
 from toplist.integrations.torch.reduction import as_weights, reduce
+from toplist.integrations.torch.rules import constant_rule
 from toplist.integrations.torch.statistics import CHUNK
 from toplist.scoring.rules.base import Rule
 
@@ -75,17 +76,17 @@ def score_loss(
     >>> loss.detach(), logits.grad
     (tensor(1.1638), tensor([[ 0.4444, -0.1195, -0.3249]]))
     """
-    found, smoothing = one_rule(rule), _as_smoothing(label_smoothing)
+    found, smoothing = constant_rule(rule), _as_smoothing(label_smoothing)
     if not isinstance(logits, Tensor) or not logits.dtype.is_floating_point or not logits.ndim or not logits.shape[-1]:
         raise ShapeError("logits are a torch tensor of floating-point numbers, of the shape (..., classes).")
     outcomes = as_outcomes(y, logits, logits.shape[-1], ignore_index)
     weights = _counted(outcomes, ignore_index, as_weights(sample_weight, logits.shape[:-1], logits.device))
-    rows, warm = logits.reshape(-1, logits.shape[-1]), as_temperature(temperature)
+    rows, how = logits.reshape(-1, logits.shape[-1]), (found, as_temperature(temperature), smoothing)
     if k is None:
         few = rows.numel() <= CHUNK or torch.compiler.is_compiling()
-        values: Tensor = (_of_rows if few else _InParts.apply)(rows, outcomes, found, warm, smoothing)  # type: ignore[no-untyped-call]
+        values = (_of_rows if few else _InParts.apply)(rows, outcomes, weights != 0, how)
     else:
-        values = _of_first(rows, outcomes, found, warm, smoothing, as_whole(k, "k", 1))
+        values = _of_first(rows, outcomes, weights != 0, how, as_whole(k, "k", 1))
     return reduce(_where_inside(values, outcomes, rows.shape[1]), weights, as_reduction(reduction), logits.shape[:-1])
 
 
@@ -150,19 +151,20 @@ def list_loss(
     >>> loss.detach(), logs.grad
     (tensor(0.3203), tensor([[-0.5312,  0.1094]]))
     """
-    found, smoothing, size = one_rule(rule), _as_smoothing(label_smoothing), as_whole(num_classes, "num_classes", 1)
+    found, smoothing, size = (
+        constant_rule(rule),
+        _as_smoothing(label_smoothing),
+        as_whole(num_classes, "num_classes", 1),
+    )
     codes, logs, rest = _as_lists(classes, log_confidences, log_rest)
     outcomes = as_outcomes(y, log_confidences, size, ignore_index)
     weights = _counted(outcomes, ignore_index, as_weights(sample_weight, y.shape, y.device))
-    if weights is not None:
-        codes = torch.where(weights[:, None] == 0, ignore_index, codes)
-        rest = None if rest is None else torch.where(weights == 0, 0.0, rest)
+    codes = torch.where(weights[:, None] == 0, ignore_index, codes)
+    rest = None if rest is None else torch.where(weights == 0, 0.0, rest)
     checked, entry = masses(codes, logs, rest, size, ignore_index), codes != ignore_index
     unlisted = size - entry.sum(dim=1).to(checked.logs.dtype)
     lists, kept = largest_valid(LogLists(checked.logs, entry, checked.log_rest, unlisted), size)
-    values = padded_score(found, lists, kept & (codes == outcomes[:, None]))
-    if smoothing:
-        values = (1.0 - smoothing) * values + smoothing * uniform_score(found, lists, size)
+    values = _smoothed(found, lists, kept & (codes == outcomes[:, None]), smoothing, size)
     outside = (entry & ((codes < 0) | (codes >= size))).any(dim=1)
     values = torch.where(checked.wrong | outside | repeated(codes, entry), torch.nan, values)
     return reduce(_where_inside(values, outcomes, size), weights, as_reduction(reduction), y.shape)
@@ -193,7 +195,7 @@ class ScoreLoss(torch.nn.Module):
         reduction: str = "mean",
     ) -> None:
         super().__init__()
-        self.rule = one_rule(rule)
+        self.rule = constant_rule(rule)
         self.k = None if k is None else as_whole(k, "k", 1)
         self.temperature = as_temperature(temperature)
         self.label_smoothing = _as_smoothing(label_smoothing)
@@ -241,7 +243,7 @@ class ListLoss(torch.nn.Module):
     ) -> None:
         super().__init__()
         self.num_classes = as_whole(num_classes, "num_classes", 1)
-        self.rule = one_rule(rule)
+        self.rule = constant_rule(rule)
         self.label_smoothing = _as_smoothing(label_smoothing)
         self.ignore_index = ignore_index
         self.reduction = as_reduction(reduction)
@@ -269,26 +271,29 @@ class ListLoss(torch.nn.Module):
         )
 
 
+How = tuple[Rule, float, float]  # the rule, the temperature, and the label smoothing
+
+
 class _InParts(torch.autograd.Function):
     """`_of_rows`, some rows at a time; worked out again, with gradients, in the backward pass."""
 
     @staticmethod
-    def forward(ctx: Any, rows: Tensor, outcomes: Tensor, rule: Rule, temperature: float, smoothing: float) -> Tensor:
-        ctx.save_for_backward(rows, outcomes)
-        ctx.how = rule, temperature, smoothing
-        return torch.cat([_of_rows(rows[here], outcomes[here], *ctx.how) for here in _parts(rows)])
+    def forward(ctx: Any, rows: Tensor, outcomes: Tensor, counted: Tensor, how: How) -> Tensor:
+        ctx.save_for_backward(rows, outcomes, counted)
+        ctx.how = how
+        return torch.cat([_of_rows(rows[here], outcomes[here], counted[here], how) for here in _parts(rows)])
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None, None]:
-        rows, outcomes = ctx.saved_tensors
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
+        rows, outcomes, counted = ctx.saved_tensors
         out = rows.new_empty(rows.shape)
         for here in _parts(rows):
             with torch.enable_grad():
                 part = rows[here].detach().requires_grad_()
-                values = _of_rows(part, outcomes[here], *ctx.how)
+                values = _of_rows(part, outcomes[here], counted[here], ctx.how)
             (out[here],) = torch.autograd.grad(values, part, grads[0][here])
-        return out, None, None, None, None
+        return out, None, None, None
 
 
 def _parts(rows: Tensor) -> list[slice]:
@@ -296,29 +301,32 @@ def _parts(rows: Tensor) -> list[slice]:
     return [slice(at, at + step) for at in range(0, rows.shape[0], step)]
 
 
-def _of_rows(rows: Tensor, outcomes: Tensor, rule: Rule, temperature: float, smoothing: float) -> Tensor:
+def _of_rows(rows: Tensor, outcomes: Tensor, counted: Tensor, how: How) -> Tensor:
     """Scores of the softmax of rows."""
+    rule, temperature, smoothing = how
     x = rows if rows.dtype == torch.float64 else rows.float()
-    logs, width = log_shares(x / temperature), rows.shape[1]
+    logs, width = log_shares(torch.where(counted[:, None], x / temperature, 0.0)), rows.shape[1]
     lists = LogLists(logs, None, None, logs.new_zeros(rows.shape[0]))
-    values = padded_score(rule, lists, torch.arange(width, device=x.device) == outcomes[:, None])
-    if smoothing:
-        values = (1.0 - smoothing) * values + smoothing * uniform_score(rule, lists, width)
-    return values
+    own = torch.arange(width, device=x.device) == outcomes[:, None]
+    return _smoothed(rule, lists, own, smoothing, width)
 
 
-def _of_first(rows: Tensor, outcomes: Tensor, rule: Rule, temperature: float, smoothing: float, k: int) -> Tensor:
+def _of_first(rows: Tensor, outcomes: Tensor, counted: Tensor, how: How, k: int) -> Tensor:
     """Scores of the padded list of the k classes that come first."""
-    width = rows.shape[1]
+    (rule, temperature, smoothing), width = how, rows.shape[1]
     classes = top_classes(rows.detach(), k)
     listed, log_rest, _ = coarsen(rows, classes, temperature, -1)
-    logs = log_shares(torch.cat([listed, log_rest[:, None]], dim=1))
+    coarse = torch.cat([listed, log_rest[:, None]], dim=1)
+    logs = log_shares(torch.where(counted[:, None], coarse, 0.0))
     rest = logs[:, k] if k < width else None
     lists = LogLists(logs[:, :k], None, rest, logs.new_full((rows.shape[0],), float(width - k)))
-    values = padded_score(rule, lists, classes == outcomes[:, None])
-    if smoothing:
-        values = (1.0 - smoothing) * values + smoothing * uniform_score(rule, lists, width)
-    return values
+    return _smoothed(rule, lists, classes == outcomes[:, None], smoothing, width)
+
+
+def _smoothed(rule: Rule, lists: LogLists, own: Tensor, smoothing: float, size: int) -> Tensor:
+    """The expected score where the outcome is any class with the weight of the smoothing."""
+    values = padded_score(rule, lists, own)
+    return values if not smoothing else (1.0 - smoothing) * values + smoothing * uniform_score(rule, lists, size)
 
 
 @torch.library.custom_op("toplist::top_classes", mutates_args=())
@@ -328,7 +336,8 @@ def top_classes(rows: Tensor, k: int) -> Tensor:
     >>> top_classes(torch.tensor([[2.0, 0.0, 2.0]]), 2)
     tensor([[0, 2]])
     """
-    return lists_from_logits(rows, k).classes
+    classes: Tensor = lists_from_logits(rows, k).classes
+    return classes
 
 
 @top_classes.register_fake

@@ -66,18 +66,18 @@ def padded_score(rule: Rule, lists: LogLists, own: Tensor) -> Tensor:
     >>> padded_score(Brier(), lists, torch.tensor([[True]]))
     tensor([0.3750])
     """
-    a, beside = exponent(rule), torch.where(own, -torch.inf, lists.logs)
+    power, beside = exponent(rule), torch.where(own, -torch.inf, lists.logs)
+    a = 1.0 if power is None else power
     log_q = torch.where(own, lists.logs, 0.0).sum(dim=1)
     miss = beside.exp().sum(dim=1)
-    powers = None if a is None else (a * beside).exp().sum(dim=1)
+    powers = miss if power is None else (a * beside).exp().sum(dim=1)
     if lists.log_rest is not None:
         hit, (log_proxy, log_n) = own.any(dim=1), lists.log_proxy
         others = torch.where(hit, lists.unlisted, lists.unlisted - 1.0).clamp(min=0.0)
         log_q = torch.where(hit, log_q, log_proxy)
         miss = miss + others * log_proxy.exp()
-        if powers is not None:
-            powers = powers + others / lists.unlisted.clamp(min=1) * (a * log_proxy + log_n).exp()
-    return score(rule, log_q, miss, {} if a is None or powers is None else {a: powers})
+        powers = powers + others / lists.unlisted.clamp(min=1) * (a * log_proxy + log_n).exp()
+    return score(rule, log_q, miss, {a: powers})
 
 
 def uniform_score(rule: Rule, lists: LogLists, classes: int) -> Tensor:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
 
 from toplist.errors import RuleError
-from toplist.integrations._logits import SUPPORTED
+from toplist.integrations._logits import SUPPORTED, one_rule
 from toplist.scoring.rules.base import Rule
 from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, name_of
 
 Tensor = torch.Tensor
+constant_rule: Callable[[Any], Rule] = torch.compiler.assume_constant_result(one_rule)  # type: ignore[no-untyped-call]
 
 
 def score(rule: Rule, log_q: Tensor, miss: Tensor, others: Mapping[float, Tensor]) -> Tensor:
