@@ -198,8 +198,8 @@ class Savage(TableRule):
         Supergradient, in the shape of `values`: its entry for a class of each block. It is averaged over classes of
         equal probability, which makes it symmetric (paper, Proposition 4.1). Without it, which an entropy with kinks
         needs, the derivative is taken numerically. Scores are then off by about 1e-10. Where the entropy has a slope
-        that is infinite at zero, as a power below one has, they are off by up to 1e-7 (of scores above one, relatively), and
-        by about 1e-14 / p where the outcome has a small probability p: 1e-2 at 1e-12.
+        that is infinite at zero, as a power below one has, they are off by up to 1e-7 (of scores above one,
+        relatively), and by about 1e-14 / p where the outcome has a small probability p: 1e-2 at 1e-12.
 
     Examples
     --------
