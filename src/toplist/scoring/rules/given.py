@@ -18,6 +18,8 @@ from toplist.scoring.rules.base import ClassTerms, Rule, SumRule, TableRule, col
 
 Array = Any
 Rise = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+_SMALL_SHARE = 1e-4  # below it differences over steps that are smaller still lose more digits than longer steps do
+_NOISE = 1e-15  # of an entropy: what rounding adds to a difference, over the step
 _TOLERANCE = 1e-6  # numerical derivatives are good to about 1e-9, and their errors add up
 
 
@@ -195,9 +197,9 @@ class Savage(TableRule):
     dG : callable, optional
         Supergradient, in the shape of `values`: its entry for a class of each block. It is averaged over classes of
         equal probability, which makes it symmetric (paper, Proposition 4.1). Without it, which an entropy with kinks
-        needs, the derivative is taken numerically. Scores are then off by about 1e-10, by up to 1e-7 (of scores above
-        one, relatively) where the slope of the entropy is infinite at zero, as of a power below one, and by about
-        1e-14 / p where the outcome has a small probability p: 1e-2 at 1e-12.
+        needs, the derivative is taken numerically. Scores are then off by about 1e-10. Where the entropy has a slope
+        that is infinite at zero, as a power below one has, they are off by up to 1e-7 (of scores above one,
+        relatively), and by about 1e-14 / p where the outcome has a small probability p: 1e-2 at 1e-12.
 
     Examples
     --------
@@ -261,7 +263,12 @@ class Savage(TableRule):
 
             share = v[:, j] * block
             step = np.minimum(1e-3, 0.3 * share)
-            out[:, j] = g + np.where(share > 0, _two_sided(rise, np.where(share > 0, step, 1e-3)), _one_sided(rise))
+            inner = _two_sided(rise, np.where(share > 0, step, 1e-3))
+            small = (share > 0) & (share < _SMALL_SHARE)
+            if small.any():  # a step below the share is rounding; one above it is not, if the entropy is smooth there
+                forward, off = _forward(rise)
+                inner = np.where(small & (off < _NOISE * np.maximum(1.0, np.abs(g)) / step), forward, inner)
+            out[:, j] = g + np.where(share > 0, inner, _one_sided(rise))
         return out
 
 
@@ -271,6 +278,16 @@ def _two_sided(rise: Rise, step: NDArray[np.float64]) -> NDArray[np.float64]:
     for order in (2, 4, 6):
         slopes = [(2**order * b - a) / (2**order - 1) for a, b in pairwise(slopes)]
     return np.asarray(slopes[0])
+
+
+def _forward(rise: Rise) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The derivative from the right with steps of a fixed length, extrapolated, and how far the last two are apart."""
+    h = 1e-3
+    slopes = [rise(np.array(h / 2**i)) * 2**i / h for i in range(5)]
+    for order in range(1, 5):
+        last = slopes[-1]
+        slopes = [(2**order * b - a) / (2**order - 1) for a, b in pairwise(slopes)]
+    return np.asarray(slopes[0]), np.abs(slopes[0] - last)
 
 
 def _one_sided(rise: Rise) -> NDArray[np.float64]:
