@@ -66,6 +66,7 @@ bench: $(VENV)/dev
 oracle: $(VENV)/dev
 	$(BIN)/python -m tests.oracle.million
 	$(BIN)/python -m tests.oracle.truncated
+	$(BIN)/python -m tests.oracle.ordered
 	$(BIN)/python -m tests.oracle.rounded
 
 topbeta: $(VENV)/dev

@@ -38,7 +38,12 @@ if find_spec("typer") is not None:
 collect_ignore = ["docs/conf.py"]  # needs what only the documentation needs
 collect_ignore += ["src/toplist/integrations/torch/metrics.py"]  # its examples run where torchmetrics is tested
 if find_spec("torch") is None:
-    collect_ignore += ["src/toplist/integrations/torch", "docs/streaming.md"]
+    collect_ignore += [
+        "src/toplist/integrations/torch",
+        "docs/accelerators.md",
+        "docs/distillation.md",
+        "docs/streaming.md",
+    ]
 if find_spec("jax") is None:
     collect_ignore += ["src/toplist/integrations/jax", "docs/jax.md"]
 if find_spec("triton") is None:

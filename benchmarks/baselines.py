@@ -23,6 +23,29 @@ def plain_brier(classes: NDArray[Any], t: Floats, y: NDArray[Any], m: int) -> Fl
     return 1 - 2 * q + (t**2).sum(axis=1) + rest**2 / (m - t.shape[1])
 
 
+def plain_top_beta(offsets: NDArray[Any], classes: NDArray[Any], t: Floats, y: NDArray[Any], beta: float) -> Floats:
+    """The score of top-beta lists as its formula says, list by list, without any checks and without ties."""
+    ends, labels, values, out = offsets.tolist(), classes.tolist(), t.tolist(), []
+    for case, outcome in enumerate(y.tolist()):
+        here = slice(ends[case], ends[case + 1])
+        listed = sorted(zip(values[here], labels[here], strict=True), key=lambda pair: -pair[0])
+        mass, masses = 0.0, []
+        for confidence, _ in listed:
+            masses.append(mass)
+            mass += confidence
+        value, ratios = 0.0, []
+        for (confidence, _), before in zip(reversed(listed), reversed(masses), strict=True):
+            reach = beta - before + value / 4
+            ratios.append(reach / (2 * (1 - before) - confidence))
+            value = reach * ratios[-1]
+        weight, total, passed = 1.0, 0.0, 0
+        for (_, label), w in zip(listed, reversed(ratios), strict=True):
+            total += weight * (w * w * (2 * (1 - passed) - (label == outcome)) - 2 * w * (beta - passed))
+            passed, weight = passed or int(label == outcome), weight * w / 2
+        out.append(1 + total / beta**2)
+    return np.array(out)
+
+
 def densify(classes: NDArray[Any], t: Floats, m: int) -> Floats:
     """The padded distributions as an (n, m) matrix."""
     dense = np.repeat((1 - t.sum(axis=1))[:, None] / (m - t.shape[1]), m, axis=1)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import toplist as tl
-from benchmarks.baselines import plain_brier, sklearn_brier
+from benchmarks.baselines import plain_brier, plain_top_beta, sklearn_brier
 from benchmarks.race import Race
+from toplist.core import kernel
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,21 @@ def ragged_against_rectangular(race: Race) -> None:
     )
 
 
+def top_beta_against_a_loop(race: Race) -> None:
+    rng = np.random.default_rng(2)
+    lists = tl.TopLists.from_proba(rng.dirichlet(np.full(40, 0.4), size=race.size(50_000))).truncate(mass=0.9)
+    y = rng.integers(0, 40, len(lists))
+    flat = lists.offsets, lists.classes, np.asarray(lists.confidences, np.float64), y, 0.9
+    np.testing.assert_allclose(tl.score(lists, y, rule="topbeta:0.9"), plain_top_beta(*flat), atol=1e-12)
+    race(
+        "top-beta score of a ragged batch, image test included: times as fast as a Python loop",
+        lambda: tl.score(lists, y, rule="topbeta:0.9"),
+        lambda: plain_top_beta(*flat),
+        at_least=20 if kernel.NATIVE else 4,
+        rounds=5,
+    )
+
+
 def time_by_number_of_classes(race: Race) -> None:
     data = large(race)
     few = tl.TopLists.from_topk(data.classes % 100 + np.arange(10) * 100, data.t, 1000)
@@ -146,6 +162,7 @@ BENCHMARKS = (
     other_rules_against_brier,
     brier_against_densify_and_scikit_learn,
     ragged_against_rectangular,
+    top_beta_against_a_loop,
     time_by_number_of_classes,
     memory_in_vectors,
 )

@@ -188,3 +188,18 @@ def test_classes_that_are_called_by_numbers_are_not_taken_for_codes(rule):
         [{f"c{k}": v for k, v in row.items()} for row in rows], tl.ClassSpace(labels=["c2", "c0", "c1"])
     )
     assert decompose(numbered, y, rule=rule) == decompose(named, [f"c{one}" for one in y], rule=rule)
+
+
+@pytest.mark.parametrize("rule", ["brier", "log"])
+def test_confidences_that_differ_by_rounding_are_one_point(rule: str) -> None:
+    """0.1 + 0.2 and 0.3, in every second case, with different hit rates: the parts are those of 0.3 throughout."""
+    y = np.array([0, 1, 1, 1] * 10)
+    even = np.tile([0.1 + 0.2, 0.3], 20)
+    assert even[0] != even[1]
+    made, want = (
+        decompose(tl.TopLists.from_topk(np.zeros((40, 1), int), t[:, None], 5), y, rule=rule)
+        for t in (even, np.full(40, 0.3))
+    )
+    for part in ("miscalibration", "discrimination", "uncertainty"):
+        assert getattr(made, part) == pytest.approx(getattr(want, part), rel=1e-12, abs=1e-12)
+    assert made.discrimination == pytest.approx(0.0, abs=1e-12)

@@ -101,6 +101,25 @@ def test_the_bias_is_that_of_the_cases(seed: int, n: int) -> None:
     )
 
 
+@law
+@given(seed=seeds, n=st.integers(2, 60), soft=st.booleans())
+def test_the_interval_of_the_bias_is_that_of_student_over_cases_where_hits_are_shares(
+    seed: int, n: int, soft: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(4), n)
+    tied = rng.random(n) < 0.5
+    p[tied] = [0.4, 0.4, 0.15, 0.05]
+    lists = tl.as_lists(p)
+    hit = np.asarray(right(lists, rng.dirichlet(np.ones(4), n) if soft else rng.integers(0, 4, n)), float)
+    found = ReliabilityBins.of(lists, hit).calibration(0.9)
+    assert found is not None
+    if 0 < hit.sum() < n:
+        away = top(lists) - hit
+        low, high = stats.t.interval(0.9, n - 1, away.mean(), stats.sem(away))
+        assert (found.bias.low, found.bias.high) == pytest.approx((low, high), abs=1e-9)
+
+
 @pytest.mark.parametrize(("hits", "cases"), [(0, 1), (1, 1), (3, 10), (10, 10), (0, 10_000), (5_000, 10_000)])
 def test_intervals_of_shares_are_those_of_scipy(hits: int, cases: int) -> None:
     theirs = stats.binomtest(hits, cases).proportion_ci(0.9, "exact")
@@ -181,7 +200,8 @@ def damaged() -> list[Any]:
         *(changed("confidence", [shift, *value]) for value in ([0, 0], confidence[::-1], confidence[:1], [2**3000, 1])),
         *(changed("confidence", [value, *confidence]) for value in (-1, 10**9, 5000)),
         *(changed("hits", [zeros, *value]) for value in ([1, 2**20], [-1, 1], [1 << 4000, 0])),
-        *(changed("squares", value) for value in ([0, 1], [1074, 5, 0], [1074, 0, 3], [0, 1, 2, 3])),
+        *(changed("squares", value) for value in ([0, 1], [1074, 5, 0], [1074, 5, 0, 0], [1074, 0, 3, 0])),
+        *(changed("squares", [1074, 0, 0, value]) for value in (1, 2)),
     ]
 
 

@@ -154,3 +154,66 @@ def test_rows_of_one_length_are_grouped_with_their_places() -> None:
     for at, part in kernel.by_length(per_case):
         assert part.confidences.shape == (len(at), int(np.diff(rows.offsets)[at[0]]))
         np.testing.assert_array_equal(part.size, rows.size[at])
+
+
+@needs_native
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("averaged", [True, False])
+@pytest.mark.parametrize("kind", ["ragged", "dense", "by logarithms"])
+def test_both_score_top_beta_lists_alike_to_the_last_bit(
+    monkeypatch: pytest.MonkeyPatch, dtype: Any, averaged: bool, kind: str
+) -> None:
+    """Of every length, with ties, zeros and masses above one, unordered, outcomes listed and not."""
+    import toplist as tl
+    from toplist.scoring.topbeta import nested
+
+    rng = np.random.default_rng(8)
+    p = rng.multinomial(60, rng.dirichlet(np.full(12, 0.5), size=500)[0], size=500) / 60
+    made = tl.TopLists.from_proba(p.astype(dtype), normalize=True)
+    if kind == "ragged":
+        made = tl.TopLists.from_ragged(*ragged_of(p[:, :9].astype(dtype), rng), 12)
+    if kind == "by logarithms":
+        logs = np.sort(np.round(rng.normal(-600.0, 150.0, (500, 5))), axis=1)
+        made = tl.TopLists.from_topk(np.tile(np.arange(5), (500, 1)), logs.astype(dtype), 2**10000, scale="log")
+    y = rng.integers(0, 12, 500)
+    for beta in (0.3, 0.9, 0.999):
+        native, pure = both(monkeypatch, lambda b=beta: nested.scores(made, y, b, averaged=averaged))
+        np.testing.assert_array_equal(native, pure)
+        assert np.isfinite(native).all()
+
+
+def ragged_of(t: NDArray[Any], rng: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Rows cut to lengths from none on, in any order."""
+    sizes = rng.integers(0, t.shape[1] + 1, len(t))
+    there = np.arange(t.shape[1]) < sizes[:, None]
+    classes = np.tile(np.arange(t.shape[1]), (len(t), 1))
+    return np.concatenate(([0], np.cumsum(sizes))), classes[there], t[there]
+
+
+@needs_native
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_both_add_up_masses_alike_to_the_last_bit(monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
+    rows = random_rows(9, dtype, np.int32)
+    rows = replace(rows, confidences=np.abs(np.nan_to_num(rows.confidences, posinf=1.0)))
+    scales = np.random.default_rng(9).uniform(0.9, 1.0, len(rows))
+    native, pure = both(monkeypatch, lambda: kernel.running_masses(rows, scales))
+    np.testing.assert_array_equal(native, pure)
+
+
+@needs_native
+def test_the_compiled_top_beta_score_reads_and_writes_within_its_arrays() -> None:
+    ends, one, t = np.array([0, 2]), np.ones(1), np.array([0.6, 0.3])
+    compiled: Any = kernel._compiled
+    wrong = [
+        (np.array([0, 3]), np.array([0, 1]), t, None, one, np.zeros(1, int), np.empty(1)),
+        (ends, np.array([0]), t, None, one, np.zeros(1, int), np.empty(1)),
+        (ends, np.array([0, 1]), t, np.ones(1), one, np.zeros(1, int), np.empty(1)),
+        (ends, np.array([0, 1]), t, None, np.ones(2), np.zeros(1, int), np.empty(1)),
+        (ends, np.array([0, 1]), t, None, one, np.zeros(2, int), np.empty(1)),
+        (ends, np.array([0, 1]), t, None, one, np.zeros(1, int), np.empty(0)),
+    ]
+    for offsets, classes, confidences, keys, scales, y, out in wrong:
+        with pytest.raises(ValueError, match="must"):
+            compiled.nested_scores(offsets, classes, confidences, keys, scales, 0.9, True, y, out)
+    with pytest.raises(ValueError, match="one entry per case"):
+        compiled.running_masses(ends, t, one, np.empty(1), np.empty(0))

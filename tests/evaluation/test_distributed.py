@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import toplist as tl
 from tests.evaluation.random_files import CLASSES, design, write
 from tests.evaluation.sequential import Sequential
 from toplist import ClassSpace, LabelSets, ReadOptions, Source, Truth
+from toplist.evaluation import distributed
 from toplist.evaluation.jobs import Job
 from toplist.evaluation.task_folder import MANIFEST
 from toplist.scoring.rules import Power, Separable
@@ -234,6 +236,40 @@ def test_entries_of_very_wide_tables_survive_a_shuffle(here: Path) -> None:
         alone, split = both({"a": model}, "y.csv", size=2000, space=space, read=ReadOptions(layout="wide"))
         assert split == alone
         assert alone.startswith("{")
+
+
+# Row groups
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_tasks_cover_all_rows_once_and_cut_few_row_groups(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    groups = rng.integers(0, 40, rng.integers(1, 30)).tolist()
+    size, parts = int(rng.integers(1, 50)), int(rng.integers(1, 5))
+    cuts = distributed._cuts(sum(groups), size, groups, parts)
+    assert [row for lo, hi in cuts for row in range(lo, hi)] == list(range(sum(groups)))
+    ends = np.cumsum([0, *groups])
+    for lo, hi in pairwise(ends.tolist()):
+        assert sum(first < hi and last > lo for first, last in cuts) <= parts
+    for (lo, _), (_, hi) in pairwise(cuts):
+        assert hi - lo > size or lo not in ends or hi not in ends, (
+            "small row groups that follow each other are one task"
+        )
+
+
+@pytest.mark.parametrize(("rows", "tasks"), [(60, 4), (30, 8), (5, 12)])
+def test_tasks_of_the_usual_size_are_row_groups(here: Path, rows: int, tasks: int, monkeypatch: Any) -> None:
+    """Of few row groups, parts; the truth may have others."""
+    monkeypatch.setattr(distributed, "_LEAST", 7)
+    pq.write_table(pa.Table.from_pylist(lists(range(N))), here / "a.parquet", row_group_size=rows)
+    pq.write_table(pa.Table.from_pylist(lists(range(N), 4)), here / "b.parquet", row_group_size=4)
+    pq.write_table(pa.Table.from_pylist(outcomes(range(N))), here / "y.parquet", row_group_size=50)
+    models, ran = {"a": "a.parquet", "b": "b.parquet"}, list[int]()
+    found = tl.compare(
+        models, "y.parquet", space=6, engine=Sequential(), progress=lambda what, done, total: ran.append(total or 0)
+    )
+    assert found.to_json() == tl.compare(models, "y.parquet", space=6).to_json()
+    assert ran[0] == tasks
 
 
 # What cannot be sent to workers

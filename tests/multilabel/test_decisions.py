@@ -330,11 +330,9 @@ def test_what_cannot_be_decided_is_refused() -> None:
     assert list(jaccard_sets(lists, rest="drop")) == list(f1_sets(lists)) == list(mode_sets(lists)) == [(3,)]
 
 
-@pytest.mark.parametrize(("held", "low", "high"), [(0.2, 0.03, 0.09), (0.5, 0.0, 0.03)])
-def test_the_restricted_search_misses_the_best_jaccard_set_as_often_as_it_says(
-    held: float, low: float, high: float
-) -> None:
-    """Against all 256 sets of eight labels: 6 % of lists of sparse sets, 1 % of others, by 0.02 at most."""
+@pytest.mark.parametrize("held", [0.1, 0.2, 0.3, 0.5])
+def test_the_restricted_search_misses_the_best_jaccard_set_as_rarely_as_it_says(held: float) -> None:
+    """Against all 256 sets of eight labels: in less than 1 % of lists, sparse or not, by 0.005 at most."""
     rng, labels, cases = np.random.default_rng(4), np.arange(8), 500
     every = (np.arange(256)[:, None] >> labels & 1).astype(float)
     common = every @ every.T
@@ -354,5 +352,5 @@ def test_the_restricted_search_misses_the_best_jaccard_set_as_often_as_it_says(
         (value := index[:, c] @ w).max() - value[sum(1 << label for label in one)]
         for c, w, one in zip(codes, weights, found, strict=True)
     ]
-    assert low <= np.mean(np.array(short) > 1e-9) < high
-    assert max(short) < 0.025
+    assert np.mean(np.array(short) > 1e-9) < 0.01
+    assert max(short) < 0.005

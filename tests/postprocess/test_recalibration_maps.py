@@ -118,10 +118,10 @@ def test_entries_are_pooled_or_taken_by_rank() -> None:
 
 
 def test_the_ends_of_isotonic_maps_count_half_a_case_each() -> None:
-    """Where both ends are one step, it counts a whole one."""
+    """Also where both ends are one step: (s + 1/2) / (n + 1) in each."""
     y = np.array([0] * 9 + [1] + [1] * 9 + [0])
     lists = tl.TopLists.from_topk(np.zeros((20, 1), int), np.repeat([[0.9], [0.2]], 10, axis=0), 1000)
     found = Isotonic().fit_transform(lists, y).confidences
     assert found[[0, 10]] == pytest.approx([9.5 / 11, 1.5 / 11])
     one = lists[np.arange(10)]
-    assert Isotonic().fit_transform(one, y[:10]).confidences == pytest.approx(np.full(10, 10 / 12))
+    assert Isotonic().fit_transform(one, y[:10]).confidences == pytest.approx(np.full(10, 9.5 / 11))

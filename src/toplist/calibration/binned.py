@@ -196,21 +196,24 @@ class Binned:
             raise TopListError("there are no cases.")
 
 
-def bias_of_sums(of: Of, sums: Bins, level: float, *, independent: bool = True) -> CalibrationBias:
-    """The bias from a single bin with products; it has no interval where cases may depend on each other."""
+def bias_of_sums(of: Of, sums: Bins, level: float, *, independent: bool = True, shared: int = 0) -> CalibrationBias:
+    """The bias from a single bin with products; it has no interval where cases may depend on each other.
+
+    `shared` is the sum of hits less that of their squares, where hits are shares: of ties, or of soft outcomes.
+    """
     (count,), (confidence,), (hits,), *_ = sums.columns
     n = sums.count
     known = independent and n > 1
-    variance = max(_distance(sums)[1] / n, _least(sums)) if known else math.inf
+    variance = max(_distance(sums, shared)[1] / n, _least(sums)) if known else math.inf
     return bias_of(of, confidence / count, hits / count, variance, n - 1.0 if known else 0.0, level, cases=n)
 
 
-def _distance(sums: Bins) -> tuple[float, float]:
+def _distance(sums: Bins, shared: int = 0) -> tuple[float, float]:
     """Of confidence - hit in a single bin, its mean and the variance of one, over n - 1."""
     (count,), (confidence,), (hits,), *_ = sums.columns
     away, n = confidence - hits, sums.count
     # (sum of squares - (sum)^2 / n) / (n - 1), in whole numbers up to the last step
-    return away / count, (sums.squared_distance() * count - away * away) / (count * UNIT * (n - 1))
+    return away / count, ((sums.squared_distance() - shared) * count - away * away) / (count * UNIT * (n - 1))
 
 
 def _least(sums: Bins) -> float:

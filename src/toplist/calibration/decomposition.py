@@ -27,6 +27,7 @@ from toplist.calibration.pairs import (
     calibration_pairs,
     grouped,
     isotonic_regression,
+    merged,
     pav,
     pool,
     require_cases,
@@ -79,10 +80,11 @@ def band_of(
 
     "consistency": outcomes are sampled from the padded lists, so that at most one class of a list is the outcome. At
     each x a curve of calibrated lists is in the band with probability `level` or more, and off its edges with no more
-    than that. "confidence": cases are sampled with replacement. That is rough, as for every bootstrap of isotonic fits,
-    and too narrow with few cases: at level 0.9 it held the truth at 76 % of the points with 200 cases, 86 % with 1,000
-    and 91 % with 5,000 (calibrated, confidences spread evenly), and at 67 %, 79 % and 87 % where the hit rate is the
-    square of the confidence. Where the true curve is flat, more cases do not help.
+    than that. "confidence": cases are sampled with replacement, which is too narrow by itself where steps are short, as
+    for every bootstrap of isotonic fits: the curve of a step without hits is zero in every sample. So the band is as
+    wide as the interval of Clopper and Pearson for the hits of the step, at least. At level 0.9 it held the truth at
+    94 % of the points with 200 cases and 96 % with 1,000 (calibrated, confidences spread evenly; 76 % and 86 % without
+    these intervals), and at 93 % to 96 % where the hit rate is the square of the confidence, or the same throughout.
     """
     if kind is None:
         return None
@@ -99,6 +101,9 @@ def band_of(
     curves = np.stack([draw()[at] for _ in range(draws)])
     # these quantiles leave a further, exchangeable curve outside with the probability that is asked for
     low, high = np.quantile(curves, [tail, 1.0 - tail], axis=0, method="weibull")
+    if kind == "confidence":
+        least, most = _of_steps(pav(seen.confidence, seen.hit), x, level)
+        low, high = np.minimum(low, least), np.maximum(high, most)
     return Band(kind, level, low, high, draws, seed)
 
 
@@ -130,6 +135,16 @@ def _bootstrapped(
         return pool(TiedGroups(values, weight, total.astype(np.float64)))(values)
 
     return draw
+
+
+def _of_steps(steps: Steps, x: Floats, level: float) -> tuple[Floats, Floats]:
+    """The interval of Clopper and Pearson for the hit rate of the step in which each x lies."""
+    from toplist.calibration.top_bins import clopper_pearson  # noqa: PLC0415  scipy is not cheap to import
+
+    hits = np.round(steps.value * steps.weight)
+    ends = np.array([clopper_pearson(s, n, level) for s, n in zip(hits, steps.weight, strict=True)])
+    at = np.maximum(np.searchsorted(steps.low, x, side="right") - 1, 0)
+    return ends[at, 0], ends[at, 1]
 
 
 _POINTS = 200
@@ -190,8 +205,7 @@ def reliability(
         All listed confidences, the most confident class, the listed mass against whether the outcome is listed, or a
         rank from 1.
     band : {"consistency", "confidence"} or None, default "consistency"
-        Where the curve of calibrated lists would be, where the curve of other cases would be, or no band. The second is
-        too narrow with few cases: at level 0.9 it holds the truth at about 76 % of the points with 200 of them.
+        Where the curve of calibrated lists would be, where the true curve may be, or no band.
     level : float, default 0.9
         The probability of the band at each point.
     draws, seed : int, default 200 and 0
@@ -315,7 +329,7 @@ class RankLayer:
 
 def layers(made: CalibrationPairs, ranks: int) -> tuple[RankLayer, ...]:
     """Rank 1, ..., "rank 11 and beyond", and the rest of the cases that have one."""
-    t, longest = made.confidence, int(made.lists.sizes.max(initial=0))
+    t, longest = merged(made.confidence), int(made.lists.sizes.max(initial=0))
     found = []
     for rank in range(min(ranks, longest)):
         at = np.flatnonzero(made.rank == rank)
@@ -498,10 +512,11 @@ def decompose(
     The Brier score of a list is a sum over its ranks, the rest mass and misses:
     S = sum over r of (t_r - h_r)^2 + (a - u)^2 / n + u (1 - 1/n), where h_r says whether the class of rank r is the
     outcome, u whether none is, a is the rest mass and n the number of classes that share it. Each square is split by
-    isotonic regression, so that no part is negative; equal confidences are one point of it, and rest masses that are
-    equal to thirteen decimals, as these are sums. For other rules S is the mean score of the lists, C that of lists
-    calibrated rank by rank in the same way, and R that of one list of base rates: miscalibration S - C, discrimination
-    R - C, uncertainty R. The first two may then be negative, because what is calibrated by rank need not be so jointly.
+    isotonic regression, so that no part is negative; confidences that are equal to thirteen significant digits, and
+    rest masses that are to thirteen decimals, are one point of it, since they may be sums. For other rules S is the
+    mean score of the lists, C that of lists calibrated rank by rank in the same way, and R that of one list of base
+    rates: miscalibration S - C, discrimination R - C, uncertainty R. The first two may then be negative, because what
+    is calibrated by rank need not be so jointly.
 
     References
     ----------

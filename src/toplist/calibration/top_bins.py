@@ -86,6 +86,7 @@ class ReliabilityBins:
     products: int = 0  # the sum of the confidences of hits
     shortest: int | None = None  # list, in classes; None without cases
     longest: int = 0
+    shared: int = 0  # the sum of hits less that of their squares: nothing, unless some are shares
 
     @classmethod
     def of(cls, lists: TopLists, right: NDArray[Any]) -> ReliabilityBins:
@@ -96,10 +97,10 @@ class ReliabilityBins:
         x = top_confidences(lists)
         hit = right if len(x) == len(right) else right[sizes > 0]
         if hit.dtype == bool:
-            bins, products = Bins.of_hits(x, hit)
+            (bins, products), shared = Bins.of_hits(x, hit), 0
         else:
-            bins, products = Bins.of(x, hit), _total(x * hit)
-        return cls(len(lists), bins, _total(x * x), products, int(sizes.min()), int(sizes.max()))
+            bins, products, shared = Bins.of(x, hit), _total(x * hit), _total(hit * (1.0 - hit))
+        return cls(len(lists), bins, _total(x * x), products, int(sizes.min()), int(sizes.max()), shared)
 
     def __add__(self, other: ReliabilityBins) -> ReliabilityBins:
         shortest = [one.shortest for one in (self, other) if one.shortest is not None]
@@ -110,6 +111,7 @@ class ReliabilityBins:
             self.products + other.products,
             min(shortest, default=None),
             max(self.longest, other.longest),
+            self.shared + other.shared,
         )
 
     def calibration(self, level: float, *, independent: bool = True) -> BinnedCalibration | None:
@@ -133,7 +135,7 @@ class ReliabilityBins:
         n = whole.count
         return BinnedCalibration(
             n,
-            bias_of_sums("top", whole, level, independent=independent),
+            bias_of_sums("top", whole, level, independent=independent, shared=self.shared),
             math.fsum(b.count * abs(b.mean_confidence - b.hit_rate) for b in found) / n,
             math.fsum(
                 math.sqrt(2 / math.pi * max(b.mean_confidence * (1 - b.mean_confidence), 0.0) * b.count) for b in found
@@ -156,7 +158,7 @@ class ReliabilityBins:
             "counts": [count // UNIT for count in counts],
             "confidence": _shortened(confidence),
             "hits": _shortened(hits),
-            "squares": _shortened([self.squares, self.products]),
+            "squares": _shortened([self.squares, self.products, self.shared]),
         }
 
     @classmethod
@@ -170,13 +172,14 @@ class ReliabilityBins:
         (cases,), places, counts = _whole([plain["cases"]]), _whole(plain["bins"]), _whole(plain["counts"])
         if places != sorted({*places}) or any(i >= BINS for i in places):
             _refuse("there are no such bins")
-        confidence, hits, (squares, products) = (
+        confidence, hits, (squares, products, shared) = (
             _restored(plain[name], n)
-            for name, n in (("confidence", len(places)), ("hits", len(places)), ("squares", 2))
+            for name, n in (("confidence", len(places)), ("hits", len(places)), ("squares", 3))
         )
         lengths = plain["lengths"]
         shortest, longest = (None, 0) if lengths == [None, 0] else _whole(lengths, 2)
-        made = cls(cases, Bins(_columns(places, counts, confidence, hits)), squares, products, shortest, longest)
+        bins = Bins(_columns(places, counts, confidence, hits))
+        made = cls(cases, bins, squares, products, shortest, longest, shared)
         made._require_possible(counts)
         return made
 
@@ -192,6 +195,8 @@ class ReliabilityBins:
             _refuse("counts do not add up")
         if self.squares > confidence + slack or self.products > min(confidence, hits) + slack:
             _refuse("sums do not belong together")
+        if hits * hits > sum(counts) * UNIT * (hits - self.shared + slack):  # by the inequality of Cauchy and Schwarz
+            _refuse("squares of hits do not belong to hits")
         if (self.shortest is None) != (not self.cases) or (self.shortest or 0) > self.longest:
             _refuse("lengths do not belong together")
 

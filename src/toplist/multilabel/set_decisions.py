@@ -42,6 +42,7 @@ Decide = Callable[[Ints, Ints, Floats, float], Ints]
 TIE = 1e-12  # expected values that are closer than this are equal
 _DENSE_LIMIT = 1 << 28  # entries of a matrix of marginals: 2 GiB
 _SUPPORT_LIMIT = 1 << 27  # entries of a support as a matrix: 1 GiB
+_EXCHANGED = 1 << 20  # labels of the sets that are tried by exchanging one label for another
 
 
 def mode_sets(lists: Any, *, space: Any = None) -> Sets:
@@ -185,10 +186,11 @@ def f1_sets(lists: Any, *, rest: Rest | None = None, space: Any = None) -> Sets:
 def jaccard_sets(lists: Any, *, rest: Rest | None = None, space: Any = None) -> Sets:
     """The set with the highest expected Jaccard index among those that are tried: a restricted search.
 
-    Tried are the listed sets, the empty set, and for each k the k labels with the largest marginals; no closed form of
-    the best of all sets is known. Of random lists of 30 sets over eight labels the search misses it in 6 % where sets
-    hold a label with probability 0.2, in 5 % at 0.3, in 1 % at 0.5, and less often in shorter lists; by 0.02 at most.
-    With a support and rest="spread", what is tried is compared with every set of the support.
+    Tried are the listed sets, the empty set, and for each k the k labels with the largest marginals; the best of them
+    is then changed by one label at a time, added, removed or, if there are not too many, exchanged, as long as that is
+    better. No closed form of the best of all sets is known. Of random lists of 30 sets over eight labels the search
+    misses it in less than one of a hundred, where sets hold a label with probability 0.1 to 0.5, by 0.005 at most. With
+    a support and rest="spread", what is tried is compared with every set of the support.
 
     Parameters
     ----------
@@ -333,8 +335,8 @@ def _best_jaccard(labels: Ints, sizes: Ints, weight: Floats, level: float, index
     listed[np.repeat(np.arange(len(sizes)), sizes), at] = 1.0
     order = leading(weight @ listed + (level * index.pad.likely if level else 0.0))
     none = weight[sizes == 0].sum() + level * index.pad.empty
-    met = listed[:, listed.any(axis=0)]
-    own = _index(met, met) @ weight
+    met = np.asarray(listed.any(axis=0))
+    own = _index(listed[:, met], listed[:, met]) @ weight
     if level:
         own = own + level * index.with_sets(listed)
     order = order[: _enough(sizes, weight, level * index.most[: len(order)], max(none, own.max(initial=0.0)))]
@@ -348,7 +350,38 @@ def _best_jaccard(labels: Ints, sizes: Ints, weight: Floats, level: float, index
         return sorted(places[chosen].tolist())
 
     tried = map(members, np.flatnonzero(values >= values.max() - TIE).tolist())
-    return np.array(min(tried, key=lambda one: (len(one), one)), dtype=np.int64)
+    best = min(tried, key=lambda one: (len(one), one))
+
+    def value(sets: Floats) -> Floats:
+        found: Floats = _index(sets, listed) @ weight
+        return found + level * index.with_sets(sets) if level else found
+
+    chosen = np.isin(places, best).astype(np.float64)
+    return places[_climb(chosen, met, float(values.max()), value) > 0].astype(np.int64)
+
+
+def _climb(chosen: Floats, met: Bools, reached: float, value: Callable[[Floats], Floats]) -> Floats:
+    """A set, zeros and ones, with a label more, a label less or another in its place, until none is better.
+
+    `met` are the labels that may be added.
+    """
+    while True:
+        inside, outside = np.flatnonzero(chosen), np.flatnonzero(met & (chosen == 0))
+        less, more = np.repeat(inside, len(outside)), np.tile(outside, len(inside))
+        if len(less) * len(chosen) > _EXCHANGED:
+            less = more = less[:0]
+        near = np.repeat(chosen[None], len(outside) + len(inside) + len(less), axis=0)
+        row, one = np.arange(len(near)), len(outside) + len(inside)
+        near[row[: len(outside)], outside] = 1.0
+        near[row[len(outside) : one], inside] = 0.0
+        near[row[one:], less], near[row[one:], more] = 0.0, 1.0
+        if not len(near):
+            return chosen
+        found = value(near)
+        at = int(np.argmax(found >= found.max() - TIE))
+        if found[at] <= reached + TIE:
+            return chosen
+        chosen, reached = near[at], float(found[at])
 
 
 def _enough(sizes: Ints, weight: Floats, more: Floats, found: float) -> int:

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import distributed
 
-from tests.integrations.torch.optional import imported
 from toplist.errors import TopListError
 from toplist.integrations.torch import StreamingScores
 
@@ -24,7 +23,7 @@ def cases() -> tuple[Any, Any, Any]:
     return 2 * torch.randn(CASES, 9, generator=draw), y, torch.rand(CASES, generator=draw) + 0.1
 
 
-def part(rank: int, address: str, with_metric: bool) -> dict[str, Any]:
+def part(rank: int, address: str) -> dict[str, Any]:
     """Score a part of the cases in parts of unequal size, and add up those of both processes."""
     distributed.init_process_group("gloo", init_method=address, rank=rank, world_size=2, timeout=timedelta(seconds=100))
     try:
@@ -36,14 +35,6 @@ def part(rank: int, address: str, with_metric: bool) -> dict[str, Any]:
         state.all_reduce()
         found: dict[str, Any] = {"local": local, "streamed": state.result(), "again": _refusal(state.all_reduce)}
         found["differ"] = _refusal(StreamingScores(KS, temperature=1.0 + rank).all_reduce)
-        if with_metric:
-            imported("torchmetrics")
-            from toplist.integrations.torch.metrics import PaddedScores
-
-            metric = PaddedScores(KS)
-            metric.update(*batch)
-            computed = {name: float(value) for name, value in metric.compute().items()}
-            found |= {"metric": metric.result(), "computed": computed, "own": int(metric.counts[0])}
         distributed.barrier()
         return found
     finally:
@@ -58,10 +49,10 @@ def _refusal(call: Any) -> str:
     return ""
 
 
-def child(address: str, with_metric: bool, answers: Any) -> None:
+def child(address: str, answers: Any) -> None:
     """The second process."""
     try:
-        answers.put(part(1, address, with_metric))
+        answers.put(part(1, address))
     except BaseException as error:
         answers.put(repr(error))
         raise

@@ -121,7 +121,7 @@ def truncated(log_p: Tensor, log_q: Tensor) -> Tensor:
 
 
 def test_the_truncated_kl_is_negative_at_the_renormalised_list_which_minimises_it() -> None:
-    """Its minimum over students is log P, where P is the listed mass: reached by p / P, which leaves nothing over."""
+    """Its minimum over students is P log P, where P is the listed mass: reached by p / P, which leaves nothing over."""
     teacher, student = case(5, n=200, width=20, k=4)
     log_p = teacher.log_confidences
     log_mass = log_p.logsumexp(1)

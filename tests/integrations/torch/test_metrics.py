@@ -112,6 +112,24 @@ def test_a_collection_does_not_confuse_metrics_of_different_settings(metrics: An
     assert float(found["val/some_accuracy"]) == ignoring.result().accuracy.value
 
 
+def test_states_of_several_processes_are_added(metrics: Any) -> None:
+    """torchmetrics gathers each state from all processes: here from two metrics."""
+    parts, both = batches(2), []
+
+    def gathered(state: Any, group: Any = None) -> list[Any]:
+        return [getattr(one, name) for one in both for name in one._defaults if getattr(one, name).shape == state.shape]
+
+    both += [metrics.PaddedScores(KS, dist_sync_fn=gathered, distributed_available_fn=lambda: True) for _ in parts]
+    for one, part in zip(both, parts, strict=True):
+        one.update(*part)
+    expected = streamed(*parts).result()
+    assert {name: float(value) for name, value in both[0].compute().items()} == {
+        name: mean.value for name, mean in expected.named.items()
+    }
+    assert both[1].result() == expected
+    assert [int(one.counts[0]) for one in both] == [20, 20]
+
+
 def test_cases_that_cannot_be_scored_are_told(metrics: Any) -> None:
     logits, y, _ = batches(1)[0]
     logits[2, 0] = torch.nan

@@ -336,7 +336,8 @@ def top_classes(rows: Tensor, k: int) -> Tensor:
     >>> top_classes(torch.tensor([[2.0, 0.0, 2.0]]), 2)
     tensor([[0, 2]])
     """
-    return lists_from_logits(rows, k).classes
+    classes: Tensor = lists_from_logits(rows, k).classes
+    return classes
 
 
 @top_classes.register_fake

@@ -206,8 +206,8 @@ class ConfidenceMaps(Recalibrator):
 class Isotonic(ConfidenceMaps):
     """Isotonic regression of hits on confidences, with half a case at either end.
 
-    The lowest and the highest value, of n entries with s hits, are (s + 1/2) / (n + 1), or (s + 1) / (n + 2) where they
-    are one, so that nothing becomes exactly 0 or 1; values in between are interpolated. If the new confidences sum to
+    The lowest and the highest value, of n entries with s hits, are (s + 1/2) / (n + 1), also where they are one value,
+    so that nothing becomes exactly 0 or 1; values in between are interpolated. If the new confidences sum to
     more than one, or all classes are listed, they are divided by their sum; else the rest has what is left. Lists are
     repaired in the end.
 
@@ -244,7 +244,11 @@ class Isotonic(ConfidenceMaps):
         for end in (0, -1):
             more[end] += 1.0
             half[end] += 0.5
-        return pool(replace(groups, weight=more, total=half))
+        steps = pool(replace(groups, weight=more, total=half))
+        if len(steps) > 1:
+            return steps
+        weight = steps.weight - 1.0  # both ends are one step: it has half a case once
+        return replace(steps, value=(groups.total.sum() + 0.5) / weight, weight=weight)
 
     def _read_map(self, part: State) -> Steps:
         low, high, value, weight = (part.floats(name) for name in ("low", "high", "value", "weight"))
