@@ -180,6 +180,22 @@ def test_gradients_of_hard_rows_are_finite_and_those_of_double_precision() -> No
     assert np.isfinite(slope).all()
 
 
+def test_losses_and_divergences_are_those_of_torch() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    from toplist.integrations import torch as tt
+
+    x, y = (part[13:] for part in hard_rows())
+    lists = tt.lists_from_logits(torch.from_numpy(x[::-1].copy()), 5)
+    how: dict[str, Any] = {"rule": "spherical", "k": 3, "label_smoothing": 0.2, "temperature": 2.0, "ignore_index": 31}
+    mine = tj.score_loss(jnp.asarray(x), y, **how)
+    np.testing.assert_allclose(mine, tt.score_loss(torch.from_numpy(x), torch.from_numpy(y), **how), rtol=1e-5)
+    how = {"rule": "log", "reverse": True, "temperature": 3.0, "reduction": "none"}
+    rest = {"teacher_log_rest": lists.log_rest}
+    parts = [np.asarray(part) for part in lists]
+    mine = tj.list_divergence(*parts[:2], jnp.asarray(x), teacher_log_rest=parts[2], **how)
+    np.testing.assert_allclose(mine, tt.list_divergence(*lists[:2], torch.from_numpy(x), **rest, **how), rtol=1e-5)
+
+
 def test_rows_that_do_not_count_have_no_effect_whatever_they_hold() -> None:
     x, y = hard_rows()
     x, weight = x[14:20].copy(), np.array([1.0, 0.0, 2.0, 1.0, 1.0, 0.5], np.float32)
