@@ -52,6 +52,16 @@ def test_leading_dimensions_and_strides_are_kept() -> None:
     assert scores_from_logits(x[:0], y[:0]).padded["brier"].shape == (0, 3)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32"])
+def test_outcomes_of_any_integer_type_are_the_same(dtype: str) -> None:
+    x, y = (torch.from_numpy(one) for one in made("random", 6, 200))
+    y = (y % 120).long()
+    if dtype == "uint8":
+        y[0] = 156  # not -100
+    found = scores_from_logits(x, y.to(getattr(torch, dtype)))
+    assert torch.equal(found.rank, scores_from_logits(x, y).rank)
+
+
 def test_what_is_ignored_has_no_score_and_rank_zero() -> None:
     x, y = (torch.from_numpy(one) for one in made("random", 6, 30))
     y[2] = -100

@@ -164,7 +164,7 @@ def as_outcomes(y: Any, logits: Tensor, width: int, ignore: int) -> Tensor:
     require_cases(tuple(y.shape), tuple(logits.shape[:-1]))
     if y.device != logits.device:
         raise ShapeError(f"y is on {y.device}, and logits are on {logits.device}: move one with .to().")
-    flat = y.reshape(-1)
+    flat = y.reshape(-1).long()
     if can_refuse(flat):
         outside = (flat != ignore) & ((flat < 0) | (flat >= width))
         if bool(outside.any()):

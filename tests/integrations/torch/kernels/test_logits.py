@@ -69,17 +69,25 @@ def test_any_strides_give_the_same(width: int) -> None:
 
 @pytest.mark.parametrize("width", [30, 600])
 def test_outcomes_that_are_ignored_or_no_class_and_rows_that_are_no_distribution_have_no_score(width: int) -> None:
-    x, y = made("random", 6, width)
+    x, y = made("random", 7, width)
     logits, outcomes = torch.from_numpy(x.copy()), torch.from_numpy(y)
     outcomes[0] = -100
     logits[2, 3], logits[3, 3], logits[4] = torch.nan, torch.inf, -torch.inf
+    logits[6, 3] = torch.tensor(-1, dtype=torch.int32).view(torch.float32)  # NaN with a sign
     if not INTERPRETED:  # the CPU refuses it
         outcomes[1] = width
     found = scores_from_logits(logits.to(DEVICE), outcomes.to(DEVICE), ks=(1, 5))
     assert found.rank[0] == 0
     assert INTERPRETED or found.rank[1] == -1
-    assert found.full["log"].isnan().tolist() == [True, not INTERPRETED, True, True, True, False]
+    assert found.full["log"].isnan().tolist() == [True, not INTERPRETED, True, True, True, False, True]
     assert found.padded["brier"].isnan().any(dim=1).tolist() == found.full["log"].isnan().tolist()
+
+
+def test_outcomes_need_not_be_neighbours_in_memory() -> None:
+    x, y = made("random", 2, 300)
+    logits, outcomes = torch.from_numpy(x).to(DEVICE), torch.from_numpy(y).to(DEVICE)
+    apart = torch.stack([outcomes, outcomes.flip(0)], dim=1)[:, 0]
+    assert torch.equal(scores_from_logits(logits, apart).rank, scores_from_logits(logits, outcomes).rank)
 
 
 def test_temperature_and_lists_alone() -> None:

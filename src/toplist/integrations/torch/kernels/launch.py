@@ -29,7 +29,7 @@ def one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistic
     scale = math.log2(math.e) / wanted.temperature
     padded = max(2, triton.next_power_of_2(k))
     stride, size = rows.stride(0), rows.element_size()
-    about = (rows, rank if outcomes is None else outcomes, classes, log_confidences, rank, sums, n)
+    about = (rows, rank if outcomes is None else outcomes.contiguous(), classes, log_confidences, rank, sums, n)
     how = (*rows.stride(), scale, 0 if wanted.ignore is None else wanted.ignore)
     same = {"K": k, "KP": padded, "OUTCOMES": outcomes is not None, "SQUARES": wanted.squares, "POWER": wanted.power}
     aligned = rows.stride(1) == 1 and not (stride * size % 16 or rows.data_ptr() % 16)

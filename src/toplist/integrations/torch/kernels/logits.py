@@ -319,7 +319,7 @@ def narrow_rows(
     last = tl.sum(tl.where(place == K - 1, top, 0), axis=0)
     least = _value(last)
     shift = -_value(tl.max(top, axis=0)) * scale
-    left = x < tl.where(lane > _index(last), _above(least), least)
+    left = (x < tl.where(lane > _index(last), _above(least), least)) | (x != x)  # NaN shows
     e = tl.where(left, _exp(x, shift, scale), 0.0)
     others = tl.sum(e, axis=0)
     if SQUARES:
