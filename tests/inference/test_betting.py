@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
@@ -88,6 +88,7 @@ def test_a_fixed_seed_does_not_spoil_the_guarantee() -> None:
 
 
 @few
+@example(x=np.array([0.0, 0.0, 0.0, 1.0, -1.0]), seed=0)
 @given(x=numbers, seed=st.integers(0, 99))
 def test_neither_the_order_of_rows_nor_which_model_comes_first_shows(x: Any, seed: int) -> None:
     low, high, p = interval(x)

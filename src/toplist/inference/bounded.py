@@ -42,8 +42,11 @@ def bounded_interval(
     z = (0.5 + (inside if side > 0 else back) / (2 * half)).clip(0.0, 1.0)
     orders = min(_ORDERS, max(1, _CELLS // len(z)))
     z = np.stack([z[rng.permutation(len(z))] for _ in range(orders)])
+    if not len(at):  # turned around, these are the same numbers: so is every order of them
+        z = np.concatenate([z, 1 - z])
     zero = min(max(0.5 - side * centre / (2 * half), 0.0), 1.0)
-    up, down = _Bets(z, (1 - level) / 2), _Bets(1 - z, (1 - level) / 2)
+    up = _Bets(z, (1 - level) / 2)
+    down = _Bets(1 - z, (1 - level) / 2) if len(at) else up
     p = min(1.0, 2 * math.exp(-max(up.gain(zero), down.gain(1 - zero))))
     ends = (side * half * (2 * up.least() - 1), side * half * (1 - 2 * down.least()))
     return centre + min(ends), centre + max(ends), p
