@@ -23,7 +23,7 @@ from tests.engines import toys
 from toplist.engines import Local
 
 tasks = [f"{sys.argv[1]} a b".encode()] * 4
-print(Local(workers=2).reduce(toys.wait_for_file, toys.add_counts, tasks, lambda done, total: None).decode())
+print(Local(workers=2).reduce(toys.wait_and_count, toys.add_counts, tasks, lambda done, total: None).decode())
 """
 """A script without a guard for `multiprocessing`."""
 
