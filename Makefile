@@ -53,7 +53,7 @@ test: $(VENV)/dev
 # What only reads or prints does not know which kernel there is.
 PURE := $(filter-out tests/io tests/engines tests/cli tests/report tests/simulations tests/studies tests/__%,$(wildcard tests/*))
 test-pure: $(VENV)/dev
-	TOPLIST_PURE_PYTHON=1 $(PYTEST) --ignore=tests/multilabel/estimators $(PURE)
+	TOPLIST_PURE_PYTHON=1 $(PYTEST) --ignore=tests/multilabel/estimators --ignore=tests/integrations/torch --ignore=tests/integrations/jax $(PURE)
 
 # Tests of Hypothesis alone, each with 1,000 examples or in proportion, and the whole table of ways to write a file.
 thorough: $(VENV)/dev
