@@ -63,7 +63,10 @@ def api_pages(docs: Path) -> dict[str, str]:
     seen: set[int] = set()
 
     def described(found: re.Match[str]) -> str:
-        package, homes = import_module(found[1]), (found[2] or "").replace(",", " ").split()
+        try:
+            package, homes = import_module(found[1]), (found[2] or "").replace(",", " ").split()
+        except ModuleNotFoundError as missing:
+            return f"Not described here: {missing.name} is not installed."
         lines = [line for name in getattr(package, "__all__", ()) if (line := directive(package, name, homes, seen))]
         return "\n".join(["```{eval-rst}", *lines, "```"])
 
@@ -84,8 +87,9 @@ def directive(package: Any, name: str, homes: list[str], seen: set[int]) -> str:
     seen.add(id(value))
     if not inspect.isclass(value):
         return f".. autofunction:: {package.__name__}.{name}"
-    sklearn = "\n   :no-inherited-members:\n   :exclude-members: set_score_request, set_fit_request"
-    return f".. autoclass:: {package.__name__}.{name}" + (sklearn if {"estimators", "sklearn"} & set(parts) else "")
+    own = "\n   :no-inherited-members:\n   :exclude-members: set_score_request, set_fit_request, forward"
+    derived = {"estimators", "sklearn", "torch"} & set(parts)  # from classes of other libraries
+    return f".. autoclass:: {package.__name__}.{name}" + (own if derived else "")
 
 
 def number_references(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:

@@ -148,7 +148,7 @@ def merge_results(parts: Any) -> Leaderboard:
     Parameters
     ----------
     parts : path, bytes, PartialResult or iterable of them
-        Partial results: as `partial_result` gives them, as bytes, or as files; a pattern such as "parts/*.tlp", or a
+        Partial results: as `partial_result` gives them, as bytes, or as files; a pattern such as `"parts/*.tlp"`, or a
         folder, stands for all files that it holds. The order does not matter.
 
     Returns

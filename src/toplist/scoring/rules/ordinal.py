@@ -198,6 +198,7 @@ class RankedProbability(OrdinalRule):
     ----------
     .. [1] E. S. Epstein (1969), "A scoring system for probability forecasts of ranked categories", Journal of Applied
        Meteorology 8, 985-987.
+
     .. [2] A. H. Murphy (1971), "A note on the ranked probability score", Journal of Applied Meteorology 10, 155-156.
 
     Examples
