@@ -325,7 +325,8 @@ class ClassEncoder:
         with self._lock:
             seen = self._numbers
             if not pointed.all():
-                seen.plain = seen.plain or names[int(np.argmin(pointed))].as_py()
+                plain = pc.min_max(names.filter(pa.array(~pointed)))["min"].as_py()
+                seen.plain = plain if seen.plain is None else min(seen.plain, plain)  # whichever batch comes first
             if pointed.any():
                 seen.pointed = _earlier(seen.pointed, _first(names.filter(pa.array(pointed)), sides))
             if len(odd) and not wide:
