@@ -1,7 +1,8 @@
 """Scores from logits on a GPU, against eager and compiled torch and against a plain read: `python -m benchmarks.gpu`.
 
 Times are the best of several replays of a CUDA graph, so that they are those of the device; the time of a call without
-a graph is given beside them. Every answer is checked against the eager one.
+a graph is given beside them. Every answer is checked against the eager one. The exit status says whether all bounds are
+met.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from benchmarks import gpu_losses
 from toplist.integrations.torch import scores_from_logits
 
 Tensor = torch.Tensor
-REPEATS = 30
 
 
 @dataclass(frozen=True)
@@ -74,18 +74,8 @@ def eager(x: Tensor, y: Tensor, ks: Sequence[int]) -> tuple[Tensor, Tensor]:
     return torch.stack(brier, dim=1), torch.stack(log, dim=1)
 
 
-def on_device(step: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Milliseconds on the device: the best of replays of a graph."""
-    step()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step()
-    return min(gpu_losses.milliseconds(graph.replay, 3) for _ in range(repeats // 3))
-
-
 def main() -> int:
-    """Print a line per case; the exit status says whether all bounds are met."""
+    """Print a line per case."""
     if not torch.cuda.is_available():
         sys.stderr.write("benchmarks.gpu needs a CUDA device.\n")
         return 2
@@ -93,7 +83,7 @@ def main() -> int:
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, Triton {triton.__version__}")
     for case in CASES:
         met &= _measured(case)
-    gpu_losses.main()
+    met &= gpu_losses.measured()
     return 0 if met else 1
 
 
@@ -111,7 +101,7 @@ def _measured(case: Case) -> bool:
     before = torch.cuda.memory_allocated()
     scores_from_logits(x, y, case.ks)
     beside = torch.cuda.max_memory_allocated() - before
-    read, ours = on_device(read_once(x)), on_device(lambda: scores_from_logits(x, y, case.ks))
+    read, ours = gpu_losses.on_device(read_once(x)), gpu_losses.on_device(lambda: scores_from_logits(x, y, case.ks))
     call = gpu_losses.milliseconds(lambda: scores_from_logits(x, y, case.ks))
     plain = gpu_losses.milliseconds(lambda: eager(x, y, case.ks), 5)
     compiled = torch.compile(eager, dynamic=False)

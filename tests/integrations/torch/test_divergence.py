@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 import toplist as tl
 from toplist.errors import ClassError, ConfidenceError, MassError, RuleError, ShapeError, TopListError
 from toplist.integrations.torch import ListDivergence, coarsening, list_divergence, lists_from_logits
+from toplist.integrations.torch.distillation import diverge
 from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, Spherical
 
 RULES = [
@@ -222,8 +223,9 @@ def test_classes_of_probability_zero_and_lists_of_all_classes() -> None:
     assert certain == torch.inf
 
 
-@pytest.mark.parametrize("rule", [Log(), Brier(), Power(0.5)], ids=repr)
-def test_padding_is_a_shorter_list(rule: Any) -> None:
+@pytest.mark.parametrize("reverse", BOTH)
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_padding_is_a_shorter_list(rule: Any, reverse: bool) -> None:
     teacher, student = case(8, k=4)
     log_rest = torch.cat([teacher.log_confidences[:, 2:], teacher.log_rest[:, None]], dim=1).logsumexp(1)
     classes = teacher.classes.clone()
@@ -231,8 +233,10 @@ def test_padding_is_a_shorter_list(rule: Any) -> None:
     results = []
     for given, logs in ((classes, teacher.log_confidences), (classes[:, :2], teacher.log_confidences[:, :2])):
         logits = student.clone().requires_grad_()
-        value = list_divergence(given, logs, logits, teacher_log_rest=log_rest, ignore_index=-1, rule=rule)
+        about = {"teacher_log_rest": log_rest, "ignore_index": -1, "rule": rule, "reverse": reverse}
+        value = list_divergence(given, logs, logits, **about)
         value.backward()
+        assert torch.isfinite(logits.grad).all()
         results.append((value, logits.grad))
     torch.testing.assert_close(*results)
     nothing = list_divergence(torch.full((4, 2), -100), torch.zeros(4, 2), student, reduction="none", rule=rule)
@@ -294,7 +298,7 @@ def test_lists_that_are_no_distributions_are_refused_and_nan_where_that_would_wa
     about: dict[str, Any] = {} if rest is None else {"teacher_log_rest": torch.tensor([rest]).log()}
     with pytest.raises(error, match=says):
         list_divergence(given, logs, torch.zeros(1, 4), **about)
-    monkeypatch.setattr("toplist.integrations.torch.checks.can_refuse", lambda x: False)
+    monkeypatch.setattr("toplist.integrations.torch.divergence.can_refuse", lambda x: False)
     logits = torch.zeros(1, 4, requires_grad=True)
     loss = list_divergence(given, logs, logits, **about)
     loss.backward()
@@ -400,5 +404,6 @@ def test_its_operators_keep_the_rules_of_torch() -> None:
         logits = student.clone().to(kind).requires_grad_()
         torch.library.opcheck(coarsening.coarsen, (logits, teacher.classes, 2.0, -100))
         found = coarsening.coarsen(logits.detach(), teacher.classes, 2.0, -100)
-        given = (logits.detach(), teacher.classes, found[1], found[2], found[0], found[1], 2.0, -100)
+        given = (logits.detach(), teacher.classes, found[1], found[2], found[0], found[1], found[2], 2.0, -100)
         torch.library.opcheck(coarsening.spread, given)
+        torch.library.opcheck(diverge, (logits, *teacher, 1.5, False, 1.0, False, 2.0, -100))

@@ -233,7 +233,7 @@ def test_mistakes_are_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         with pytest.raises(error, match=says):
             call()
-    monkeypatch.setattr("toplist.integrations.torch.checks.can_refuse", lambda x: False)
+    monkeypatch.setattr("toplist.integrations.torch.losses.can_refuse", lambda x: False)
     monkeypatch.setattr("toplist.integrations.torch.logits.can_refuse", lambda x: False)
     for wrong in (
         score_loss(logits, y + 4),

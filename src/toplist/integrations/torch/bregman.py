@@ -22,6 +22,38 @@ Tensor = torch.Tensor
 NEAR = 0.1  # logs of ratios below this take the series
 
 
+class Form(NamedTuple):
+    """Which divergence."""
+
+    a: float  # the exponent; 1 for the logarithmic score
+    spherical: bool  # pseudospherical, not power
+    unit: float  # what it is multiplied by
+
+
+def form(rule: Rule) -> Form:
+    """The form of a rule's divergence.
+
+    Parameters
+    ----------
+    rule : Rule
+        One of those that `rules_by_name` lets through.
+
+    Returns
+    -------
+    Form
+        Its exponent, family and unit.
+
+    Examples
+    --------
+    >>> from toplist.scoring.rules.standard import Brier
+    >>> form(Brier())
+    Form(a=2.0, spherical=False, unit=1.0)
+    """
+    if isinstance(rule, PseudoSpherical):
+        return Form(float(rule.a), True, 1.0 / (rule.a - 1.0) if rule.normalized else 1.0)
+    return Form(exponent(rule) or 1.0, False, 0.5 if isinstance(rule, Brier) and rule.scale_by_half else 1.0)
+
+
 class LogPair(NamedTuple):
     """Two rows of logs, what they are logs of, and differences that keep their digits."""
 
@@ -45,13 +77,13 @@ class LogPair(NamedTuple):
         return LogPair(self.log_q, self.log_p, self.q, self.p, -self.ratio, -self.difference)
 
 
-def divergence(rule: Rule, log_p: Tensor, log_q: Tensor, reverse: bool) -> tuple[Tensor, Tensor]:
-    """The divergence of q from p under a rule, or of p from q; and its gradient with respect to logits of q.
+def divergence(form: Form, log_p: Tensor, log_q: Tensor, reverse: bool) -> tuple[Tensor, Tensor]:
+    """The divergence of q from p, or of p from q, and its gradient with respect to logits of q.
 
     Parameters
     ----------
-    rule : Rule
-        One of those that `rules_by_name` lets through.
+    form : Form
+        Of a rule.
     log_p, log_q : Tensor of shape (n, classes)
         Logs of distributions.
     reverse : bool
@@ -66,14 +98,29 @@ def divergence(rule: Rule, log_p: Tensor, log_q: Tensor, reverse: bool) -> tuple
 
     Examples
     --------
-    >>> from toplist.scoring.rules.standard import Brier
     >>> p, q = torch.tensor([[0.5, 0.5]]), torch.tensor([[0.75, 0.25]])
-    >>> divergence(Brier(), p.log(), q.log(), False)
+    >>> divergence(Form(2.0, False, 1.0), p.log(), q.log(), False)
     (tensor([0.1250]), tensor([[ 0.1875, -0.1875]]))
     """
-    if isinstance(rule, PseudoSpherical):
-        return _pseudospherical(rule, log_p, log_q, reverse)
-    a, unit = exponent(rule) or 1.0, 0.5 if isinstance(rule, Brier) and rule.scale_by_half else 1.0
+    a, spherical, unit = form
+    value, gradient = (_pseudospherical if spherical else _power)(a, log_p, log_q, reverse)
+    return unit * value, unit * gradient
+
+
+def log_shares(z: Tensor) -> Tensor:
+    """Log probabilities from logits, accurate where they are near zero.
+
+    >>> log_shares(torch.tensor([[0.0, -20.0]]))
+    tensor([[-2.0612e-09, -2.0000e+01]])
+    """
+    largest, at = z.detach().max(dim=1, keepdim=True)
+    x = z - largest
+    first = torch.arange(z.shape[1], device=z.device) == at
+    return x - torch.where(first, x.expm1(), x.exp()).sum(dim=1, keepdim=True).log1p()
+
+
+def _power(a: float, log_p: Tensor, log_q: Tensor, reverse: bool) -> tuple[Tensor, Tensor]:
+    """Sums of terms over classes."""
     pair = LogPair.of(log_p, log_q)
     value = _terms(a, pair.swapped() if reverse else pair).sum(dim=1)
     if not reverse:
@@ -81,8 +128,8 @@ def divergence(rule: Rule, log_p: Tensor, log_q: Tensor, reverse: bool) -> tuple
     elif a == 1:
         slope = torch.where(pair.q == 0, 0.0, pair.q * -pair.ratio)
     else:
-        slope = a / (a - 1.0) * pair.q * _difference_of_powers(a - 1.0, pair.swapped())
-    return unit * value, unit * _through_softmax(slope, pair.q)
+        slope = a / (a - 1.0) * _times(pair.q, _difference_of_powers(a - 1.0, pair.swapped()))
+    return value, _through_softmax(slope, pair.q)
 
 
 def _through_softmax(slope: Tensor, q: Tensor) -> Tensor:
@@ -90,18 +137,17 @@ def _through_softmax(slope: Tensor, q: Tensor) -> Tensor:
     return slope - q * slope.sum(dim=1, keepdim=True)
 
 
-def _pseudospherical(rule: PseudoSpherical, log_p: Tensor, log_q: Tensor, reverse: bool) -> tuple[Tensor, Tensor]:
+def _pseudospherical(a: float, log_p: Tensor, log_q: Tensor, reverse: bool) -> tuple[Tensor, Tensor]:
     """||p|| - sum of p (q / ||q||)**(a - 1), which is ||p|| (a - 1) / a times the terms of p / ||p|| and q / ||q||."""
-    a, unit = float(rule.a), rule.a - 1.0 if rule.normalized else 1.0
     norm_p, norm_q = ((a * logs).logsumexp(dim=1, keepdim=True) / a for logs in (log_p, log_q))
     pair = LogPair.of(log_p - norm_p, log_q - norm_q)
-    share = (a - 1.0) / (a * unit)
+    share = (a - 1.0) / a
     if reverse:
         value = share * norm_q[:, 0].exp() * _terms(a, pair.swapped()).sum(dim=1)
         q = log_q.exp()
-        return value, _through_softmax(q * _difference_of_powers(a - 1.0, pair.swapped()), q) / unit
+        return value, _through_softmax(_times(q, _difference_of_powers(a - 1.0, pair.swapped())), q)
     value = share * norm_p[:, 0].exp() * _terms(a, pair).sum(dim=1)
-    slope = -_times_power(pair.difference, a - 1.0, pair.log_q) * ((a - 1.0) / unit) * norm_p.exp()
+    slope = -_times_power(pair.difference, a - 1.0, pair.log_q) * (a - 1.0) * norm_p.exp()
     return value, slope - (a * pair.log_q).exp() * slope.sum(dim=1, keepdim=True)
 
 
@@ -128,6 +174,11 @@ def _terms(a: float, pair: LogPair) -> Tensor:
 def _growth(a: float, n: int) -> float:
     """(a**n - a) / (a - 1), and its limit at a = 1."""
     return n - 1.0 if a == 1 else (a**n - a) / (a - 1.0)
+
+
+def _times(q: Tensor, x: Tensor) -> Tensor:
+    """q x, zero where q is."""
+    return torch.where(q == 0, 0.0, q * x)
 
 
 def _times_power(x: Tensor, a: float, log_q: Tensor) -> Tensor:

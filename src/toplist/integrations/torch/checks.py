@@ -21,6 +21,7 @@ class Masses(NamedTuple):
     full: Tensor  # every class is listed
     complete: Tensor  # the total has to be one
     wrong: Tensor
+    known: bool  # the rest was given
 
 
 def can_refuse(x: Tensor) -> bool:
@@ -59,9 +60,7 @@ def masses(classes: Tensor, given: Tensor, rest: Tensor | None, width: int, padd
     >>> found.total, found.log_rest.exp()
     (tensor([0.7500]), tensor([0.2500]))
     """
-    entry = classes != padding
-    eps = max(torch.finfo(one.dtype).eps for one in (given, *([] if rest is None else [rest])))
-    tolerance = 1e-5 + eps * (2.0 + math.log(max(1, given.shape[1])))  # an entropy times the rounding of logs
+    entry, slack = classes != padding, tolerance(given, rest)
     logs = torch.where(entry, given if given.dtype == torch.float64 else given.float(), -torch.inf)
     total = logs.exp().sum(dim=1)
     full = entry.sum(dim=1) == width
@@ -71,14 +70,47 @@ def masses(classes: Tensor, given: Tensor, rest: Tensor | None, width: int, padd
         complete, nobody = full, torch.zeros_like(full)
     else:
         log_rest = rest.to(logs.dtype)
-        complete, nobody = torch.ones_like(full), full & (log_rest.exp() > tolerance)
+        complete, nobody = torch.ones_like(full), full & (log_rest.exp() > slack)
         total = total + log_rest.exp()
-    wrong = ~(total <= 1.0 + tolerance) | (complete & (total < 1.0 - tolerance)) | nobody
-    if can_refuse(given):
-        refuse_classes(classes, entry, width)
-        _refuse_logs(logs if rest is None else torch.cat([logs, log_rest[:, None]], dim=1))
-        _refuse_mass(wrong, total, rest is not None)
-    return Masses(logs, log_rest, total, full, complete, wrong)
+    wrong = ~(total <= 1.0 + slack) | (complete & (total < 1.0 - slack)) | nobody
+    return Masses(logs, log_rest, total, full, complete, wrong, rest is not None)
+
+
+def tolerance(given: Tensor, rest: Tensor | None) -> float:
+    """How far rounding takes the mass of lists of logs from one: an entropy times the rounding of logs.
+
+    >>> tolerance(torch.zeros(1, 1), None) < 1.1e-5
+    True
+    """
+    eps = max(torch.finfo(one.dtype).eps for one in (given, *([] if rest is None else [rest])))
+    return 1e-5 + eps * (2.0 + math.log(max(1, given.shape[1])))
+
+
+def refuse(classes: Tensor, found: Masses, width: int, padding: int) -> None:
+    """Refuse lists that are no distributions.
+
+    Parameters
+    ----------
+    classes, width, padding
+        As `masses` took them.
+    found : Masses
+        As it returned them.
+
+    Raises
+    ------
+    ClassError, ConfidenceError, MassError
+        For the first list that is wrong.
+
+    Examples
+    --------
+    >>> classes = torch.tensor([[0, 2]])
+    >>> refuse(classes, masses(classes, torch.tensor([[0.8, 0.4]]).log(), None, 3, -100), 3, -100)
+    Traceback (most recent call last):
+    toplist.errors.MassError: case 0: the listed probabilities add up to 1.2. Take log probabilities over all classes...
+    """
+    refuse_classes(classes, classes != padding, width)
+    _refuse_logs(torch.cat([found.logs, found.log_rest[:, None]], dim=1) if found.known else found.logs)
+    _refuse_mass(found.wrong, found.total, found.known)
 
 
 def repeated(classes: Tensor, entry: Tensor) -> Tensor:

@@ -15,8 +15,7 @@ LONGEST = 256  # classes of a list that the kernels take
 FARTHEST = 1 << 31  # offsets within a row have 32 bits there
 
 
-@torch.library.custom_op("toplist::coarsen", mutates_args=())
-def coarsen(rows: Tensor, classes: Tensor, temperature: float, padding: int) -> tuple[Tensor, Tensor, Tensor]:
+def coarsened(rows: Tensor, classes: Tensor, temperature: float, padding: int) -> tuple[Tensor, Tensor, Tensor]:
     """Listed logits and the log-sum-exp of all others, in one read.
 
     Parameters
@@ -42,10 +41,10 @@ def coarsen(rows: Tensor, classes: Tensor, temperature: float, padding: int) -> 
 
     Examples
     --------
-    >>> coarsen(torch.tensor([[2.0, 0.0, 1.0, 0.0]]), torch.tensor([[0, 2]]), 1.0, -100)
+    >>> coarsened(torch.tensor([[2.0, 0.0, 1.0, 0.0]]), torch.tensor([[0, 2]]), 1.0, -100)
     (tensor([[ 0., -1.]]), tensor([-1.3069]), tensor([2.]))
     """
-    if _in_kernels(rows, classes):
+    if in_kernels(rows, classes):
         from toplist.integrations.torch.kernels import divergence  # noqa: PLC0415  needs Triton
 
         return divergence.coarsen(rows, classes.contiguous(), temperature, padding)
@@ -64,6 +63,10 @@ def coarsen(rows: Tensor, classes: Tensor, temperature: float, padding: int) -> 
         wrong = repeated(classes[here], inside) | ((classes[here] != padding) & ~inside).any(dim=1)
         log_rest[here].masked_fill_(wrong, torch.nan)
     return listed, log_rest, largest
+
+
+coarsen = torch.library.custom_op("toplist::coarsen", coarsened, mutates_args=())
+"""`coarsened` as an operator with gradients."""
 
 
 @coarsen.register_fake
@@ -85,6 +88,7 @@ def spread(
     largest: Tensor,
     listed_gradient: Tensor,
     rest_gradient: Tensor,
+    factor: Tensor | None,
     temperature: float,
     padding: int,
 ) -> Tensor:
@@ -100,6 +104,8 @@ def spread(
         With respect to `listed`.
     rest_gradient : Tensor of shape (n,)
         With respect to `log_rest`; where it is zero, so are the gradients of all classes beside the list.
+    factor : Tensor of shape (n,), optional
+        Both are multiplied by it; where it is zero, gradients are zero, whatever else.
 
     Returns
     -------
@@ -110,14 +116,17 @@ def spread(
     --------
     >>> x, classes = torch.tensor([[2.0, 0.0, 1.0, 0.0]]), torch.tensor([[0, 2]])
     >>> _, log_rest, largest = coarsen(x, classes, 1.0, -100)
-    >>> spread(x, classes, log_rest, largest, torch.tensor([[3.0, 5.0]]), torch.tensor([8.0]), 1.0, -100)
+    >>> spread(x, classes, log_rest, largest, torch.tensor([[3.0, 5.0]]), torch.tensor([8.0]), None, 1.0, -100)
     tensor([[3., 4., 5., 4.]])
     """
-    if _in_kernels(rows, classes):
+    if in_kernels(rows, classes):
         from toplist.integrations.torch.kernels import divergence  # noqa: PLC0415  needs Triton
 
-        gradients = listed_gradient.contiguous(), rest_gradient.contiguous()
+        gradients = listed_gradient.contiguous(), rest_gradient.contiguous(), factor
         return divergence.spread(rows, classes.contiguous(), (log_rest, largest), gradients, temperature, padding)
+    if factor is not None:
+        listed_gradient = torch.where(factor[:, None] == 0, 0.0, listed_gradient * factor[:, None])
+        rest_gradient = torch.where(factor == 0, 0.0, rest_gradient * factor)
     n, width = rows.shape
     out = rows.new_empty((n, width))
     step = max(1, CHUNK // width)
@@ -145,7 +154,7 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tenso
 
 def _backward(ctx: Any, listed_gradient: Tensor, rest_gradient: Tensor, _: Tensor) -> tuple[Tensor, None, None, None]:
     rows, classes, log_rest, largest = ctx.saved_tensors
-    found = spread(rows, classes, log_rest, largest, listed_gradient, rest_gradient, ctx.temperature, ctx.padding)
+    found = spread(rows, classes, log_rest, largest, listed_gradient, rest_gradient, None, ctx.temperature, ctx.padding)
     return found, None, None, None
 
 
@@ -165,7 +174,7 @@ def _padded_rows(rows: Tensor, classes: Tensor, kind: torch.dtype, padding: int)
     return x, torch.where(inside, classes, width), inside
 
 
-def _in_kernels(rows: Tensor, classes: Tensor) -> bool:
+def in_kernels(rows: Tensor, classes: Tensor) -> bool:
     """Whether kernels take these rows: on their devices, with lists and strides that they can hold."""
     near = rows.shape[1] * rows.stride(1) < FARTHEST
     return bool(rows.shape[0]) and 0 < classes.shape[1] <= LONGEST and near and kernels.usable(rows)

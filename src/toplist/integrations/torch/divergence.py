@@ -8,12 +8,11 @@ import torch
 
 from toplist.errors import ShapeError, TopListError
 from toplist.integrations._logits import as_reduction, as_temperature
-from toplist.integrations.torch.bregman import divergence
-from toplist.integrations.torch.checks import masses
-from toplist.integrations.torch.coarsening import coarsen
+from toplist.integrations.torch.bregman import form
+from toplist.integrations.torch.checks import can_refuse, masses, refuse
+from toplist.integrations.torch.distillation import diverge
 from toplist.integrations.torch.reduction import as_weights, reduce
 from toplist.integrations.torch.rules import constant_rule
-from toplist.scoring.rules.base import Rule
 
 Tensor = torch.Tensor
 
@@ -101,10 +100,10 @@ def list_divergence(
     if weights is not None:  # rows that do not count may hold anything
         classes = torch.where(weights[:, None] == 0, ignore_index, classes)
         rest = None if rest is None else torch.where(weights == 0, 0.0, rest)
-    log_p = _coarse_teacher(classes, log_probs, rest, rows, ignore_index)
-    listed, log_rest, _ = coarsen(rows, classes, as_temperature(temperature), ignore_index)
-    coarse = torch.cat([listed, log_rest[:, None]], dim=1)
-    values: Tensor = _Divergence.apply(coarse, log_p.to(coarse.dtype), found, bool(reverse))  # type: ignore[no-untyped-call]
+    if can_refuse(log_probs):
+        refuse(classes, masses(classes, log_probs, rest, rows.shape[1], ignore_index), rows.shape[1], ignore_index)
+    about = *form(found), bool(reverse), as_temperature(temperature), ignore_index
+    values = diverge(rows, classes, log_probs, rest, *about)[0]
     return reduce(values, weights, as_reduction(reduction), student_logits.shape[:-1])
 
 
@@ -163,35 +162,6 @@ class ListDivergence(torch.nn.Module):
         )
 
 
-class _Divergence(torch.autograd.Function):
-    """The divergence of rows of logits, with the gradient that `bregman.divergence` gives."""
-
-    @staticmethod
-    def forward(ctx: Any, coarse: Tensor, log_p: Tensor, rule: Rule, reverse: bool) -> Tensor:
-        value, gradient = divergence(rule, log_p, log_shares(coarse), reverse)
-        ctx.save_for_backward(gradient)
-        return value
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
-        (gradient,) = ctx.saved_tensors
-        factor = grads[0][:, None]
-        return torch.where(factor == 0, 0.0, gradient * factor), None, None, None
-
-
-def log_shares(z: Tensor) -> Tensor:
-    """Log probabilities from logits, accurate where they are near zero.
-
-    >>> log_shares(torch.tensor([[0.0, -20.0]]))
-    tensor([[-2.0612e-09, -2.0000e+01]])
-    """
-    largest, at = z.detach().max(dim=1, keepdim=True)
-    x = z - largest
-    first = torch.arange(z.shape[1], device=z.device) == at
-    return x - torch.where(first, x.expm1(), x.exp()).sum(dim=1, keepdim=True).log1p()
-
-
 def _as_rows(classes: Any, log_probs: Any, logits: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Logits, classes and log probabilities as matrices, of the same rows and on one device."""
     for name, value, floating in (
@@ -227,12 +197,3 @@ def _as_rest(rest: Any, logits: Tensor) -> Tensor:
     if rest.requires_grad:
         raise TopListError("teacher_log_rest gets no gradient; pass teacher_log_rest.detach().")
     return rest.reshape(-1)
-
-
-def _coarse_teacher(classes: Tensor, given: Tensor, rest: Tensor | None, rows: Tensor, padding: int) -> Tensor:
-    """Logs of the teacher's probabilities of its listed classes and, last, of OTHER, which add up to one."""
-    found = masses(classes, given, rest, rows.shape[1], padding)
-    divide = torch.where(found.complete | (found.total > 1.0), found.total.log(), 0.0)
-    log_rest = torch.where(found.full, -torch.inf, found.log_rest - divide)
-    logs = torch.cat([found.logs - divide[:, None], log_rest[:, None]], dim=1)
-    return torch.where(found.wrong[:, None], torch.nan, logs)

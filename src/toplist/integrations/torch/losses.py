@@ -9,9 +9,9 @@ import torch
 from toplist.core.arguments import as_whole
 from toplist.errors import ShapeError, TopListError
 from toplist.integrations._logits import as_reduction, as_temperature
-from toplist.integrations.torch.checks import masses, repeated
+from toplist.integrations.torch.bregman import log_shares
+from toplist.integrations.torch.checks import can_refuse, masses, refuse, repeated
 from toplist.integrations.torch.coarsening import coarsen
-from toplist.integrations.torch.divergence import log_shares
 from toplist.integrations.torch.logits import as_outcomes, lists_from_logits
 from toplist.integrations.torch.padded import LogLists, largest_valid, padded_score, uniform_score
 from toplist.integrations.torch.reduction import as_weights, reduce
@@ -162,6 +162,8 @@ def list_loss(
     codes = torch.where(weights[:, None] == 0, ignore_index, codes)
     rest = None if rest is None else torch.where(weights == 0, 0.0, rest)
     checked, entry = masses(codes, logs, rest, size, ignore_index), codes != ignore_index
+    if can_refuse(logs):
+        refuse(codes, checked, size, ignore_index)
     unlisted = size - entry.sum(dim=1).to(checked.logs.dtype)
     lists, kept = largest_valid(LogLists(checked.logs, entry, checked.log_rest, unlisted), size)
     values = _smoothed(found, lists, kept & (codes == outcomes[:, None]), smoothing, size)

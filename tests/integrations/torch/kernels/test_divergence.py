@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,9 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 
 from toplist.integrations.torch import kernels, list_divergence, lists_from_logits
-from toplist.integrations.torch.coarsening import coarsen, spread
+from toplist.integrations.torch.coarsening import coarsen, in_kernels, spread
+from toplist.integrations.torch.distillation import diverge
+from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, Spherical
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 pytestmark = [
@@ -35,12 +38,13 @@ def same_in_float64(x: Tensor, classes: Tensor, temperature: float = 1.0, error:
     assert torch.equal(found[2].double(), want[2])
     torch.manual_seed(0)
     gradients = torch.randn(*classes.shape, device=DEVICE), torch.randn(len(x), device=DEVICE)
-    back = spread(x, classes, *found[1:], *gradients, temperature, -100)
-    wide = spread(x.double(), classes, *want[1:], *(g.double() for g in gradients), temperature, -100)
+    back = spread(x, classes, *found[1:], *gradients, None, temperature, -100)
+    wide = spread(x.double(), classes, *want[1:], *(g.double() for g in gradients), None, temperature, -100)
     assert back.dtype == x.dtype
     error = error if x.dtype == torch.float32 else 1e-2
     torch.testing.assert_close(back.double(), wide, rtol=error, atol=error, equal_nan=True)
-    assert torch.equal(back.nan_to_num(), spread(x, classes, *found[1:], *gradients, temperature, -100).nan_to_num())
+    once_more = spread(x, classes, *found[1:], *gradients, None, temperature, -100)
+    assert torch.equal(back.nan_to_num(), once_more.nan_to_num())
 
 
 @pytest.mark.parametrize("width", [1, 5, 1000, 1024, 2048, 2049, 5000, 40_000])
@@ -118,17 +122,111 @@ def test_any_strides_give_the_same() -> None:
             assert torch.equal(a, b)
 
 
-@pytest.mark.parametrize("rule", ["log", "brier", "spherical"])
-def test_the_loss_and_its_gradient_are_those_of_plain_torch_in_float64(rule: str) -> None:
+Lists = tuple[Tensor, Tensor, Tensor | None]  # classes, log probabilities and, where it is given, the log of the rest
+
+
+def loss_and_gradient(teacher: Lists, student: Tensor, **how: Any) -> tuple[Tensor, Tensor]:
+    """Divergences of rows, and the gradient of three times their sum."""
+    classes, log_probs, log_rest = teacher
+    logits = student.clone().requires_grad_()
+    values = list_divergence(classes, log_probs, logits, teacher_log_rest=log_rest, reduction="none", **how)
+    (3 * values).nansum().backward()
+    return values.detach().double(), logits.grad.double()
+
+
+def same_loss(teacher: Lists, student: Tensor, error: float = 1e-5, **how: Any) -> None:
+    """Kernels against plain torch in float64: divergences by their ratio, gradients by the largest of the row."""
+    assert in_kernels(student, teacher[0])
+    assert not in_kernels(student.double(), teacher[0])
+    (value, gradient), (want, slope) = (loss_and_gradient(teacher, x, **how) for x in (student, student.double()))
+    torch.testing.assert_close(value, want, rtol=error, atol=1e-9, equal_nan=True)
+    largest = slope.nan_to_num().abs().amax(dim=-1, keepdim=True) + 1e-30
+    torch.testing.assert_close(gradient / largest, slope / largest, rtol=0, atol=error, equal_nan=True)
+
+
+RULES = [
+    Log(), Brier(), Brier(scale_by_half=True), Spherical(), PseudoSpherical(3.0), PseudoSpherical(1.5, normalized=True),
+    Power(0.5), Power(1.5), Power(3.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_the_loss_and_its_gradient_are_those_of_plain_torch_in_float64(rule: Any, reverse: bool) -> None:
+    """For students far from their teacher and near it, with the rest given and without, and for shorter lists."""
     torch.manual_seed(3)
-    student = 3 * torch.randn(3, 4500, device=DEVICE)
-    teacher = lists_from_logits((student + torch.randn_like(student)).double(), 20)
-    results = []
-    for kind in (torch.float32, torch.float64):
-        logits = student.clone().to(kind).requires_grad_()
-        loss = list_divergence(
-            teacher.classes, teacher.log_confidences, logits, teacher_log_rest=teacher.log_rest, rule=rule
-        )
-        (3 * loss).backward()
-        results.append((loss.double(), logits.grad.double()))
-    torch.testing.assert_close(*results, rtol=1e-5, atol=1e-7)
+    student = 3 * torch.randn(3, 1100, device=DEVICE)
+    far, near = (lists_from_logits((student + d * torch.randn_like(student)).double(), 20) for d in (1.0, 1e-2))
+    short = far.classes.clone()
+    short[1, 3:], short[2] = -100, -100
+    how = {"rule": rule, "reverse": reverse}
+    same_loss((short, far.log_confidences, None), student, **how)
+    same_loss(far, student, **how)
+    same_loss(near, student, 2e-2, **how)  # logits of float32 just resolve such divergences
+
+
+@pytest.mark.parametrize("rule", [Log(), Brier(), Power(0.5)], ids=repr)
+def test_classes_of_probability_zero_and_lists_of_all_classes(rule: Any) -> None:
+    student = torch.tensor([[0.0, -torch.inf, 1.0, 2.0], [0.5, 0.0, 1.0, 2.0]], device=DEVICE)
+    classes = torch.tensor([[0, 1, 2, 3]], device=DEVICE).repeat(2, 1)
+    logs = torch.tensor([[0.5, 0.0, 0.25, 0.25], [0.0, 0.5, 0.25, 0.25]], device=DEVICE).log()
+    for reverse in (False, True):
+        same_loss((classes, logs, None), student, rule=rule, reverse=reverse)
+        same_loss((classes[:, :3], logs[:, :3], None), student, rule=rule, reverse=reverse)
+
+
+@pytest.mark.parametrize(
+    ("classes", "probs", "rest"),
+    [
+        ([[0, 0]], [[0.5, 0.2]], None),
+        ([[0, 4]], [[0.5, 0.2]], None),
+        ([[0, -1]], [[0.5, 0.2]], None),
+        ([[0, 1]], [[0.8, 0.3]], None),
+        ([[0, 1]], [[0.5, 0.3]], 0.1),
+        ([[0, 1, 2, 3]], [[0.1, 0.2, 0.3, 0.3]], None),
+        ([[0, 1, 2, 3]], [[0.1, 0.2, 0.3, 0.3]], 0.1),
+        ([[0, 1]], [[0.5, float("nan")]], None),
+        ([[0, 1]], [[2.0, 0.5]], None),
+    ],
+)
+def test_lists_that_are_no_distributions_give_nan(
+    classes: list[list[int]], probs: list[list[float]], rest: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toplist.integrations.torch.divergence.can_refuse", lambda x: False)
+    log_rest = None if rest is None else torch.tensor([rest], device=DEVICE).log()
+    logits = torch.zeros(1, 4, device=DEVICE, requires_grad=True)
+    teacher = torch.tensor(classes, device=DEVICE), torch.tensor(probs, device=DEVICE).log()
+    loss = list_divergence(*teacher, logits, teacher_log_rest=log_rest)
+    loss.backward()
+    assert torch.isnan(loss)
+    assert torch.isnan(logits.grad).any()
+
+
+def test_half_floats_of_a_teacher_whose_mass_is_above_one_by_rounding() -> None:
+    logs = torch.tensor([[0.75, 0.252]], device=DEVICE).log().bfloat16()
+    classes = torch.tensor([[0, 1]], device=DEVICE)
+    same_loss((classes, logs, None), torch.tensor([[1.0, 0.0, -30.0]], device=DEVICE))
+
+
+def test_rows_of_weight_zero_may_hold_anything() -> None:
+    """Their gradients are zero, whatever their logits are."""
+    torch.manual_seed(4)
+    for anything in (torch.nan, torch.inf, -torch.inf):
+        student = torch.randn(3, 3000, device=DEVICE)
+        student[1] = anything
+        teacher = lists_from_logits(torch.randn(3, 3000, device=DEVICE), 5)
+        logits = student.clone().requires_grad_()
+        counted = torch.tensor([True, False, True], device=DEVICE)
+        loss = list_divergence(*teacher[:2], logits, teacher_log_rest=teacher.log_rest, sample_weight=counted)
+        loss.backward()
+        assert torch.isfinite(loss)
+        assert (logits.grad[1] == 0).all()
+        assert torch.isfinite(logits.grad).all()
+        assert (logits.grad[0] != 0).all()
+
+
+def test_the_operator_keeps_the_rules_of_torch() -> None:
+    """Shapes without data, gradients, and no alias or mutation of what was given."""
+    student = torch.randn(3, 300, device=DEVICE, requires_grad=True)
+    teacher = lists_from_logits(torch.randn(3, 300, device=DEVICE), 5)
+    torch.library.opcheck(diverge, (student, *teacher, 1.0, False, 1.0, False, 2.0, -100))

@@ -152,9 +152,9 @@ def coarsen_rows(
 
 @triton.jit
 def spread_rows(
-    logits, classes, log_rest, largest_logit, listed_gradient, rest_gradient, out,
-    width, stride_row, stride_column, scale, padding,
-    K: tl.constexpr, KP: tl.constexpr, PART: tl.constexpr, BLOCK: tl.constexpr,
+    logits, classes, log_rest, largest_logit, listed_gradient, rest_gradient, factor, out,
+    width, stride_row, stride_column, stride_factor, scale, padding,
+    K: tl.constexpr, KP: tl.constexpr, PART: tl.constexpr, BLOCK: tl.constexpr, FACTOR: tl.constexpr,
 ):  # fmt: skip
     """One program per part of a row: gradients of its logits from those of its listed classes and of all others."""
     row = tl.program_id(0).to(tl.int64)
@@ -167,21 +167,26 @@ def spread_rows(
     rest = tl.load(log_rest + row) * LOG2E
     rest = tl.where(rest == -float("inf"), 0.0, rest)
     shift = -largest * scale - rest
-    coefficient = tl.load(rest_gradient + row) * (scale * LN2)
+    times = scale * LN2
+    if FACTOR:
+        times *= tl.load(factor + row * stride_factor).to(tl.float32)
+    coefficient = tl.where(times == 0, 0.0, tl.load(rest_gradient + row) * times)
+    nothing = coefficient == 0  # whatever the logits are
     if first + PART * BLOCK <= width:
         for t in tl.range(0, PART, loop_unroll_factor=2):
             at = first + t * BLOCK + lane
             x = tl.load(start + at * stride_column).to(tl.float32)
-            tl.store(here + at, (tl.exp2(x * scale + shift) * coefficient).to(out.dtype.element_ty))
+            value = tl.where(nothing, 0.0, tl.exp2(x * scale + shift) * coefficient)
+            tl.store(here + at, value.to(out.dtype.element_ty))
     else:
         for t in tl.range(0, PART):
             at = first + t * BLOCK + lane
             x = _tile(start, at, width, stride_column)
-            value = (tl.exp2(x * scale + shift) * coefficient).to(out.dtype.element_ty)
-            tl.store(here + at, value, mask=at < width)
+            value = tl.where(nothing, 0.0, tl.exp2(x * scale + shift) * coefficient)
+            tl.store(here + at, value.to(out.dtype.element_ty), mask=at < width)
     given = tl.load(classes + row * K + place, mask=place < K, other=padding)
     fits = (given != padding) & (given >= first) & (given < first + PART * BLOCK) & (given < width)
-    entry = tl.load(listed_gradient + row * K + place, mask=fits, other=0.0) * (scale * LN2)
+    entry = tl.where(times == 0, 0.0, tl.load(listed_gradient + row * K + place, mask=fits, other=0.0) * times)
     tl.debug_barrier()  # the listed entries come after what all threads of this program wrote there
     tl.store(here + tl.where(fits, given, 0), entry.to(out.dtype.element_ty), mask=fits)
 
@@ -205,19 +210,20 @@ def spread(
     rows: Tensor,
     classes: Tensor,
     found: tuple[Tensor, Tensor],
-    gradients: tuple[Tensor, Tensor],
+    gradients: tuple[Tensor, Tensor, Tensor | None],
     temperature: float,
     padding: int,
 ) -> Tensor:
-    """Gradients of the logits, from those of the listed ones and of the log-sum-exp of all others."""
-    (n, width), k = rows.shape, classes.shape[1]
+    """Gradients of the logits, from those of the listed ones and of the log-sum-exp of all others, times a factor."""
+    (n, width), k, (listed, rest, factor) = rows.shape, classes.shape[1], gradients
     out = rows.new_empty((n, width))
     block = min(BACK_BLOCK, max(16, triton.next_power_of_2(width)))
     part = min(BACK_TILES, triton.cdiv(width, block))
     with torch.cuda.device_of(rows):
         spread_rows[(n, triton.cdiv(width, part * block))](
-            rows, classes, *found, *gradients, out, width, *rows.stride(), math.log2(math.e) / temperature, padding,
-            K=k, KP=_length(k), PART=part, BLOCK=block, num_warps=max(1, min(BACK_WARPS, block // 256)),
+            rows, classes, *found, listed, rest, rest if factor is None else factor, out, width, *rows.stride(),
+            0 if factor is None else factor.stride(0), math.log2(math.e) / temperature, padding, K=k, KP=_length(k),
+            PART=part, BLOCK=block, FACTOR=factor is not None, num_warps=max(1, min(BACK_WARPS, block // 256)),
         )  # fmt: skip
     return out
 

@@ -29,7 +29,7 @@ def one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistic
     scale = math.log2(math.e) / wanted.temperature
     padded = max(2, triton.next_power_of_2(k))
     stride, size = rows.stride(0), rows.element_size()
-    about = (rows, rank if outcomes is None else outcomes.contiguous(), classes, log_confidences, rank, sums, n)
+    about = (rows, rank if outcomes is None else outcomes.contiguous(), classes, log_confidences, rank, sums)
     how = (*rows.stride(), scale, 0 if wanted.ignore is None else wanted.ignore)
     same = {"K": k, "KP": padded, "OUTCOMES": outcomes is not None, "SQUARES": wanted.squares, "POWER": wanted.power}
     aligned = rows.stride(1) == 1 and not (stride * size % 16 or rows.data_ptr() % 16)
@@ -37,15 +37,16 @@ def one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistic
         if width <= NARROW:
             block = max(2, triton.next_power_of_2(width))
             narrow_rows[(n,)](
-                *about, *how, WIDTH=width, BLOCK=block, GROUP=max(1, min(16 // size, block // padded)), ALIGNED=aligned,
-                num_warps=max(1, min(8, block // 1024)), **SHORT, **same,
+                *about, n, *how, WIDTH=width, BLOCK=block, GROUP=max(1, min(16 // size, block // padded)),
+                ALIGNED=aligned, num_warps=max(1, min(8, block // 1024)), **SHORT, **same,
             )  # fmt: skip
         else:
-            block = min(BLOCK, triton.next_power_of_2(width + 1) // 2)
+            block, some = min(BLOCK, triton.next_power_of_2(width + 1) // 2), triton.next_power_of_2(k + k // 4 + 4)
+            quarter = triton.cdiv(triton.cdiv(width, block), 4)
             wide_rows[(n,)](
-                *about, width, *how, 100.0 / max(2.0, wanted.power), WHOLE=width // block,
-                TILES=triton.next_power_of_2(triton.cdiv(width, block)), BLOCK=block, GROUP=16 // size,
-                SHORT=size == 2, ALIGNED=aligned, UNROLL=UNROLL, num_warps=WARPS, **WIDE, **same,
+                *about, made((n, some), dtype=torch.int32), n, width, *how, 100.0 / max(2.0, wanted.power),
+                WHOLE=width // block, QUARTER=quarter, TILES=triton.next_power_of_2(quarter), BLOCK=block,
+                GROUP=16 // size, ALIGNED=aligned, UNROLL=UNROLL, num_warps=WARPS, **WIDE, **same | {"KP": some},
             )  # fmt: skip
         finish_lists[(triton.cdiv(n, ROWS),)](
             log_confidences, log_rest, rank, sums, *tables, n, wanted.classes, scale,

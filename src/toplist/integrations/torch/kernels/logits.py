@@ -1,14 +1,15 @@
 """Lists and statistics of rows of logits in one read: kernels for wide rows and for rows that fit into registers.
 
-**Wide rows.** One program sweeps a row in tiles of `BLOCK` logits. Column i of all tiles is lane i. Per lane,
-registers keep the largest logit and sums of exponentials. If at most KP lanes (the next power of two above k) have a
-largest logit that reaches the k-th largest of all lanes, these lanes hold every logit of the list, and they are read
-again; they are in the cache. If more lanes do, because logits tie, a second sweep finds in which tile each lane has
-its largest logit first: now the lanes have a total order (value, then class index), and the first k of them hold the
-list, since at most k logits come before any logit of it. The list is then found among the logits of these lanes:
-first the largest of each, then the second of each, until what is left comes after the k-th.
+**Wide rows.** One program sweeps a row in tiles of `BLOCK` logits. A group is what one thread loads of a tile at once,
+16 bytes; a unit is one group of each tile in a quarter of the row. Registers keep, per unit, the largest logit and sums
+of exponentials. The units whose largest logit reaches the k-th largest of all units hold every logit of the list. A
+threshold just below that is found among the largest logits of many units together; if at most KP units reach it, these
+are read again: a few sectors of memory each. If more do, because logits tie, a second sweep finds which class has the
+largest logit of each unit first: now the units have a total order (value, then class index), and the first KP of them
+hold the list, since at most k logits come before any logit of it. The list is then found among the logits of these
+units: first the largest of each, then the second of each, until what is left comes after the k-th.
 
-Sums beside the list add up other lanes and other logits of the lanes that were read again. Nothing is subtracted, so
+Sums beside the list add up other units, and other logits of the units that were read again. Nothing is subtracted, so
 that what a nearly certain list leaves over keeps its digits. `finish` adds the listed classes to them, without the
 outcome; only an unlisted outcome is subtracted, which is harmless where listed classes are more likely.
 
@@ -22,7 +23,8 @@ import triton
 import triton.language as tl
 
 TINY = tl.constexpr(1e-30)  # sums below this may have lost digits to underflow
-LEAST = tl.constexpr(-9223372036854775807)  # below the key of any logit
+LEAST = tl.constexpr(-(2**63))  # below the key of any logit
+FEW = tl.constexpr(32)  # up to so many are sorted by comparing each with each
 
 
 @triton.jit
@@ -36,34 +38,6 @@ def _ordered(x):
 def _keys(x, at):
     """Keys of logits that order as (value, then lower class index first): 32 bits of the value, 32 of the index."""
     return (_ordered(x).to(tl.int64) << 32) | (0x7FFFFFFF - at).to(tl.int64)
-
-
-@triton.jit
-def _lane_keys(m, lane, SHORT: tl.constexpr):
-    """Keys of lanes that order as (largest logit, then lower lane first), in 32 bits for logits of 16 bits."""
-    if SHORT:
-        return (_ordered(m) & -8192) | (8191 - lane)  # the last 13 bits of these numbers are zero
-    else:
-        return _keys(m, lane)
-
-
-@triton.jit
-def _lane(key, SHORT: tl.constexpr):
-    """The lane of a key."""
-    if SHORT:
-        return 8191 - (key & 8191)
-    else:
-        return _index(key)
-
-
-@triton.jit
-def _lane_value(key, SHORT: tl.constexpr):
-    """The largest logit of a lane, of its key."""
-    if SHORT:
-        ordered = (key & -8192) | tl.where(key < 0, 8191, 0)
-        return (ordered ^ ((ordered >> 31) & 0x7FFFFFFF)).to(tl.float32, bitcast=True)
-    else:
-        return _value(key)
 
 
 @triton.jit
@@ -93,62 +67,113 @@ def _above(x):
 
 
 @triton.jit
-def _sum_tile(x, shift, scale, s, q, r, SQUARES: tl.constexpr, POWER: tl.constexpr):
-    """Add the exponentials of a tile, their squares and their powers to the sums of the lanes."""
-    e = _exp(x, shift, scale)
-    s += e
+def _groups(x, BLOCK: tl.constexpr, GROUP: tl.constexpr):
+    """A tile by groups."""
+    return tl.reshape(x, [BLOCK // GROUP, GROUP])
+
+
+@triton.jit
+def _sums(x, shift, scale, BLOCK: tl.constexpr, GROUP: tl.constexpr, SQUARES: tl.constexpr, POWER: tl.constexpr):
+    """The exponentials of a tile, their squares and their powers, added up by groups."""
+    e = _groups(_exp(x, shift, scale), BLOCK, GROUP)
+    s = tl.sum(e, axis=1)
+    q = s
+    r = s
     if SQUARES:
-        q += e * e
+        q = tl.sum(e * e, axis=1)
     if POWER != 0:
-        r += _exp(x, shift * POWER, scale * POWER)
+        r = tl.sum(_groups(_exp(x, shift * POWER, scale * POWER), BLOCK, GROUP), axis=1)
     return s, q, r
 
 
 @triton.jit
-def _take_tile(x, t, y, xy, above, shift, scale, m, s, q, r, before, BLOCK: tl.constexpr, GROUP: tl.constexpr,
-               OUTCOMES: tl.constexpr, SQUARES: tl.constexpr, POWER: tl.constexpr):  # fmt: skip
-    """Take one tile into what lanes keep: their largest logits, sums, and how many come before the outcome."""
-    x = x.to(tl.float32)
-    m = tl.maximum(m, x)
-    s, q, r = _sum_tile(x, shift, scale, s, q, r, SQUARES, POWER)
-    if OUTCOMES:
-        ahead = (x >= tl.where((t + 1) * BLOCK <= y, xy, above)).to(tl.int32)
-        before += tl.sum(tl.reshape(ahead, [BLOCK // GROUP, GROUP]), axis=1)
-    return m, s, q, r, before
+def _sweep(start, tile, second, before, width, stride_column, y, xy, above, shift, scale,
+           FROM: tl.constexpr, TO: tl.constexpr, WHOLE: tl.constexpr, BLOCK: tl.constexpr, GROUP: tl.constexpr,
+           OUTCOMES: tl.constexpr, SQUARES: tl.constexpr, POWER: tl.constexpr, UNROLL: tl.constexpr):  # fmt: skip
+    """A quarter of a row: the largest logits and sums of its units, and how many come before the outcome by groups."""
+    lane = tl.arange(0, BLOCK)
+    m = tl.full([BLOCK // GROUP], -float("inf"), tl.float32)
+    s = tl.zeros([BLOCK // GROUP], tl.float32)
+    q = tl.zeros([BLOCK // GROUP], tl.float32)
+    r = tl.zeros([BLOCK // GROUP], tl.float32)
+    for t in tl.range(FROM, min(TO, WHOLE), loop_unroll_factor=UNROLL):
+        third = tl.load(start + (min(t + 2, WHOLE - 1) * BLOCK + lane) * stride_column)  # two tiles are under way
+        x = tile.to(tl.float32)
+        m = tl.maximum(m, tl.max(_groups(x, BLOCK, GROUP), axis=1))
+        more_s, more_q, more_r = _sums(x, shift, scale, BLOCK, GROUP, SQUARES, POWER)
+        s += more_s
+        q += more_q
+        r += more_r
+        if OUTCOMES:
+            ahead = (x >= tl.where((t + 1) * BLOCK <= y, xy, above)).to(tl.float32)  # fewer instructions than integers
+            before += tl.sum(_groups(ahead, BLOCK, GROUP), axis=1)
+        tile = second
+        second = third
+    if FROM <= WHOLE and WHOLE < TO:  # what is left of the row
+        at = WHOLE * BLOCK + lane
+        x = tl.load(start + at * stride_column, mask=at < width, other=-float("inf")).to(tl.float32)
+        m = tl.maximum(m, tl.max(_groups(x, BLOCK, GROUP), axis=1))
+        more_s, more_q, more_r = _sums(x, shift, scale, BLOCK, GROUP, SQUARES, POWER)
+        s += more_s
+        q += more_q
+        r += more_r
+        if OUTCOMES:
+            before += tl.sum(_groups((x > xy).to(tl.float32), BLOCK, GROUP), axis=1)
+    return m, s, q, r, before, tile, second
 
 
 @triton.jit
-def _first_lanes(keys, KP: tl.constexpr, BLOCK: tl.constexpr, GROUP: tl.constexpr, SHORT: tl.constexpr):
-    """The KP lanes that come first: among those of the KP groups of neighbouring lanes that come first."""
-    top = tl.topk(tl.max(tl.reshape(keys, [BLOCK // GROUP, GROUP]), axis=1), KP)
-    near = (_lane(top, SHORT) % BLOCK // GROUP)[:, None] * GROUP + tl.arange(0, GROUP)[None, :]
-    return tl.topk(tl.gather(keys, tl.reshape(near, [KP * GROUP]), 0), KP)
+def _quarters(a, b, c, d, UNITS: tl.constexpr):
+    """What the quarters of a row have by groups as one row of units: unit 4 g + c is group g of quarter c."""
+    return tl.reshape(tl.join(tl.join(a, c), tl.join(b, d)), [UNITS])
 
 
 @triton.jit
-def _first_keys(cells, K: tl.constexpr, KP: tl.constexpr):
-    """The KP keys that come first, of which K are exact, of the keys of some lanes, one lane per row.
+def _first(keys, N: tl.constexpr, KP: tl.constexpr):
+    """The KP largest of N different keys in their order; few of them by comparing each with each."""
+    if KP > FEW:
+        return tl.topk(keys, KP)
+    else:
+        rank = tl.sum((keys[None, :] > keys[:, None]).to(tl.int32), axis=1)
+        return tl.sum(tl.where(rank[:, None] == tl.arange(0, KP)[None, :], keys[:, None], 0), axis=0)
 
-    The largest of each lane, then the second of each, as long as one of these comes before the K-th.
+
+@triton.jit
+def _threshold(m, K: tl.constexpr, KP: tl.constexpr, UNITS: tl.constexpr):
+    """The K-th of the largest logits of sets of units: at least K units reach it, and hardly more than K."""
+    if KP > FEW:
+        top = tl.topk(m, KP)
+        return tl.max(tl.where(tl.arange(0, KP) == K - 1, top, -float("inf")), axis=0)
+    else:
+        sets: tl.constexpr = min(4 * KP, UNITS)
+        v = tl.max(tl.reshape(m, [sets, UNITS // sets]), axis=1)
+        larger = tl.sum((v[None, :] > v[:, None]).to(tl.int32), axis=1)
+        return tl.min(tl.where(larger < K, v, float("inf")), axis=0)
+
+
+@triton.jit
+def _first_keys(cells, used, place, K: tl.constexpr, KP: tl.constexpr):
+    """The KP keys that come first, of which K are exact, of the keys of some units, one unit per row.
+
+    The largest of each unit, then the second of each, as long as one of these comes before the K-th.
     """
-    place = tl.arange(0, KP)
     layer = tl.max(cells, axis=1)
-    top = tl.sort(layer, descending=True)
-    last = tl.sum(tl.where(place == K - 1, top, 0), axis=0)
+    top = _first(tl.where(used, layer, LEAST + 1 + place.to(tl.int64)), KP, KP)
+    last = tl.max(tl.where(place == K - 1, top, LEAST), axis=0)
     layer = tl.max(tl.where(cells < layer[:, None], cells, LEAST), axis=1)
     while tl.max(layer, axis=0) > last:
-        top = tl.topk(tl.reshape(tl.join(top, layer), [2 * KP]), KP)
-        last = tl.sum(tl.where(place == K - 1, top, 0), axis=0)
+        top = _first(tl.reshape(tl.join(top, layer), [2 * KP]), 2 * KP, KP)
+        last = tl.max(tl.where(place == K - 1, top, LEAST), axis=0)
         layer = tl.max(tl.where(cells < layer[:, None], cells, LEAST), axis=1)
     return top, last
 
 
 @triton.jit
 def wide_rows(
-    logits, outcomes, classes, values, ranks, sums, cases,
+    logits, outcomes, classes, values, ranks, sums, scratch, cases,
     width, stride_row, stride_column, scale, ignore, limit,
-    K: tl.constexpr, KP: tl.constexpr, WHOLE: tl.constexpr, TILES: tl.constexpr, BLOCK: tl.constexpr,
-    GROUP: tl.constexpr, SHORT: tl.constexpr, ALIGNED: tl.constexpr, OUTCOMES: tl.constexpr, SQUARES: tl.constexpr,
+    K: tl.constexpr, KP: tl.constexpr, WHOLE: tl.constexpr, QUARTER: tl.constexpr, TILES: tl.constexpr,
+    BLOCK: tl.constexpr, GROUP: tl.constexpr, ALIGNED: tl.constexpr, OUTCOMES: tl.constexpr, SQUARES: tl.constexpr,
     POWER: tl.constexpr, UNROLL: tl.constexpr,
 ):  # fmt: skip
     """One program per row of at least BLOCK logits; see the module for the method."""
@@ -157,6 +182,8 @@ def wide_rows(
     if ALIGNED:
         start = tl.multiple_of(start, 16)
     lane = tl.arange(0, BLOCK)
+    nothing = -float("inf")
+    units: tl.constexpr = 4 * (BLOCK // GROUP)
     y = 0
     xy = 0.0
     above = 0.0
@@ -172,88 +199,116 @@ def wide_rows(
     tile = tl.load(start + lane * stride_column)
     second = tl.load(start + (min(1, WHOLE - 1) * BLOCK + lane) * stride_column)
     ref = tl.max(tile.to(tl.float32), axis=0)
-    ref = tl.where(ref == -float("inf"), 0.0, ref)
+    ref = tl.where(ref == nothing, 0.0, ref)
     shift = -ref * scale
-    m = tl.full([BLOCK], -float("inf"), tl.float32)
-    s = tl.zeros([BLOCK], tl.float32)
-    q = tl.zeros([BLOCK], tl.float32)
-    r = tl.zeros([BLOCK], tl.float32)
-    before = tl.zeros([BLOCK // GROUP], tl.int32)
-    for t in tl.range(0, WHOLE, loop_unroll_factor=UNROLL):
-        third = tl.load(start + (min(t + 2, WHOLE - 1) * BLOCK + lane) * stride_column)  # two tiles are under way
-        m, s, q, r, before = _take_tile(
-            tile, t, y, xy, above, shift, scale, m, s, q, r, before, BLOCK, GROUP, OUTCOMES, SQUARES, POWER
-        )  # fmt: skip
-        tile = second
-        second = third
-    at = WHOLE * BLOCK + lane
-    x = tl.load(start + at * stride_column, mask=at < width, other=-float("inf")).to(tl.float32)
-    m = tl.maximum(m, x)
-    s, q, r = _sum_tile(x, shift, scale, s, q, r, SQUARES, POWER)
-    rank = 0
-    if OUTCOMES:  # the last tile, and ties with the outcome in its own tile
+    before = tl.zeros([BLOCK // GROUP], tl.float32)
+    m0, s0, q0, r0, before, tile, second = _sweep(
+        start, tile, second, before, width, stride_column, y, xy, above, shift, scale,
+        0, QUARTER, WHOLE, BLOCK, GROUP, OUTCOMES, SQUARES, POWER, UNROLL,
+    )  # fmt: skip
+    m1, s1, q1, r1, before, tile, second = _sweep(
+        start, tile, second, before, width, stride_column, y, xy, above, shift, scale,
+        QUARTER, 2 * QUARTER, WHOLE, BLOCK, GROUP, OUTCOMES, SQUARES, POWER, UNROLL,
+    )  # fmt: skip
+    m2, s2, q2, r2, before, tile, second = _sweep(
+        start, tile, second, before, width, stride_column, y, xy, above, shift, scale,
+        2 * QUARTER, 3 * QUARTER, WHOLE, BLOCK, GROUP, OUTCOMES, SQUARES, POWER, UNROLL,
+    )  # fmt: skip
+    m3, s3, q3, r3, before, tile, second = _sweep(
+        start, tile, second, before, width, stride_column, y, xy, above, shift, scale,
+        3 * QUARTER, 4 * QUARTER, WHOLE, BLOCK, GROUP, OUTCOMES, SQUARES, POWER, UNROLL,
+    )  # fmt: skip
+    m = _quarters(m0, m1, m2, m3, units)
+    s = _quarters(s0, s1, s2, s3, units)
+    q = _quarters(q0, q1, q2, q3, units)
+    r = _quarters(r0, r1, r2, r3, units)
+    if OUTCOMES:  # and ties with the outcome in its own tile
         at = y // BLOCK * BLOCK + lane
         same = tl.load(start + at * stride_column, mask=at < y, other=float("nan")).to(tl.float32)
-        rank = tl.sum(before, axis=0) + tl.sum((x > xy).to(tl.int32) + (same == xy).to(tl.int32), axis=0)
+        before += tl.sum(_groups((same == xy).to(tl.float32), BLOCK, GROUP), axis=1)
+        rank = tl.sum(before.to(tl.int32), axis=0)
         tl.store(ranks + row, tl.where(scored, rank + 1, tl.where(asked, -1, 0)).to(tl.int64))
     largest = tl.max(m, axis=0)
+    quarter = tl.arange(0, 4)[None, :]
     if tl.abs(largest - ref) * scale > limit:  # exponentials may overflow: add them up again
         shift = -largest * scale
-        s = tl.zeros([BLOCK], tl.float32)
-        q = tl.zeros([BLOCK], tl.float32)
-        r = tl.zeros([BLOCK], tl.float32)
+        ss = tl.zeros([units // 4, 4], tl.float32)
+        qq = tl.zeros([units // 4, 4], tl.float32)
+        rr = tl.zeros([units // 4, 4], tl.float32)
         for t in tl.range(0, WHOLE + 1):
             at = t * BLOCK + lane
-            x = tl.load(start + at * stride_column, mask=at < width, other=-float("inf")).to(tl.float32)
-            s, q, r = _sum_tile(x, shift, scale, s, q, r, SQUARES, POWER)
+            x = tl.load(start + at * stride_column, mask=at < width, other=nothing).to(tl.float32)
+            more_s, more_q, more_r = _sums(x, shift, scale, BLOCK, GROUP, SQUARES, POWER)
+            ss += tl.where(quarter == t // QUARTER, more_s[:, None], 0.0)
+            qq += tl.where(quarter == t // QUARTER, more_q[:, None], 0.0)
+            rr += tl.where(quarter == t // QUARTER, more_r[:, None], 0.0)
+        s = tl.reshape(ss, [units])
+        q = tl.reshape(qq, [units])
+        r = tl.reshape(rr, [units])
     place = tl.arange(0, KP)
-    keys = _lane_keys(m, lane, SHORT)
-    first = _first_lanes(keys, KP, BLOCK, GROUP, SHORT)
-    lanes = _lane(first, SHORT) % BLOCK
-    kth = _lane_value(tl.sum(tl.where(place == K - 1, first, 0), axis=0), SHORT)
-    used = _lane_value(first, SHORT) >= kth
-    outer = ~(m >= kth)  # of NaN too, so that it shows
-    if tl.sum((m >= kth).to(tl.int32), axis=0) > KP:  # find the first tile in which each lane has its largest logit
-        found = tl.full([BLOCK], WHOLE, tl.int32)
-        for t in tl.range(0, WHOLE):
-            x = tl.load(start + (t * BLOCK + lane) * stride_column).to(tl.float32)
-            found = tl.where((x == m) & (t < found), t, found)
-        exact = _keys(m, found * BLOCK + lane)
-        best = _first_lanes(exact, KP, BLOCK, GROUP, False)
-        lanes = _index(best) % BLOCK
-        used = place >= 0
-        outer = exact < tl.min(best, axis=0)
-    cells = lanes[:, None] + tl.arange(0, TILES)[None, :] * BLOCK
-    fits = used[:, None] & (cells < width)
-    again = tl.load(start + cells * stride_column, mask=fits, other=-float("inf")).to(tl.float32)
-    candidates = tl.where(fits, _keys(again, cells), LEAST)
-    top, last = _first_keys(candidates, K, KP)
+    unit = tl.arange(0, units)
+    reach = m >= _threshold(m, K, KP, units)
+    number = tl.cumsum(reach.to(tl.int32), axis=0)
+    count = tl.max(number, axis=0)
+    tl.store(scratch + row * KP + number - 1, unit, mask=reach & (number <= KP))
+    tl.debug_barrier()  # what all threads of this program wrote
+    used = place < count
+    again = tl.load(scratch + row * KP + place, mask=used, other=0)
+    outer = ~reach  # of NaN too, so that it shows
+    if count > KP:  # find which class has the largest logit of each unit first
+        mm = tl.reshape(m, [units // 4, 4])
+        found = tl.full([units // 4, 4], 0x7FFFFFFF, tl.int32)
+        for t in tl.range(0, WHOLE + 1):
+            at = t * BLOCK + lane
+            x = tl.load(start + at * stride_column, mask=at < width, other=nothing).to(tl.float32)
+            here = quarter == t // QUARTER
+            largest_here = tl.max(tl.where(here, mm, nothing), axis=1)
+            is_it = (_groups(x, BLOCK, GROUP) == largest_here[:, None]) & (_groups(at, BLOCK, GROUP) < width)
+            first = tl.min(tl.where(is_it, _groups(at, BLOCK, GROUP), 0x7FFFFFFF), axis=1)
+            found = tl.minimum(found, tl.where(here, first[:, None], 0x7FFFFFFF))
+        by_unit = tl.reshape(found, [units])
+        exact = _keys(m, by_unit)
+        best = tl.topk(exact, KP)
+        c = _index(best)
+        again = c % BLOCK // GROUP * 4 + c // BLOCK // QUARTER
+        used = c < width  # a unit may be empty, or all NaN
+        outer = (exact < tl.min(best, axis=0)) | (by_unit >= width)
+    near = (again // 4 * GROUP + again % 4 * (QUARTER * BLOCK))[:, None, None] + tl.arange(0, GROUP)[None, None, :]
+    step = tl.arange(0, TILES)[None, :, None]
+    cells = near + step * BLOCK
+    fits = used[:, None, None] & (step < QUARTER) & (cells < width)
+    x2 = tl.load(start + cells * stride_column, mask=fits, other=nothing).to(tl.float32)
+    candidates = tl.reshape(tl.where(fits, _keys(x2, cells), LEAST), [KP, TILES * GROUP])
+    top, last = _first_keys(candidates, used, place, K, KP)
     tl.store(classes + row * K + place, _index(top).to(tl.int64), mask=place < K)
     tl.store(values + row * K + place, _value(top), mask=place < K)
-    e = tl.where(fits & (candidates < last), _exp(again, shift, scale), 0.0)
+    left = candidates > LEAST
+    left = left & (candidates < last)
+    x3 = tl.reshape(x2, [KP, TILES * GROUP])
+    e = tl.where(left, _exp(x3, shift, scale), 0.0)
     others = tl.sum(tl.where(outer, s, 0.0), axis=0) + tl.sum(tl.sum(e, axis=1), axis=0)
     if SQUARES:
-        found2 = tl.sum(tl.where(outer, q, 0.0), axis=0) + tl.sum(tl.sum(e * e, axis=1), axis=0)
-        tl.store(sums + 4 * cases + row, found2)
+        others2 = tl.sum(tl.where(outer, q, 0.0), axis=0) + tl.sum(tl.sum(e * e, axis=1), axis=0)
+        tl.store(sums + 4 * cases + row, others2)
     if POWER != 0:
-        raised = tl.where(e > 0, _exp(again, shift * POWER, scale * POWER), 0.0)
-        foundp = tl.sum(tl.where(outer, r, 0.0), axis=0) + tl.sum(tl.sum(raised, axis=1), axis=0)
-        tl.store(sums + 5 * cases + row, foundp)
+        e = tl.where(left, _exp(x3, shift * POWER, scale * POWER), 0.0)
+        othersp = tl.sum(tl.where(outer, r, 0.0), axis=0) + tl.sum(tl.sum(e, axis=1), axis=0)
+        tl.store(sums + 5 * cases + row, othersp)
     shift_others = shift
     if others < TINY:  # relative to the largest of these
         nearest = -float("inf")
         for t in tl.range(0, WHOLE + 1):
             at = t * BLOCK + lane
-            x = tl.load(start + at * stride_column, mask=at < width, other=-float("inf")).to(tl.float32)
-            nearest = tl.maximum(nearest, tl.max(tl.where(_keys(x, at) < last, x, -float("inf")), axis=0))
-        if nearest > -float("inf"):
+            x = tl.load(start + at * stride_column, mask=at < width, other=nothing).to(tl.float32)
+            nearest = tl.maximum(nearest, tl.max(tl.where(_keys(x, at) < last, x, nothing), axis=0))
+        if nearest > nothing:
             shift_others = -nearest * scale
-            s2 = tl.zeros([BLOCK], tl.float32)
+            near_s = tl.zeros([BLOCK], tl.float32)
             for t in tl.range(0, WHOLE + 1):
                 at = t * BLOCK + lane
-                x = tl.load(start + at * stride_column, mask=at < width, other=-float("inf")).to(tl.float32)
-                s2 += tl.where((at < width) & (_keys(x, at) < last), _exp(x, shift_others, scale), 0.0)
-            others = tl.sum(s2, axis=0)
+                x = tl.load(start + at * stride_column, mask=at < width, other=nothing).to(tl.float32)
+                near_s += tl.where((at < width) & (_keys(x, at) < last), _exp(x, shift_others, scale), 0.0)
+            others = tl.sum(near_s, axis=0)
     tl.store(sums + row, shift)
     tl.store(sums + cases + row, shift_others)
     tl.store(sums + 2 * cases + row, others)
