@@ -126,11 +126,11 @@ def scores_from_logits(
 
 
 def _statistics(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistics:
-    near = rows.shape[1] * rows.stride(1) < 2**31  # offsets within a row are numbers of 32 bits
-    if rows.shape[0] and near and kernels.usable(rows):
-        from toplist.integrations.torch.kernels.launch import one_read  # noqa: PLC0415  needs Triton
+    if kernels.usable(rows):
+        from toplist.integrations.torch.kernels.launch import one_read, takes  # noqa: PLC0415  needs Triton
 
-        return one_read(rows, outcomes, wanted)
+        if takes(rows):
+            return one_read(rows, outcomes, wanted)
     return in_chunks(rows, outcomes, wanted)
 
 

@@ -82,12 +82,24 @@ def test_ties_infinities_and_one_dominant_logit() -> None:
     x[4, ::2] = -torch.inf
     x[5, 7] = 80.0
     x[6] = torch.arange(5000) % 3
-    x[7] = -1e30
+    x[7] = -1e4  # as in a mask
     x[7, 10] = 0.0
     classes = torch.tensor([[0, 1]]).repeat(8, 1)
     classes[:, 0] = x.argmax(1)
     classes[:, 1] = (classes[:, 0] + 2048) % 5000
     same_in_float64(x, classes)
+
+
+def test_gradients_are_bounded_where_logits_are_too_large_to_tell_shares_apart() -> None:
+    """No number of float32 says what each of many classes at -1e30 has of their mass: it is at most all of it."""
+    x = torch.full((1, 5000), -1e30, device=DEVICE)
+    x[0, 10] = 0.0
+    classes = torch.tensor([[10]], device=DEVICE)
+    _, log_rest, largest = coarsen(x, classes, 1.0, -100)
+    gradients = torch.tensor([[2.0]], device=DEVICE), torch.tensor([3.0], device=DEVICE)
+    found = spread(x, classes, log_rest, largest, *gradients, None, 1.0, -100)
+    assert found.min() >= 0
+    assert found.max() <= 3
 
 
 def test_what_is_beside_a_certain_list_keeps_its_digits() -> None:

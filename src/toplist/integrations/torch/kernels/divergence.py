@@ -151,6 +151,13 @@ def coarsen_rows(
 
 
 @triton.jit
+def _share(x, scale, shift):
+    """What a class has of the mass beside the list: at most one, also where logits are so large that rounding shows."""
+    d = x * scale + shift
+    return tl.exp2(tl.where(d > 0, 0.0, d))
+
+
+@triton.jit
 def spread_rows(
     logits, classes, log_rest, largest_logit, listed_gradient, rest_gradient, factor, out,
     width, stride_row, stride_column, stride_factor, scale, padding,
@@ -176,13 +183,13 @@ def spread_rows(
         for t in tl.range(0, PART, loop_unroll_factor=2):
             at = first + t * BLOCK + lane
             x = tl.load(start + at * stride_column).to(tl.float32)
-            value = tl.where(nothing, 0.0, tl.exp2(x * scale + shift) * coefficient)
+            value = tl.where(nothing, 0.0, _share(x, scale, shift) * coefficient)
             tl.store(here + at, value.to(out.dtype.element_ty))
     else:
         for t in tl.range(0, PART):
             at = first + t * BLOCK + lane
             x = _tile(start, at, width, stride_column)
-            value = tl.where(nothing, 0.0, tl.exp2(x * scale + shift) * coefficient)
+            value = tl.where(nothing, 0.0, _share(x, scale, shift) * coefficient)
             tl.store(here + at, value.to(out.dtype.element_ty), mask=at < width)
     given = tl.load(classes + row * K + place, mask=place < K, other=padding)
     fits = (given != padding) & (given >= first) & (given < first + PART * BLOCK) & (given < width)

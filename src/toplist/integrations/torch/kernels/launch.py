@@ -16,6 +16,17 @@ NARROW = 2048  # rows of up to so many logits stay in registers
 BLOCK, WARPS, UNROLL = 4096, 8, 4
 WIDE, SHORT = {"maxnreg": 128}, {"maxnreg": 96}  # registers of a thread, so that several programs fit
 ROWS = 128  # that finish at once
+FARTHEST = 1 << 31  # offsets within a row have 32 bits
+
+
+def takes(rows: Tensor) -> bool:
+    """Whether there is a kernel for these rows: wide ones are aligned to 16 bytes."""
+    near = rows.shape[1] * rows.stride(1) < FARTHEST
+    return bool(rows.shape[0]) and near and (rows.shape[1] <= NARROW or _aligned(rows))
+
+
+def _aligned(rows: Tensor) -> bool:
+    return rows.stride(1) == 1 and not (rows.stride(0) * rows.element_size() % 16 or rows.data_ptr() % 16)
 
 
 def one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistics:
@@ -28,25 +39,26 @@ def one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistic
     tables = made((4, n, len(wanted.ks) + 1), dtype=torch.float32)
     scale = math.log2(math.e) / wanted.temperature
     padded = max(2, triton.next_power_of_2(k))
-    stride, size = rows.stride(0), rows.element_size()
+    size = rows.element_size()
     about = (rows, rank if outcomes is None else outcomes.contiguous(), classes, log_confidences, rank, sums)
-    how = (*rows.stride(), scale, 0 if wanted.ignore is None else wanted.ignore)
+    how = (scale, 0 if wanted.ignore is None else wanted.ignore)
     same = {"K": k, "KP": padded, "OUTCOMES": outcomes is not None, "SQUARES": wanted.squares, "POWER": wanted.power}
-    aligned = rows.stride(1) == 1 and not (stride * size % 16 or rows.data_ptr() % 16)
     with torch.cuda.device_of(rows):
         if width <= NARROW:
             block = max(2, triton.next_power_of_2(width))
             narrow_rows[(n,)](
-                *about, n, *how, WIDTH=width, BLOCK=block, GROUP=max(1, min(16 // size, block // padded)),
-                ALIGNED=aligned, num_warps=max(1, min(8, block // 1024)), **SHORT, **same,
+                *about, n, *rows.stride(), *how, WIDTH=width, BLOCK=block, ALIGNED=_aligned(rows),
+                GROUP=max(1, min(16 // size, block // padded)), num_warps=max(1, min(8, block // 1024)), **SHORT,
+                **same,
             )  # fmt: skip
         else:
             block, some = min(BLOCK, triton.next_power_of_2(width + 1) // 2), triton.next_power_of_2(k + k // 4 + 4)
             quarter = triton.cdiv(triton.cdiv(width, block), 4)
             wide_rows[(n,)](
-                *about, made((n, some), dtype=torch.int32), n, width, *how, 100.0 / max(2.0, wanted.power),
-                WHOLE=width // block, QUARTER=quarter, TILES=triton.next_power_of_2(quarter), BLOCK=block,
-                GROUP=16 // size, ALIGNED=aligned, UNROLL=UNROLL, num_warps=WARPS, **WIDE, **same | {"KP": some},
+                *about, made((n, some), dtype=torch.int32), n, width, rows.stride(0), *how,
+                100.0 / max(2.0, wanted.power), WHOLE=width // block, QUARTER=quarter,
+                TILES=triton.next_power_of_2(quarter), BLOCK=block, GROUP=16 // size, UNROLL=UNROLL, num_warps=WARPS,
+                **WIDE, **same | {"KP": some},
             )  # fmt: skip
         finish_lists[(triton.cdiv(n, ROWS),)](
             log_confidences, log_rest, rank, sums, *tables, n, wanted.classes, scale,

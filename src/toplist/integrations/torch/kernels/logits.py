@@ -1,13 +1,14 @@
 """Lists and statistics of rows of logits in one read: kernels for wide rows and for rows that fit into registers.
 
-**Wide rows.** One program sweeps a row in tiles of `BLOCK` logits. A group is what one thread loads of a tile at once,
-16 bytes; a unit is one group of each tile in a quarter of the row. Registers keep, per unit, the largest logit and sums
-of exponentials. The units whose largest logit reaches the k-th largest of all units hold every logit of the list. A
-threshold just below that is found among the largest logits of many units together; if at most KP units reach it, these
-are read again: a few sectors of memory each. If more do, because logits tie, a second sweep finds which class has the
-largest logit of each unit first: now the units have a total order (value, then class index), and the first KP of them
-hold the list, since at most k logits come before any logit of it. The list is then found among the logits of these
-units: first the largest of each, then the second of each, until what is left comes after the k-th.
+**Wide rows,** each aligned to 16 bytes. One program sweeps a row in tiles of `BLOCK` logits. A group is what one thread
+loads of a tile at once, 16 bytes; a unit is one group of each tile in a quarter of the row. Registers keep, per unit,
+the largest logit and sums of exponentials. The units whose largest logit reaches the k-th largest of all units hold
+every logit of the list. A threshold just below that is found among the largest logits of many units together; if at
+most KP units reach it, these are read again: a few sectors of memory each. If more do, because logits tie, a second
+sweep finds which class has the largest logit of each unit first: now the units have a total order (value, then class
+index), and the first KP of them hold the list, since at most k logits come before any logit of it. The list is then
+found among the logits of these units: first the largest of each, then the second of each, until what is left comes
+after the k-th.
 
 Sums beside the list add up other units, and other logits of the units that were read again. Nothing is subtracted, so
 that what a nearly certain list leaves over keeps its digits. `finish` adds the listed classes to them, without the
@@ -87,7 +88,7 @@ def _sums(x, shift, scale, BLOCK: tl.constexpr, GROUP: tl.constexpr, SQUARES: tl
 
 
 @triton.jit
-def _sweep(start, tile, second, before, width, stride_column, y, xy, above, shift, scale,
+def _sweep(start, tile, second, before, width, y, xy, above, shift, scale,
            FROM: tl.constexpr, TO: tl.constexpr, WHOLE: tl.constexpr, BLOCK: tl.constexpr, GROUP: tl.constexpr,
            OUTCOMES: tl.constexpr, SQUARES: tl.constexpr, POWER: tl.constexpr, UNROLL: tl.constexpr):  # fmt: skip
     """A quarter of a row: the largest logits and sums of its units, and how many come before the outcome by groups."""
@@ -97,7 +98,7 @@ def _sweep(start, tile, second, before, width, stride_column, y, xy, above, shif
     q = tl.zeros([BLOCK // GROUP], tl.float32)
     r = tl.zeros([BLOCK // GROUP], tl.float32)
     for t in tl.range(FROM, min(TO, WHOLE), loop_unroll_factor=UNROLL):
-        third = tl.load(start + (min(t + 2, WHOLE - 1) * BLOCK + lane) * stride_column)  # two tiles are under way
+        third = tl.load(start + min(t + 2, WHOLE - 1) * BLOCK + lane)  # two tiles are under way
         x = tile.to(tl.float32)
         m = tl.maximum(m, tl.max(_groups(x, BLOCK, GROUP), axis=1))
         more_s, more_q, more_r = _sums(x, shift, scale, BLOCK, GROUP, SQUARES, POWER)
@@ -111,7 +112,7 @@ def _sweep(start, tile, second, before, width, stride_column, y, xy, above, shif
         second = third
     if FROM <= WHOLE and WHOLE < TO:  # what is left of the row
         at = WHOLE * BLOCK + lane
-        x = tl.load(start + at * stride_column, mask=at < width, other=-float("inf")).to(tl.float32)
+        x = tl.load(start + at, mask=at < width, other=-float("inf")).to(tl.float32)
         m = tl.maximum(m, tl.max(_groups(x, BLOCK, GROUP), axis=1))
         more_s, more_q, more_r = _sums(x, shift, scale, BLOCK, GROUP, SQUARES, POWER)
         s += more_s
@@ -171,16 +172,14 @@ def _first_keys(cells, used, place, K: tl.constexpr, KP: tl.constexpr):
 @triton.jit
 def wide_rows(
     logits, outcomes, classes, values, ranks, sums, scratch, cases,
-    width, stride_row, stride_column, scale, ignore, limit,
+    width, stride_row, scale, ignore, limit,
     K: tl.constexpr, KP: tl.constexpr, WHOLE: tl.constexpr, QUARTER: tl.constexpr, TILES: tl.constexpr,
-    BLOCK: tl.constexpr, GROUP: tl.constexpr, ALIGNED: tl.constexpr, OUTCOMES: tl.constexpr, SQUARES: tl.constexpr,
-    POWER: tl.constexpr, UNROLL: tl.constexpr,
+    BLOCK: tl.constexpr, GROUP: tl.constexpr, OUTCOMES: tl.constexpr, SQUARES: tl.constexpr, POWER: tl.constexpr,
+    UNROLL: tl.constexpr,
 ):  # fmt: skip
-    """One program per row of at least BLOCK logits; see the module for the method."""
+    """One program per row of at least BLOCK logits, each row aligned to 16 bytes; see the module for the method."""
     row = tl.program_id(0).to(tl.int64)
-    start = logits + row * stride_row
-    if ALIGNED:
-        start = tl.multiple_of(start, 16)
+    start = tl.multiple_of(logits + row * stride_row, 16)
     lane = tl.arange(0, BLOCK)
     nothing = -float("inf")
     units: tl.constexpr = 4 * (BLOCK // GROUP)
@@ -194,28 +193,28 @@ def wide_rows(
         asked = given != ignore
         scored = asked & (given >= 0) & (given < width)
         y = tl.where(scored, given, 0).to(tl.int32)
-        xy = tl.load(start + y * stride_column).to(tl.float32)
+        xy = tl.load(start + y).to(tl.float32)
         above = _above(xy)
-    tile = tl.load(start + lane * stride_column)
-    second = tl.load(start + (min(1, WHOLE - 1) * BLOCK + lane) * stride_column)
+    tile = tl.load(start + lane)
+    second = tl.load(start + min(1, WHOLE - 1) * BLOCK + lane)
     ref = tl.max(tile.to(tl.float32), axis=0)
     ref = tl.where(ref == nothing, 0.0, ref)
     shift = -ref * scale
     before = tl.zeros([BLOCK // GROUP], tl.float32)
     m0, s0, q0, r0, before, tile, second = _sweep(
-        start, tile, second, before, width, stride_column, y, xy, above, shift, scale,
+        start, tile, second, before, width, y, xy, above, shift, scale,
         0, QUARTER, WHOLE, BLOCK, GROUP, OUTCOMES, SQUARES, POWER, UNROLL,
     )  # fmt: skip
     m1, s1, q1, r1, before, tile, second = _sweep(
-        start, tile, second, before, width, stride_column, y, xy, above, shift, scale,
+        start, tile, second, before, width, y, xy, above, shift, scale,
         QUARTER, 2 * QUARTER, WHOLE, BLOCK, GROUP, OUTCOMES, SQUARES, POWER, UNROLL,
     )  # fmt: skip
     m2, s2, q2, r2, before, tile, second = _sweep(
-        start, tile, second, before, width, stride_column, y, xy, above, shift, scale,
+        start, tile, second, before, width, y, xy, above, shift, scale,
         2 * QUARTER, 3 * QUARTER, WHOLE, BLOCK, GROUP, OUTCOMES, SQUARES, POWER, UNROLL,
     )  # fmt: skip
     m3, s3, q3, r3, before, tile, second = _sweep(
-        start, tile, second, before, width, stride_column, y, xy, above, shift, scale,
+        start, tile, second, before, width, y, xy, above, shift, scale,
         3 * QUARTER, 4 * QUARTER, WHOLE, BLOCK, GROUP, OUTCOMES, SQUARES, POWER, UNROLL,
     )  # fmt: skip
     m = _quarters(m0, m1, m2, m3, units)
@@ -224,7 +223,7 @@ def wide_rows(
     r = _quarters(r0, r1, r2, r3, units)
     if OUTCOMES:  # and ties with the outcome in its own tile
         at = y // BLOCK * BLOCK + lane
-        same = tl.load(start + at * stride_column, mask=at < y, other=float("nan")).to(tl.float32)
+        same = tl.load(start + at, mask=at < y, other=float("nan")).to(tl.float32)
         before += tl.sum(_groups((same == xy).to(tl.float32), BLOCK, GROUP), axis=1)
         rank = tl.sum(before.to(tl.int32), axis=0)
         tl.store(ranks + row, tl.where(scored, rank + 1, tl.where(asked, -1, 0)).to(tl.int64))
@@ -237,7 +236,7 @@ def wide_rows(
         rr = tl.zeros([units // 4, 4], tl.float32)
         for t in tl.range(0, WHOLE + 1):
             at = t * BLOCK + lane
-            x = tl.load(start + at * stride_column, mask=at < width, other=nothing).to(tl.float32)
+            x = tl.load(start + at, mask=at < width, other=nothing).to(tl.float32)
             more_s, more_q, more_r = _sums(x, shift, scale, BLOCK, GROUP, SQUARES, POWER)
             ss += tl.where(quarter == t // QUARTER, more_s[:, None], 0.0)
             qq += tl.where(quarter == t // QUARTER, more_q[:, None], 0.0)
@@ -260,7 +259,7 @@ def wide_rows(
         found = tl.full([units // 4, 4], 0x7FFFFFFF, tl.int32)
         for t in tl.range(0, WHOLE + 1):
             at = t * BLOCK + lane
-            x = tl.load(start + at * stride_column, mask=at < width, other=nothing).to(tl.float32)
+            x = tl.load(start + at, mask=at < width, other=nothing).to(tl.float32)
             here = quarter == t // QUARTER
             largest_here = tl.max(tl.where(here, mm, nothing), axis=1)
             is_it = (_groups(x, BLOCK, GROUP) == largest_here[:, None]) & (_groups(at, BLOCK, GROUP) < width)
@@ -277,7 +276,7 @@ def wide_rows(
     step = tl.arange(0, TILES)[None, :, None]
     cells = near + step * BLOCK
     fits = used[:, None, None] & (step < QUARTER) & (cells < width)
-    x2 = tl.load(start + cells * stride_column, mask=fits, other=nothing).to(tl.float32)
+    x2 = tl.load(start + cells, mask=fits, other=nothing).to(tl.float32)
     candidates = tl.reshape(tl.where(fits, _keys(x2, cells), LEAST), [KP, TILES * GROUP])
     top, last = _first_keys(candidates, used, place, K, KP)
     tl.store(classes + row * K + place, _index(top).to(tl.int64), mask=place < K)
@@ -299,14 +298,14 @@ def wide_rows(
         nearest = -float("inf")
         for t in tl.range(0, WHOLE + 1):
             at = t * BLOCK + lane
-            x = tl.load(start + at * stride_column, mask=at < width, other=nothing).to(tl.float32)
+            x = tl.load(start + at, mask=at < width, other=nothing).to(tl.float32)
             nearest = tl.maximum(nearest, tl.max(tl.where(_keys(x, at) < last, x, nothing), axis=0))
         if nearest > nothing:
             shift_others = -nearest * scale
             near_s = tl.zeros([BLOCK], tl.float32)
             for t in tl.range(0, WHOLE + 1):
                 at = t * BLOCK + lane
-                x = tl.load(start + at * stride_column, mask=at < width, other=nothing).to(tl.float32)
+                x = tl.load(start + at, mask=at < width, other=nothing).to(tl.float32)
                 near_s += tl.where((at < width) & (_keys(x, at) < last), _exp(x, shift_others, scale), 0.0)
             others = tl.sum(near_s, axis=0)
     tl.store(sums + row, shift)
