@@ -112,8 +112,10 @@ BENCHMARKS = (two_workers, memory)
 def main() -> None:
     """Compare with a local engine, and print the seconds that it took."""
     import toplist as tl
+    from toplist.core.memory import keep_freed_memory
     from toplist.engines import Local
 
+    keep_freed_memory()  # as the command does
     folder, workers, *rules = sys.argv[1:]
     models = {name: Path(folder, f"{name}.parquet") for name in MODELS}
     start = time.perf_counter()

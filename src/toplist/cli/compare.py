@@ -34,7 +34,6 @@ from toplist.cli.output import (
     GATE,
     UsageError,
     flag_of,
-    keep_freed_memory,
     of_flags,
     print_changes,
     print_json,
@@ -44,6 +43,7 @@ from toplist.cli.output import (
     require_outputs,
     writes_unicode,
 )
+from toplist.core.memory import keep_freed_memory
 from toplist.inference.settings import Inference
 from toplist.io.options import MISSING
 from toplist.report.text import number_of, percent

@@ -28,7 +28,6 @@ from toplist.cli.output import (
     GATE,
     INCONCLUSIVE,
     UsageError,
-    keep_freed_memory,
     of_flags,
     print_json,
     print_text,
@@ -36,6 +35,7 @@ from toplist.cli.output import (
     require_json,
     require_outputs,
 )
+from toplist.core.memory import keep_freed_memory
 from toplist.inference.settings import Inference
 from toplist.report.text import number_of
 

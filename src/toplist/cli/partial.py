@@ -16,7 +16,8 @@ from toplist._files import shown_words
 from toplist._text import visible
 from toplist.cli.compare import BoardOptions, ScoringOptions, print_board, require_boards
 from toplist.cli.options import Inputs, Reads, command, missing_option, option, parameter
-from toplist.cli.output import UsageError, keep_freed_memory, print_json, progress_bar, require_outputs
+from toplist.cli.output import UsageError, print_json, progress_bar, require_outputs
+from toplist.core.memory import keep_freed_memory
 from toplist.inference.settings import Inference
 from toplist.report.text import number_of
 

@@ -25,7 +25,6 @@ from toplist.cli.options import (
 )
 from toplist.cli.output import (
     UsageError,
-    keep_freed_memory,
     print_changes,
     print_json,
     print_text,
@@ -34,6 +33,7 @@ from toplist.cli.output import (
     require_json,
     require_outputs,
 )
+from toplist.core.memory import keep_freed_memory
 from toplist.errors import FileError, TopListError
 from toplist.inference.settings import Inference
 from toplist.io.options import MISSING

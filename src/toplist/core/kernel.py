@@ -512,6 +512,9 @@ def parallel_map(work: Callable[[A], B], items: Iterator[A]) -> Iterator[B]:
         with one_thread():
             return work(item)
 
+    if workers == 1:  # nothing runs beside this thread
+        yield from map(alone, items)
+        return
     with ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[B]] = deque()
         for item in items:

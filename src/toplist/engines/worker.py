@@ -20,6 +20,7 @@ from secrets import token_hex
 from typing import Any, BinaryIO
 
 from toplist._files import disk_full_explained
+from toplist.core.memory import keep_freed_memory
 from toplist.engines.base import explain
 from toplist.errors import ResourceError, TopListError
 
@@ -92,6 +93,7 @@ def serve() -> None:
     results = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no result
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the engine ends its workers itself
+    keep_freed_memory()
     jobs: SimpleQueue[Frame | None] = SimpleQueue()
     busy = threading.Event()
     threading.Thread(target=_listen, args=(jobs, busy), daemon=True).start()

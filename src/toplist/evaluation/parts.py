@@ -72,7 +72,7 @@ def partial_result(
     penalty: float | None = None,
     inference: Inference | str | float = Inference(),  # noqa: B008  frozen
     read: ReadOptions = ReadOptions(),  # noqa: B008  frozen
-    part: PartOptions = PartOptions(),  # noqa: B008  frozen
+    part: PartOptions = PartOptions(),
     progress: Callable[[str, int, int | None], None] | None = None,
 ) -> PartialResult:
     """Score some of the cases of a comparison; `merge_results` makes a leaderboard of the parts.
