@@ -12,7 +12,6 @@ from toplist.integrations.torch.statistics import CHUNK
 
 Tensor = torch.Tensor
 LONGEST = 256  # classes of a list that the kernels take
-FARTHEST = 1 << 31  # offsets within a row have 32 bits there
 
 
 def coarsened(rows: Tensor, classes: Tensor, temperature: float, padding: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -176,5 +175,5 @@ def _padded_rows(rows: Tensor, classes: Tensor, kind: torch.dtype, padding: int)
 
 def in_kernels(rows: Tensor, classes: Tensor) -> bool:
     """Whether kernels take these rows: on their devices, with lists and strides that they can hold."""
-    near = rows.shape[1] * rows.stride(1) < FARTHEST
+    near = rows.shape[1] * rows.stride(1) < kernels.FARTHEST
     return bool(rows.shape[0]) and 0 < classes.shape[1] <= LONGEST and near and kernels.usable(rows)

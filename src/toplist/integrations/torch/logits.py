@@ -31,9 +31,11 @@ LONGEST = 128  # the kernels keep a list in registers
 def lists_from_logits(logits: Tensor, k: int, *, temperature: float = 1.0) -> LogitLists:
     """The k most likely classes of each row of logits, their log probabilities, and the log of what is left over.
 
-    The logits are read once, and probabilities are not stored. Float32, float16 and bfloat16 logits are computed in
-    float32, float64 ones in float64. A class whose logit is minus infinity has probability zero, and is a class all the
-    same. A row with NaN or plus infinity gives NaN. There are no gradients; `toplist.integrations.torch` has losses.
+    On a CUDA device the logits are read once, and probabilities are not stored. Plain torch, which does it elsewhere
+    and for rows of more than 2,048 logits that are not aligned to 16 bytes, reads them several times, in chunks.
+    Float32, float16 and bfloat16 logits are computed in float32, float64 ones in float64. A class whose logit is minus
+    infinity has probability zero, and is a class all the same. A row with NaN or plus infinity gives NaN. There are no
+    gradients; `toplist.integrations.torch` has losses.
 
     Parameters
     ----------
@@ -72,8 +74,8 @@ def scores_from_logits(
 ) -> LogitScores:
     """Padded scores of the lists of each length and of the full distributions at the outcomes, and their ranks.
 
-    The logits are read once for the Brier, logarithmic and spherical scores and one further exponent; each exponent
-    more takes one more read. See `lists_from_logits` for types and infinities.
+    One pass serves the Brier, logarithmic and spherical scores and one further exponent; each exponent more takes one
+    more pass. See `lists_from_logits` for devices, types and infinities.
 
     Parameters
     ----------
@@ -129,7 +131,7 @@ def _statistics(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statis
     if kernels.usable(rows):
         from toplist.integrations.torch.kernels.launch import one_read, takes  # noqa: PLC0415  needs Triton
 
-        if takes(rows):
+        if takes(rows, wanted.longest):
             return one_read(rows, outcomes, wanted)
     return in_chunks(rows, outcomes, wanted)
 

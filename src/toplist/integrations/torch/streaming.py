@@ -90,7 +90,7 @@ class StreamingScores:
         Parameters
         ----------
         logits : Tensor of shape (..., classes)
-            Unnormalised log probabilities; they are read once.
+            Unnormalised log probabilities; see `scores_from_logits`.
         y : Tensor of shape (...)
             Class indices of the outcomes.
         sample_weight : Tensor of shape (...), optional

@@ -220,6 +220,13 @@ def test_half_floats_of_a_teacher_whose_mass_is_above_one_by_rounding() -> None:
     same_loss((classes, logs, None), torch.tensor([[1.0, 0.0, -30.0]], device=DEVICE))
 
 
+def test_a_teacher_in_float64_keeps_the_digits_of_its_rest() -> None:
+    """One minus 1 - 1e-8 is zero in float32."""
+    logs = torch.log1p(torch.tensor([[-1e-8]], dtype=torch.float64, device=DEVICE))
+    student = torch.tensor([[3.0, 0.0, 1.0]], device=DEVICE)
+    same_loss((torch.tensor([[0]], device=DEVICE), logs, None), student, reverse=True)
+
+
 def test_rows_of_weight_zero_may_hold_anything() -> None:
     """Their gradients are zero, whatever their logits are."""
     torch.manual_seed(4)

@@ -71,10 +71,12 @@ def test_wide_rows_that_are_not_aligned_to_16_bytes_are_left_to_plain_torch() ->
     from toplist.integrations.torch.kernels.launch import takes
 
     x = torch.zeros(4, 80_000, device=DEVICE, dtype=torch.bfloat16)
-    assert takes(x)
-    assert takes(x[:, :2001])
+    assert takes(x, 20)
+    assert takes(x[:, :2001], 20)
+    assert takes(x[:, :50_257], 20)
+    assert not takes(torch.zeros(1, 1 << 22, device=DEVICE, dtype=torch.bfloat16), 128)
     for part in (x[:, 1:], x[:, ::2], x.reshape(-1)[: 3 * 50_257].reshape(3, -1)):
-        assert not takes(part)
+        assert not takes(part, 20)
 
 
 @pytest.mark.parametrize("width", [30, 600])
@@ -102,6 +104,37 @@ def test_outcomes_that_are_ignored_or_no_class_and_rows_that_are_no_distribution
     assert INTERPRETED or found.rank[1] == -1
     assert found.full["log"].isnan().tolist() == [True, not INTERPRETED, True, True, True, False, True]
     assert found.padded["brier"].isnan().any(dim=1).tolist() == found.full["log"].isnan().tolist()
+
+
+@pytest.mark.parametrize("nan", [torch.nan, -torch.nan])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_nan_shows_wherever_it_is(dtype: str, nan: float) -> None:
+    """Beside the largest logit too, where it is read again and comes first, and in rows that hold nothing else."""
+    logits = torch.zeros(4, 608, dtype=getattr(torch, dtype), device=DEVICE)
+    logits[:, 0] = 10
+    for row, at in enumerate((1, 300, 607)):
+        logits[row, at] = nan
+    logits[3] = nan
+    found = scores_from_logits(logits, torch.zeros(4, dtype=torch.int64, device=DEVICE), ks=(1, 2))
+    for score in (found.full["brier"], found.full["log"], found.padded["log"], found.lists.log_rest):
+        assert score.isnan().all()
+    assert (found.lists.classes >= 0).all()
+    assert (found.lists.classes < 608).all()
+
+
+@pytest.mark.parametrize(("dtype", "width", "padded"), [("float32", 601, 604), ("bfloat16", 1099, 1104)])
+def test_rows_of_a_padded_vocabulary_are_scored_without_a_copy(dtype: str, width: int, padded: int) -> None:
+    from toplist.integrations.torch.kernels.launch import takes
+
+    x, y = made("random", 2, padded)
+    logits = torch.from_numpy(x).to(DEVICE, getattr(torch, dtype))[:, :width]
+    outcomes = (torch.from_numpy(y) % width).to(DEVICE)
+    assert takes(logits, 20)
+    found, known = (scores_from_logits(one, outcomes, ks=(1, 20)) for one in (logits, logits.double()))
+    assert torch.equal(found.lists.classes, known.lists.classes)
+    assert torch.equal(found.rank, known.rank)
+    torch.testing.assert_close(found.padded["brier"].double(), known.padded["brier"], rtol=1e-5, atol=0)
+    torch.testing.assert_close(found.full["log"].double(), known.full["log"], rtol=1e-5, atol=0)
 
 
 def test_outcomes_need_not_be_neighbours_in_memory() -> None:

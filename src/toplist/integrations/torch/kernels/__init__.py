@@ -1,7 +1,7 @@
 """Triton kernels behind the functions of `toplist.integrations.torch`, imported only where they run.
 
 In: tensors on a CUDA device (or on the CPU under Triton's interpreter), checked by the callers. Out: the same numbers
-as the paths in plain torch, which serve every other device.
+as the paths in plain torch, which serve every other device, and the few shapes for which there is no kernel.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 
 import torch
 
+FARTHEST = 1 << 31  # offsets within a row have 32 bits
 KERNEL_TYPES = (torch.float32, torch.bfloat16, torch.float16)  # float64 is computed in float64, in plain torch
 
 

@@ -7,6 +7,7 @@ import math
 import torch
 import triton
 
+from toplist.integrations.torch.kernels import FARTHEST
 from toplist.integrations.torch.kernels.finish import finish_lists
 from toplist.integrations.torch.kernels.logits import narrow_rows, wide_rows
 from toplist.integrations.torch.statistics import Statistics, Wanted
@@ -16,13 +17,23 @@ NARROW = 2048  # rows of up to so many logits stay in registers
 BLOCK, WARPS, UNROLL = 4096, 8, 4
 WIDE, SHORT = {"maxnreg": 128}, {"maxnreg": 96}  # registers of a thread, so that several programs fit
 ROWS = 128  # that finish at once
-FARTHEST = 1 << 31  # offsets within a row have 32 bits
+READ_AGAIN = 1 << 16  # logits of a row that are read again at most, held in registers
 
 
-def takes(rows: Tensor) -> bool:
-    """Whether there is a kernel for these rows: wide ones are aligned to 16 bytes."""
-    near = rows.shape[1] * rows.stride(1) < FARTHEST
-    return bool(rows.shape[0]) and near and (rows.shape[1] <= NARROW or _aligned(rows))
+def takes(rows: Tensor, k: int) -> bool:
+    """Whether there is a kernel for lists of these rows: wide ones are aligned to 16 bytes."""
+    width, near = rows.shape[1], rows.shape[1] * rows.stride(1) < FARTHEST
+    if not rows.shape[0] or not near or width <= NARROW:
+        return bool(rows.shape[0]) and near
+    _, _, tiles, some = _tiling(width, k)
+    return _aligned(rows) and some * tiles * (16 // rows.element_size()) <= READ_AGAIN
+
+
+def _tiling(width: int, k: int) -> tuple[int, int, int, int]:
+    """Logits of a tile, tiles of a quarter and the next power of two, and units of wide rows that are read again."""
+    block = min(BLOCK, triton.next_power_of_2(width + 1) // 2)
+    quarter = triton.cdiv(triton.cdiv(width, block), 4)
+    return block, quarter, triton.next_power_of_2(quarter), triton.next_power_of_2(k + k // 4 + 4)
 
 
 def _aligned(rows: Tensor) -> bool:
@@ -52,12 +63,11 @@ def one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistic
                 **same,
             )  # fmt: skip
         else:
-            block, some = min(BLOCK, triton.next_power_of_2(width + 1) // 2), triton.next_power_of_2(k + k // 4 + 4)
-            quarter = triton.cdiv(triton.cdiv(width, block), 4)
+            block, quarter, tiles, some = _tiling(width, k)
             wide_rows[(n,)](
                 *about, made((n, some), dtype=torch.int32), n, width, rows.stride(0), *how,
                 100.0 / max(2.0, wanted.power), WHOLE=width // block, QUARTER=quarter,
-                TILES=triton.next_power_of_2(quarter), BLOCK=block, GROUP=16 // size, UNROLL=UNROLL, num_warps=WARPS,
+                TILES=tiles, BLOCK=block, GROUP=16 // size, UNROLL=UNROLL, num_warps=WARPS,
                 **WIDE, **same | {"KP": some},
             )  # fmt: skip
         finish_lists[(triton.cdiv(n, ROWS),)](

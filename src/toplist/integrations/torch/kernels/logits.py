@@ -3,10 +3,11 @@
 **Wide rows,** each aligned to 16 bytes. One program sweeps a row in tiles of `BLOCK` logits. A group is what one thread
 loads of a tile at once, 16 bytes; a unit is one group of each tile in a quarter of the row. Registers keep, per unit,
 the largest logit and sums of exponentials. The units whose largest logit reaches the k-th largest of all units hold
-every logit of the list. A threshold just below that is found among the largest logits of many units together; if at
-most KP units reach it, these are read again: a few sectors of memory each. If more do, because logits tie, a second
-sweep finds which class has the largest logit of each unit first: now the units have a total order (value, then class
-index), and the first KP of them hold the list, since at most k logits come before any logit of it. The list is then
+every logit of the list. A threshold at or below that is found among the largest logits of many units together; if at
+most KP units reach it, a power of two somewhat above k, these are read again: a few sectors of memory each. If more
+do, because logits tie, a second sweep finds which class has the largest logit of each unit first: now the units have a
+total order (value, then class index), and the first KP of them hold the list, since fewer than k logits come before
+any logit of it. The list is then
 found among the logits of these units: first the largest of each, then the second of each, until what is left comes
 after the k-th.
 
@@ -25,7 +26,7 @@ import triton.language as tl
 
 TINY = tl.constexpr(1e-30)  # sums below this may have lost digits to underflow
 LEAST = tl.constexpr(-(2**63))  # below the key of any logit
-FEW = tl.constexpr(32)  # up to so many are sorted by comparing each with each
+FEW = tl.constexpr(32)  # lists of up to so many keys are found by comparing each with each
 
 
 @triton.jit
@@ -130,8 +131,8 @@ def _quarters(a, b, c, d, UNITS: tl.constexpr):
 
 
 @triton.jit
-def _first(keys, N: tl.constexpr, KP: tl.constexpr):
-    """The KP largest of N different keys in their order; few of them by comparing each with each."""
+def _first(keys, KP: tl.constexpr):
+    """The KP largest keys in their order, which are all different; few of them by comparing each with each."""
     if KP > FEW:
         return tl.topk(keys, KP)
     else:
@@ -159,11 +160,11 @@ def _first_keys(cells, used, place, K: tl.constexpr, KP: tl.constexpr):
     The largest of each unit, then the second of each, as long as one of these comes before the K-th.
     """
     layer = tl.max(cells, axis=1)
-    top = _first(tl.where(used, layer, LEAST + 1 + place.to(tl.int64)), KP, KP)
+    top = _first(tl.where(used, layer, LEAST + (0x7FFFFFFF - place).to(tl.int64)), KP)  # all different
     last = tl.max(tl.where(place == K - 1, top, LEAST), axis=0)
     layer = tl.max(tl.where(cells < layer[:, None], cells, LEAST), axis=1)
     while tl.max(layer, axis=0) > last:
-        top = _first(tl.reshape(tl.join(top, layer), [2 * KP]), 2 * KP, KP)
+        top = _first(tl.reshape(tl.join(top, layer), [2 * KP]), KP)
         last = tl.max(tl.where(place == K - 1, top, LEAST), axis=0)
         layer = tl.max(tl.where(cells < layer[:, None], cells, LEAST), axis=1)
     return top, last
@@ -186,8 +187,6 @@ def wide_rows(
     y = 0
     xy = 0.0
     above = 0.0
-    asked = True
-    scored = True
     if OUTCOMES:
         given = tl.load(outcomes + row)
         asked = given != ignore
@@ -250,10 +249,10 @@ def wide_rows(
     number = tl.cumsum(reach.to(tl.int32), axis=0)
     count = tl.max(number, axis=0)
     tl.store(scratch + row * KP + number - 1, unit, mask=reach & (number <= KP))
-    tl.debug_barrier()  # what all threads of this program wrote
+    tl.debug_barrier()  # wait for what all threads of this program write
     used = place < count
     again = tl.load(scratch + row * KP + place, mask=used, other=0)
-    outer = ~reach  # of NaN too, so that it shows
+    outer = ~reach
     if count > KP:  # find which class has the largest logit of each unit first
         mm = tl.reshape(m, [units // 4, 4])
         found = tl.full([units // 4, 4], 0x7FFFFFFF, tl.int32)
@@ -279,11 +278,11 @@ def wide_rows(
     x2 = tl.load(start + cells, mask=fits, other=nothing).to(tl.float32)
     candidates = tl.reshape(tl.where(fits, _keys(x2, cells), LEAST), [KP, TILES * GROUP])
     top, last = _first_keys(candidates, used, place, K, KP)
-    tl.store(classes + row * K + place, _index(top).to(tl.int64), mask=place < K)
+    listed = tl.minimum(_index(top), width - 1).to(tl.int64)  # a row of NaN has no list, but classes all the same
+    tl.store(classes + row * K + place, listed, mask=place < K)
     tl.store(values + row * K + place, _value(top), mask=place < K)
-    left = candidates > LEAST
-    left = left & (candidates < last)
     x3 = tl.reshape(x2, [KP, TILES * GROUP])
+    left = ((candidates > LEAST) & (candidates < last)) | (x3 != x3)  # NaN shows, even where it is listed
     e = tl.where(left, _exp(x3, shift, scale), 0.0)
     others = tl.sum(tl.where(outer, s, 0.0), axis=0) + tl.sum(tl.sum(e, axis=1), axis=0)
     if SQUARES:
@@ -316,7 +315,7 @@ def wide_rows(
 
 @triton.jit
 def _extract(x, at, K: tl.constexpr, KP: tl.constexpr):
-    """The class indices of the K logits that come first, and their places in x marked, one after the other."""
+    """The class indices of the K logits that come first, found one after the other."""
     place = tl.arange(0, KP)
     found = tl.zeros([KP], tl.int32)
     o = _ordered(x)
