@@ -128,9 +128,9 @@ def summarize(
     mass, level = as_level(beta), as_probability(level, "level")
     if not len(lists):
         raise TopListError("there are no cases to average over.")
-    weight = as_shares(sample_weight, len(lists))
+    weight = None if sample_weight is None else as_shares(sample_weight, len(lists))
     covered = _mean(outcome_ranks(lists, y).listed, weight)
-    low, high = _wilson(covered, 1.0 / float(weight @ weight), level)
+    low, high = _wilson(covered, len(lists) if weight is None else 1.0 / float(weight @ weight), level)
     image = in_image(lists, mass, cap)
     shares = {reason: _mean(image.code == at, weight) for at, reason in enumerate(image.counts())}
     mean, why = _mean_score(lists, y, weight, beta=mass, cap=cap, form=form, a=a)
@@ -151,7 +151,7 @@ def summarize(
     )
 
 
-def _mean_score(lists: TopLists, y: Any, weight: Floats, **options: Any) -> tuple[float | None, str]:
+def _mean_score(lists: TopLists, y: Any, weight: Floats | None, **options: Any) -> tuple[float | None, str]:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", ConditioningWarning)
         try:
@@ -167,5 +167,5 @@ def _wilson(share: float, cases: float, level: float) -> tuple[float, float]:
     return max((middle - half) / (1 + z), 0.0), min((middle + half) / (1 + z), 1.0)
 
 
-def _mean(values: Any, weight: Floats) -> float:
-    return float(np.asarray(values, dtype=np.float64) @ weight)
+def _mean(values: Any, weight: Floats | None) -> float:
+    return float(np.average(np.asarray(values, dtype=np.float64), weights=weight))
