@@ -126,7 +126,7 @@ def _power(a: float, log_p: Tensor, log_q: Tensor, reverse: bool) -> tuple[Tenso
     if not reverse:
         slope = -pair.difference if a == 1 else -a * _times_power(pair.difference, a - 1.0, pair.log_q)
     elif a == 1:
-        slope = torch.where(pair.q == 0, 0.0, pair.q * -pair.ratio)
+        slope = _times(pair.q, -pair.ratio)
     else:
         slope = a / (a - 1.0) * _times(pair.q, _difference_of_powers(a - 1.0, pair.swapped()))
     return value, _through_softmax(slope, pair.q)

@@ -10,6 +10,8 @@ import torch
 import triton
 import triton.language as tl
 
+from toplist.integrations.torch.kernels.finish import twice_atanh
+
 Tensor = torch.Tensor
 NEAR = tl.constexpr(0.1)  # logs of ratios below this take the series
 ENTRIES = 4096  # that a program holds at once
@@ -20,28 +22,14 @@ def _log(x):
     """log(x), accurate near 1, where the hardware's is rough: by the series of 2 atanh((x - 1) / (x + 1))."""
     near = (x > 0.5) & (x < 2.0)
     z = tl.where(near, (x - 1.0) / (x + 1.0), 0.0)
-    return tl.where(near, _twice_atanh(z), tl.log(x))
+    return tl.where(near, twice_atanh(z), tl.log(x))
 
 
 @triton.jit
 def _log1p(x):
     """log(1 + x), accurate near 0."""
     near = (x > -0.5) & (x < 1.0)
-    return tl.where(near, _twice_atanh(tl.where(near, x / (2.0 + x), 0.0)), tl.log(1.0 + x))
-
-
-@triton.jit
-def _twice_atanh(z):
-    """For z from -1/3 to 1/3."""
-    w = z * z
-    series = 1.0 / 15.0
-    series = series * w + 1.0 / 13.0
-    series = series * w + 1.0 / 11.0
-    series = series * w + 1.0 / 9.0
-    series = series * w + 1.0 / 7.0
-    series = series * w + 1.0 / 5.0
-    series = series * w + 1.0 / 3.0
-    return 2.0 * z * (series * w + 1.0)
+    return tl.where(near, twice_atanh(tl.where(near, x / (2.0 + x), 0.0)), tl.log(1.0 + x))
 
 
 @triton.jit

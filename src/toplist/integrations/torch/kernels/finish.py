@@ -10,9 +10,8 @@ NEAR_ZERO = tl.constexpr(1e-30)
 
 
 @triton.jit
-def _log1p(x):
-    """log(1 + x) for x from -0.5 to 0, by the series of 2 atanh(x / (2 + x)); the hardware's log is rough near 1."""
-    z = x / (2.0 + x)
+def twice_atanh(z):
+    """2 atanh(z) = log((1 + z) / (1 - z)) by its series, for z from -1/3 to 1/3; the hardware's log is rough near 1."""
     w = z * z
     series = 1.0 / 17.0
     series = series * w + 1.0 / 15.0
@@ -23,6 +22,12 @@ def _log1p(x):
     series = series * w + 1.0 / 5.0
     series = series * w + 1.0 / 3.0
     return 2.0 * z * (series * w + 1.0)
+
+
+@triton.jit
+def _log1p(x):
+    """log(1 + x) for x from -0.5 to 0."""
+    return twice_atanh(x / (2.0 + x))
 
 
 @triton.jit

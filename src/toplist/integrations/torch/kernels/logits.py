@@ -89,6 +89,14 @@ def _sums(x, shift, scale, BLOCK: tl.constexpr, GROUP: tl.constexpr, SQUARES: tl
 
 
 @triton.jit
+def _take(x, shift, scale, m, s, q, r, BLOCK: tl.constexpr, GROUP: tl.constexpr, SQUARES: tl.constexpr,
+          POWER: tl.constexpr):  # fmt: skip
+    """Take a tile into the largest logits and the sums of units."""
+    more_s, more_q, more_r = _sums(x, shift, scale, BLOCK, GROUP, SQUARES, POWER)
+    return tl.maximum(m, tl.max(_groups(x, BLOCK, GROUP), axis=1)), s + more_s, q + more_q, r + more_r
+
+
+@triton.jit
 def _sweep(start, tile, second, before, width, y, xy, above, shift, scale,
            FROM: tl.constexpr, TO: tl.constexpr, WHOLE: tl.constexpr, BLOCK: tl.constexpr, GROUP: tl.constexpr,
            OUTCOMES: tl.constexpr, SQUARES: tl.constexpr, POWER: tl.constexpr, UNROLL: tl.constexpr):  # fmt: skip
@@ -101,11 +109,7 @@ def _sweep(start, tile, second, before, width, y, xy, above, shift, scale,
     for t in tl.range(FROM, min(TO, WHOLE), loop_unroll_factor=UNROLL):
         third = tl.load(start + min(t + 2, WHOLE - 1) * BLOCK + lane)  # two tiles are under way
         x = tile.to(tl.float32)
-        m = tl.maximum(m, tl.max(_groups(x, BLOCK, GROUP), axis=1))
-        more_s, more_q, more_r = _sums(x, shift, scale, BLOCK, GROUP, SQUARES, POWER)
-        s += more_s
-        q += more_q
-        r += more_r
+        m, s, q, r = _take(x, shift, scale, m, s, q, r, BLOCK, GROUP, SQUARES, POWER)
         if OUTCOMES:
             ahead = (x >= tl.where((t + 1) * BLOCK <= y, xy, above)).to(tl.float32)  # fewer instructions than integers
             before += tl.sum(_groups(ahead, BLOCK, GROUP), axis=1)
@@ -114,11 +118,7 @@ def _sweep(start, tile, second, before, width, y, xy, above, shift, scale,
     if FROM <= WHOLE and WHOLE < TO:  # what is left of the row
         at = WHOLE * BLOCK + lane
         x = tl.load(start + at, mask=at < width, other=-float("inf")).to(tl.float32)
-        m = tl.maximum(m, tl.max(_groups(x, BLOCK, GROUP), axis=1))
-        more_s, more_q, more_r = _sums(x, shift, scale, BLOCK, GROUP, SQUARES, POWER)
-        s += more_s
-        q += more_q
-        r += more_r
+        m, s, q, r = _take(x, shift, scale, m, s, q, r, BLOCK, GROUP, SQUARES, POWER)
         if OUTCOMES:
             before += tl.sum(_groups((x > xy).to(tl.float32), BLOCK, GROUP), axis=1)
     return m, s, q, r, before, tile, second
