@@ -349,7 +349,7 @@ def _too_many(names: Sequence[str], size: Any) -> str:
     """What to say of more names than classes."""
     pairs = near_duplicates(names)
     alike = "; ".join(f"{quote(one)} and {quote(other)}" for one, other in pairs[:3])
-    which = f"{alike} differ only in case or blanks" if pairs else listed(names[-3:])
+    which = f"{alike} differ only in case or blanks" if pairs else listed(sorted(names[-3:]))
     remedy = "Write a class in one way in all files." if pairs else "Declare the right number of classes."
     return (
         f"{len(names):,} different classes have been named ({'' if pairs else 'among them '}{which}), but there are "
