@@ -1,8 +1,8 @@
 """PyTorch: lists and scores straight from logits, losses and divergences of lists, and metrics that merge.
 
 `lists_from_logits` and `scores_from_logits` read a matrix of logits once, by Triton kernels on a CUDA device.
-Elsewhere, and for wide rows that are not aligned to 16 bytes, plain torch gives the same. In: tensors of logits or of
-log probabilities, on any device. Out: tensors on the same device. Needs torch; Triton comes with its CUDA builds.
+Elsewhere plain torch gives the same. In: tensors of logits or of log probabilities, on any device. Out: tensors on the
+same device. Needs torch; Triton comes with its CUDA builds.
 """
 
 from toplist.integrations._logits import LogitLists, LogitScores

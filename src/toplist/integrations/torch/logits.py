@@ -19,10 +19,10 @@ from toplist.integrations._logits import (
     require_cases,
     rules_by_name,
 )
-from toplist.integrations.torch import kernels
+from toplist.integrations.torch import kernels, statistics
 from toplist.integrations.torch.checks import can_refuse
 from toplist.integrations.torch.rules import score
-from toplist.integrations.torch.statistics import Statistics, Wanted, in_chunks
+from toplist.integrations.torch.statistics import Statistics, Wanted
 
 Tensor = torch.Tensor
 LONGEST = 128  # the kernels keep a list in registers
@@ -31,8 +31,9 @@ LONGEST = 128  # the kernels keep a list in registers
 def lists_from_logits(logits: Tensor, k: int, *, temperature: float = 1.0) -> LogitLists:
     """The k most likely classes of each row of logits, their log probabilities, and the log of what is left over.
 
-    On a CUDA device the logits are read once, and probabilities are not stored. Plain torch, which does it elsewhere
-    and for rows of more than 2,048 logits that are not aligned to 16 bytes, reads them several times, in chunks.
+    On a CUDA device the logits are read once, and probabilities are not stored. Rows of more than 2,048 logits are
+    copied before, at most 128 MiB at a time, where their number is no multiple of 16 or a row does not start at a
+    multiple of 16 bytes. Plain torch, which does it elsewhere, reads logits several times, in chunks.
     Float32, float16 and bfloat16 logits are computed in float32, float64 ones in float64. A class whose logit is minus
     infinity has probability zero, and is a class all the same. A row with NaN or plus infinity gives NaN. There are no
     gradients; `toplist.integrations.torch` has losses.
@@ -59,7 +60,7 @@ def lists_from_logits(logits: Tensor, k: int, *, temperature: float = 1.0) -> Lo
     """
     rows, leading = _as_rows(logits)
     (k,) = as_lengths((k,), rows.shape[1], LONGEST)
-    found = _statistics(rows, None, Wanted((k,), None, False, 0.0, as_temperature(temperature), 0))
+    found = _statistics(rows, None, Wanted((k,), None, False, 0.0, as_temperature(temperature), rows.shape[1]))
     return _lists(found, leading)
 
 
@@ -129,11 +130,11 @@ def scores_from_logits(
 
 def _statistics(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistics:
     if kernels.usable(rows):
-        from toplist.integrations.torch.kernels.launch import one_read, takes  # noqa: PLC0415  needs Triton
+        from toplist.integrations.torch.kernels import launch  # noqa: PLC0415  needs Triton
 
-        if takes(rows, wanted.longest):
-            return one_read(rows, outcomes, wanted)
-    return in_chunks(rows, outcomes, wanted)
+        if launch.takes(rows, wanted.longest):
+            return launch.statistics(rows, outcomes, wanted)
+    return statistics.statistics(rows, outcomes, wanted)
 
 
 def _lists(found: Statistics, leading: torch.Size) -> LogitLists:

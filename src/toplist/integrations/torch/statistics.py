@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -39,13 +40,22 @@ class Statistics(NamedTuple):
     powers: Tensor
 
 
-def in_chunks(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistics:
-    """The statistics of all rows, some rows at a time."""
-    n, width = rows.shape
-    step = max(1, CHUNK // width)
+def statistics(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistics:
+    """The statistics of all rows, in float64 for float64 logits and in float32 for all others."""
+    return in_chunks(rows, outcomes, wanted, _of_rows, max(1, CHUNK // rows.shape[1]))
+
+
+def in_chunks(
+    rows: Tensor,
+    outcomes: Tensor | None,
+    wanted: Wanted,
+    of_rows: Callable[[Tensor, Tensor | None, Wanted], Statistics],
+    step: int,
+) -> Statistics:
+    """The statistics of all rows, `step` rows at a time."""
     parts = [
-        _of_rows(rows[at : at + step], None if outcomes is None else outcomes[at : at + step], wanted)
-        for at in range(0, max(n, 1), step)
+        of_rows(rows[at : at + step], None if outcomes is None else outcomes[at : at + step], wanted)
+        for at in range(0, max(len(rows), 1), step)
     ]
     return parts[0] if len(parts) == 1 else Statistics(*(torch.cat(one) for one in zip(*parts, strict=True)))
 

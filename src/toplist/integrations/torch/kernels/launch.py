@@ -10,7 +10,7 @@ import triton
 from toplist.integrations.torch.kernels import FARTHEST
 from toplist.integrations.torch.kernels.finish import finish_lists
 from toplist.integrations.torch.kernels.logits import narrow_rows, wide_rows
-from toplist.integrations.torch.statistics import Statistics, Wanted
+from toplist.integrations.torch.statistics import Statistics, Wanted, in_chunks
 
 Tensor = torch.Tensor
 NARROW = 2048  # rows of up to so many logits stay in registers
@@ -18,15 +18,16 @@ BLOCK, WARPS, UNROLL = 4096, 8, 4
 WIDE, SHORT = {"maxnreg": 128}, {"maxnreg": 96}  # registers of a thread, so that several programs fit
 ROWS = 128  # that finish at once
 READ_AGAIN = 1 << 16  # logits of a row that are read again at most, held in registers
+COPIED = 1 << 27  # bytes of wide rows that are copied at once
 
 
 def takes(rows: Tensor, k: int) -> bool:
-    """Whether there is a kernel for lists of these rows: wide ones are aligned to 16 bytes."""
-    width, near = rows.shape[1], rows.shape[1] * rows.stride(1) < FARTHEST
-    if not rows.shape[0] or not near or width <= NARROW:
-        return bool(rows.shape[0]) and near
-    _, _, tiles, some = _tiling(width, k)
-    return _aligned(rows) and some * tiles * (16 // rows.element_size()) <= READ_AGAIN
+    """Whether there is a kernel for lists of these rows."""
+    (n, width), reach = rows.shape, rows.shape[1] * rows.stride(1)
+    if width <= NARROW:
+        return n > 0 and reach < FARTHEST
+    _, _, tiles, some = _tiling(_up(width), k)
+    return n > 0 and some * tiles * (16 // rows.element_size()) <= READ_AGAIN
 
 
 def _tiling(width: int, k: int) -> tuple[int, int, int, int]:
@@ -40,8 +41,32 @@ def _aligned(rows: Tensor) -> bool:
     return rows.stride(1) == 1 and not (rows.stride(0) * rows.element_size() % 16 or rows.data_ptr() % 16)
 
 
-def one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistics:
-    """The statistics of all rows, by one read of them."""
+def _up(width: int) -> int:
+    return -(-width // 16) * 16
+
+
+def statistics(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistics:
+    """The statistics of all rows, by one read of them.
+
+    Wide rows are read by groups of 16 bytes. Those that are not made of such groups are copied before, some at a time,
+    with further classes of probability zero.
+    """
+    n, width = rows.shape
+    if width <= NARROW or (_aligned(rows) and width == _up(width)):
+        return _one_read(rows, outcomes, wanted)
+    step = max(1, COPIED // (_up(width) * rows.element_size()))
+    copy = rows.new_empty((min(step, n), _up(width)))
+    copy[:, width:] = -torch.inf
+
+    def of_rows(given: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistics:
+        some = copy[: len(given)]
+        some[:, :width] = given
+        return _one_read(some, outcomes, wanted)
+
+    return in_chunks(rows, outcomes, wanted, of_rows, step)
+
+
+def _one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistics:
     (n, width), k = rows.shape, wanted.longest
     made = rows.new_empty
     classes = made((n, k), dtype=torch.int64)
@@ -65,7 +90,7 @@ def one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistic
         else:
             block, quarter, tiles, some = _tiling(width, k)
             wide_rows[(n,)](
-                *about, made((n, some), dtype=torch.int32), n, width, rows.stride(0), *how,
+                *about, made((n, some), dtype=torch.int32), n, width, wanted.classes, rows.stride(0), *how,
                 100.0 / max(2.0, wanted.power), WHOLE=width // block, QUARTER=quarter,
                 TILES=tiles, BLOCK=block, GROUP=16 // size, UNROLL=UNROLL, num_warps=WARPS,
                 **WIDE, **same | {"KP": some},

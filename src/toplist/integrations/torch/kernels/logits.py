@@ -1,6 +1,6 @@
 """Lists and statistics of rows of logits in one read: kernels for wide rows and for rows that fit into registers.
 
-**Wide rows,** each aligned to 16 bytes. One program sweeps a row in tiles of `BLOCK` logits. A group is what one thread
+**Wide rows** of groups of 16 bytes. One program sweeps a row in tiles of `BLOCK` logits. A group is what one thread
 loads of a tile at once, 16 bytes; a unit is one group of each tile in a quarter of the row. Registers keep, per unit,
 the largest logit and sums of exponentials. The units whose largest logit reaches the k-th largest of all units hold
 every logit of the list. A threshold at or below that is found among the largest logits of many units together; if at
@@ -173,12 +173,15 @@ def _first_keys(cells, used, place, K: tl.constexpr, KP: tl.constexpr):
 @triton.jit
 def wide_rows(
     logits, outcomes, classes, values, ranks, sums, scratch, cases,
-    width, stride_row, scale, ignore, limit,
+    width, named, stride_row, scale, ignore, limit,
     K: tl.constexpr, KP: tl.constexpr, WHOLE: tl.constexpr, QUARTER: tl.constexpr, TILES: tl.constexpr,
     BLOCK: tl.constexpr, GROUP: tl.constexpr, OUTCOMES: tl.constexpr, SQUARES: tl.constexpr, POWER: tl.constexpr,
     UNROLL: tl.constexpr,
 ):  # fmt: skip
-    """One program per row of at least BLOCK logits, each row aligned to 16 bytes; see the module for the method."""
+    """One program per row of at least BLOCK logits, of which the first `named` are those of classes.
+
+    Each row starts at a multiple of 16 bytes, and its width is a multiple of 16. See the module for the method.
+    """
     row = tl.program_id(0).to(tl.int64)
     start = tl.multiple_of(logits + row * stride_row, 16)
     lane = tl.arange(0, BLOCK)
@@ -190,7 +193,7 @@ def wide_rows(
     if OUTCOMES:
         given = tl.load(outcomes + row)
         asked = given != ignore
-        scored = asked & (given >= 0) & (given < width)
+        scored = asked & (given >= 0) & (given < named)
         y = tl.where(scored, given, 0).to(tl.int32)
         xy = tl.load(start + y).to(tl.float32)
         above = _above(xy)
@@ -278,7 +281,7 @@ def wide_rows(
     x2 = tl.load(start + cells, mask=fits, other=nothing).to(tl.float32)
     candidates = tl.reshape(tl.where(fits, _keys(x2, cells), LEAST), [KP, TILES * GROUP])
     top, last = _first_keys(candidates, used, place, K, KP)
-    listed = tl.minimum(_index(top), width - 1).to(tl.int64)  # a row of NaN has no list, but classes all the same
+    listed = tl.minimum(_index(top), named - 1).to(tl.int64)  # a row of NaN has no list, but classes all the same
     tl.store(classes + row * K + place, listed, mask=place < K)
     tl.store(values + row * K + place, _value(top), mask=place < K)
     x3 = tl.reshape(x2, [KP, TILES * GROUP])
