@@ -6,10 +6,11 @@ NATIVE := CMakeLists.txt $(wildcard src/toplist/core/native/*) $(wildcard src/to
 # Tests start hundreds of processes: these share compiled modules, whatever the environment says.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2
 
-.PHONY: help demo test test-pure thorough bench lint docs oracle topbeta mutations simulate simulate-gate clean
+.PHONY: help demo test test-all test-pure thorough bench lint docs oracle topbeta mutations simulate simulate-gate clean
 help:
 	@echo "make demo     five predictions of language detectors, ranked, and a report"
-	@echo "make test     the whole suite"
+	@echo "make test     every test, and at most four cases of each"
+	@echo "make test-all  every case of every test"
 	@echo "make test-pure  what both kernels must pass, with the pure-Python one"
 	@echo "make thorough  laws over drawn examples, with 40 times as many as in the suite"
 	@echo "make bench    speed: a table of ratios to what one would write today, and their bounds"
@@ -47,13 +48,19 @@ $(VENV)/docs: $(VENV)/dev
 demo: $(VENV)/report
 	@$(BIN)/toplist demo
 
+# Cases are drawn by their names: the same ones every time.
+SOME := --cases 4
+
 test: $(VENV)/dev
+	$(PYTEST) $(SOME)
+
+test-all: $(VENV)/dev
 	$(PYTEST)
 
 # What only reads or prints does not know which kernel there is.
 PURE := $(filter-out tests/io tests/engines tests/cli tests/report tests/simulations tests/studies tests/__%,$(wildcard tests/*))
 test-pure: $(VENV)/dev
-	TOPLIST_PURE_PYTHON=1 $(PYTEST) --ignore=tests/multilabel/estimators --ignore=tests/integrations/torch --ignore=tests/integrations/jax $(PURE)
+	TOPLIST_PURE_PYTHON=1 $(PYTEST) $(SOME) --ignore=tests/multilabel/estimators --ignore=tests/integrations/torch --ignore=tests/integrations/jax $(PURE)
 
 # Tests of Hypothesis alone, each with 1,000 examples or in proportion, and the whole table of ways to write a file.
 thorough: $(VENV)/dev

@@ -5,6 +5,8 @@ import gc
 import os
 import shutil
 import tempfile
+import zlib
+from collections import defaultdict
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -68,6 +70,29 @@ SHARING = ("tests/engines", "tests/integrations/jax", "tests/lists/device", "tes
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FilesWhole:
     """Used by `pytest -n`."""
     return FilesWhole(config, log)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--cases 4` runs at most four cases of each test, drawn by their names; all of them run without it."""
+    parser.addoption("--cases", type=int, default=None, metavar="N", help="run at most N cases of each test")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Draw cases of tests that have many: the same ones everywhere, whatever other cases there are."""
+    most = config.getoption("--cases")
+    if most is None:
+        return
+    cases = defaultdict(list)
+    for item in items:
+        name, _, case = item.nodeid.partition("[")
+        cases[name if case else item.nodeid].append(item)
+    drawn = {
+        id(item)
+        for some in cases.values()
+        for item in sorted(some, key=lambda item: zlib.crc32(item.nodeid.encode()))[:most]
+    }
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in drawn])
+    items[:] = [item for item in items if id(item) in drawn]
 
 
 def pytest_collection_finish() -> None:

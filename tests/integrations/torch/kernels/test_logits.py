@@ -45,7 +45,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
         *(("bfloat16", 150, (20,), kind) for kind in KINDS[1::2]),
         *(("float32", 1000, (1, 5), kind) for kind in KINDS[::2]),
         *(("bfloat16", 1104, (1, 20), kind) for kind in KINDS),
-        ("float32", 1000, (100,), "random"),
+        ("float32", 1000, (40,), "random"),
         ("float32", 1000, (100,), "tied"),
     ],
 )
