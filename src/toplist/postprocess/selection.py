@@ -72,12 +72,14 @@ class OneStandardErrorChoice:
 def select(blocks: Blocks, weights: Floats, *, one_se: bool) -> OneStandardErrorChoice:
     """The best option, and the first that is within one standard error of it if `one_se`.
 
-    `blocks` gives scores as (cases, options), any number of cases at a time, and is read twice. Infinite scores are
-    counted apart: fewer of them come first. An option is held to be as good as the best only if the same cases are
-    infinite under both; for these the difference is zero.
+    `blocks` gives scores as (cases, options), any number of cases at a time, and is read twice, unless one block holds
+    all cases. Infinite scores are counted apart: fewer of them come first. An option is held to be as good as the best
+    only if the same cases are infinite under both; for these the difference is zero.
     """
     total = infinite = np.zeros(0)
+    kept: list[tuple[slice, Floats]] = []
     for here, scores in blocks():
+        kept = [(here, scores)]
         finite = np.isfinite(scores)
         sums = weights[here] @ np.where(finite, scores, 0.0)
         lost = (~finite & (weights[here] > 0)[:, None]).sum(axis=0)
@@ -87,7 +89,8 @@ def select(blocks: Blocks, weights: Floats, *, one_se: bool) -> OneStandardError
     mean = total / weights.sum()
     best = int(np.lexsort((mean, infinite))[0])
     best = int(np.flatnonzero((infinite == infinite[best]) & (mean <= mean[best] + TINY))[0])
-    gap, error = _differences(blocks, weights, best)
+    whole = kept[0][0] == slice(0, len(weights))
+    gap, error = _differences((lambda: iter(kept)) if whole else blocks, weights, best)
     chosen = simplest_as_good(range(len(gap)), gap, error) if one_se else None
     score = np.where(infinite > 0, np.inf, mean)
     return OneStandardErrorChoice(

@@ -167,7 +167,7 @@ def cut_scores(lists: TopLists, codes: Codes, ks: Codes, *, rule: Rule) -> Itera
     `lists` are strictly valid, `codes` are those of `as_codes`. Blocks keep the memory small whatever the number of k.
     """
     if _is_one_by_one(lists, rule):
-        whole = [plain_scores(lists.truncate(int(k)), codes, rule) for k in ks]
+        whole = [plain_scores(cut, codes, rule) for cut in _truncated(lists, ks)]
         yield slice(0, len(lists)), np.array(whole).reshape(len(ks), len(lists)).T
         return
     longest = int(lists.sizes.max(initial=0))
@@ -204,17 +204,22 @@ def _is_one_by_one(lists: TopLists, rule: Rule) -> bool:
 
 
 def _one_by_one(lists: TopLists, codes: NDArray[np.int64] | None, ks: NDArray[np.int64], rule: Rule) -> Curve:
-    cut = [lists.truncate(int(k)) for k in ks]
+    means = np.zeros((4, len(ks)))
+    for at, cut in enumerate(_truncated(lists, ks)):
+        means[1, at], means[3, at] = np.mean(entropy(cut, rule=rule)), np.mean(cut.rest)
+        if codes is not None:
+            means[0, at] = np.mean(plain_scores(cut, codes, rule))
+            means[2, at] = np.mean(row_sums(cut.classes == np.repeat(codes, cut.sizes), cut.offsets))
+    known = codes is not None
+    return Curve(rule.name, ks, means[0] if known else None, means[1], means[2] if known else None, means[3])
 
-    def mean(values: Any) -> float:
-        return float(np.mean(values))
 
-    scores = hits = None
-    if codes is not None:
-        scores = np.array([mean(plain_scores(c, codes, rule)) for c in cut])
-        hits = np.array([mean(row_sums(c.classes == np.repeat(codes, c.sizes), c.offsets)) for c in cut])
-    entropies = np.array([mean(entropy(c, rule=rule)) for c in cut])
-    return Curve(rule.name, ks, scores, entropies, hits, np.array([mean(c.rest) for c in cut]))
+def _truncated(lists: TopLists, ks: Codes) -> Iterator[TopLists]:
+    """The lists truncated to each k, sorted once for all of them."""
+    if lists.checked.rows.classes is not None or lists.checked.rows.log_confidences is not None:
+        lists = lists.ordered()  # full distributions are not sorted to find their first k classes
+    for k in ks:
+        yield lists.truncate(int(k))
 
 
 Places = NDArray[np.intp]
@@ -474,7 +479,7 @@ def scores_one_by_one(
 ) -> Floats:
     """The same for rules that need every confidence at once."""
     part = lists[padded.at].strictly_valid()
-    made = [score(part.truncate(k), codes[padded.at], rule=rule, penalty=0) for k in ks.tolist()]
+    made = [score(cut, codes[padded.at], rule=rule, penalty=0) for cut in _truncated(part, ks)]
     return np.where(part.sizes > ks[:, None], np.array(made), plain)
 
 
