@@ -16,6 +16,7 @@ from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, a
 Array = Any
 SUPPORTED = "brier, log, spherical, Power(a) and PseudoSpherical(a)"
 REDUCTIONS = ("mean", "sum", "none")
+OUTSIDE, UNDEFINED = -1, -2  # ranks of outcomes outside the classes, and in rows that are no distribution
 COLDEST, HOTTEST = 1e-30, 1e30  # temperatures that float32 and its reciprocals hold
 
 
@@ -72,13 +73,16 @@ class LogitScores(NamedTuple):
     lists : LogitLists
         The lists of the largest length that was asked for.
     rank : array of shape (...)
-        Place of the outcome among all classes, from 1 on; ties in the order of class indices; 0 where it is ignored.
+        Place of the outcome among all classes, from 1 on; ties in the order of class indices. 0 where it is ignored,
+        -1 where it is outside the classes, -2 where the row is no distribution (NaN, plus infinity, no finite logit).
     log_prob : array of shape (...)
         Log of the outcome's probability; NaN where it is ignored.
     padded : dict of str to array of shape (..., number of lengths)
         By rule, the scores of the lists of each length; NaN where the outcome is ignored.
     full : dict of str to array of shape (...)
         By rule, the scores of the full distributions; NaN where the outcome is ignored.
+    ks : tuple of int
+        The lengths, in the order of the columns of `padded`.
     """
 
     lists: LogitLists
@@ -86,6 +90,7 @@ class LogitScores(NamedTuple):
     log_prob: Array
     padded: dict[str, Array]
     full: dict[str, Array]
+    ks: tuple[int, ...]
 
 
 def rules_by_name(rules: Any) -> dict[str, Rule]:
@@ -94,7 +99,7 @@ def rules_by_name(rules: Any) -> dict[str, Rule]:
     >>> list(rules_by_name(("brier", "log")))
     ['brier', 'log']
     """
-    given = (rules,) if isinstance(rules, str | Rule) else tuple(rules)
+    given = (rules,) if isinstance(rules, str | Rule) else as_tuple(rules, "rules", RuleError)
     found = {name_of(rule): rule for rule in map(as_rule, given)}
     for name, rule in found.items():
         if not isinstance(rule, Brier | Log | Power | PseudoSpherical):

@@ -86,6 +86,7 @@ def scores_from_logits(
         back(found.log_prob),
         {name: back(one) for name, one in found.padded.items()},
         {name: back(one) for name, one in found.full.items()},
+        found.ks,
     )
 
 

@@ -14,6 +14,7 @@ import toplist as tl
 from tests.integrations.jax.rows import KS, RULES, WIDTH, hard_rows, order, ranks, reference
 from toplist.errors import OutcomeError, RuleError, ShapeError, TopListError
 
+jax = pytest.importorskip("jax", reason="jax is not installed")
 jnp = pytest.importorskip("jax.numpy", reason="jax is not installed")
 ml_dtypes = pytest.importorskip("ml_dtypes")
 
@@ -198,3 +199,13 @@ def test_scores_are_those_of_torch() -> None:
         np.testing.assert_allclose(mine.full[name], theirs.full[name], rtol=1e-5, atol=1e-30)
     for part, other in zip(mine.lists, theirs.lists, strict=True):
         np.testing.assert_allclose(part, other, rtol=1e-5)
+
+
+def test_rows_that_are_no_distribution_have_no_rank() -> None:
+    logits = np.random.default_rng(0).normal(size=(5, 6)).astype(np.float32)
+    logits[0, 2], logits[1, 2], logits[2], logits[3] = np.nan, np.inf, -np.inf, np.nan
+    found = tj.scores_from_logits(jnp.asarray(logits), jnp.array([0, 1, 2, -100, 4]), ks=(1, 3))
+    assert np.asarray(found.rank)[:4].tolist() == [-2, -2, -2, 0]
+    assert found.rank[4] > 0
+    assert found.ks == (1, 3)
+    assert len(jax.tree.leaves(found)) == 3 + 2 + 2 * 2

@@ -270,3 +270,28 @@ def test_what_cannot_be_meant_is_refused_or_gives_nan(rows: Any) -> None:
         tj.score_loss(x, y, label_smoothing=1.5)
     with pytest.raises(RuleError, match="one rule, not 2"):
         tj.score_loss(x, y, rule=("brier", "log"))
+
+
+@pytest.mark.parametrize("mask", [-100.0, -1e9, float(np.finfo(np.float32).min)])
+def test_gradients_of_lists_are_finite_where_the_rest_underflows(mask: float) -> None:
+    logits, y = jnp.array([[2.0, 1.0, 0.0, mask, mask, mask]]), jnp.array([0])
+    found = jax.grad(lambda x: tj.score_loss(x, y, k=3))(logits)
+    whole = jax.grad(lambda x: tj.score_loss(x, y))(logits)
+    np.testing.assert_allclose(found, whole, atol=1e-6)
+    assert np.isfinite(jax.grad(lambda x: tj.lists_from_logits(x, 3).log_confidences.sum())(logits)).all()
+
+
+def test_what_would_be_refused_gives_nan_under_jit() -> None:
+    logits, y = jnp.array([[2.0, 0.0, 1.0], [1.0, 0.0, 1.0]]), jnp.array([0, 1])
+    for wrong in (-1.0, jnp.inf):
+        assert np.isnan(jax.jit(lambda w: tj.score_loss(logits, y, sample_weight=w))(jnp.array([1.0, wrong])))
+        assert np.isnan(jax.jit(lambda t: tj.score_loss(logits, y, temperature=t))(wrong))
+
+
+def test_what_rounding_leaves_over_of_a_list_is_no_rest_and_what_underflows_is_zero() -> None:
+    classes, logs = jnp.array([[0, 1, 2]]), jnp.log(jnp.array([[0.5, 0.3, 0.2]]))
+    student, none = jnp.array([[2.0, 1.0, 0.0, -1e9, -1e9]]), jnp.array([-jnp.inf])
+    for reverse in (False, True):
+        want = tj.list_divergence(classes, logs, student, teacher_log_rest=none, reverse=reverse)
+        assert np.isfinite(want)
+        np.testing.assert_allclose(tj.list_divergence(classes, logs, student, reverse=reverse), want, rtol=1e-6)

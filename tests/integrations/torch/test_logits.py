@@ -117,3 +117,13 @@ def test_temperature_divides_logits() -> None:
 def test_logits_with_gradients_give_lists_without() -> None:
     x = torch.randn(3, 10, requires_grad=True)
     assert not lists_from_logits(x, 2).log_confidences.requires_grad
+
+
+def test_rows_that_are_no_distribution_have_no_rank() -> None:
+    """So that they count in no accuracy; an outcome that is ignored stays ignored."""
+    logits = torch.randn(5, 6)
+    logits[0, 2], logits[1, 2], logits[2], logits[3] = torch.nan, torch.inf, -torch.inf, torch.nan
+    y = torch.tensor([0, 1, 2, -100, 4])
+    rank = scores_from_logits(logits, y, ks=(1, 3)).rank
+    assert rank[:4].tolist() == [-2, -2, -2, 0]
+    assert rank[4] > 0

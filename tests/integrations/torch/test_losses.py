@@ -18,7 +18,15 @@ from torch.nn.functional import cross_entropy
 
 import toplist as tl
 from toplist.errors import ClassError, ConfidenceError, MassError, OutcomeError, ShapeError, TopListError
-from toplist.integrations.torch import ListLoss, ScoreLoss, list_loss, lists_from_logits, losses, score_loss
+from toplist.integrations.torch import (
+    ListLoss,
+    ScoreLoss,
+    list_divergence,
+    list_loss,
+    lists_from_logits,
+    losses,
+    score_loss,
+)
 from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, Spherical
 
 RULES = [
@@ -210,6 +218,71 @@ def test_masked_classes_have_probability_zero_and_no_gradient() -> None:
             assert torch.isfinite(logits.grad).all()
             assert (logits.grad[0, [1, 3]] == 0).all()
     assert score_loss(logits, torch.tensor([1]), rule="log") == torch.inf
+
+
+def test_gradients_can_be_differentiated_however_many_rows_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a penalty on gradients needs it: in parts of rows as at once."""
+    torch.manual_seed(8)
+    x, layer, y = torch.randn(6, 3, dtype=torch.float64), torch.randn(3, 5, dtype=torch.float64), torch.arange(6) % 5
+
+    def penalty(weights: torch.Tensor) -> torch.Tensor:
+        inner = x.clone().requires_grad_()
+        (slope,) = torch.autograd.grad(score_loss(inner @ weights, y), inner, create_graph=True)
+        return (slope * slope).sum()
+
+    layer.requires_grad_()
+    (at_once,) = torch.autograd.grad(penalty(layer), layer)
+    monkeypatch.setattr(losses, "CHUNK", 10)
+    (in_parts,) = torch.autograd.grad(penalty(layer), layer)
+    torch.testing.assert_close(in_parts, at_once)
+    assert torch.autograd.gradcheck(penalty, (layer,))
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")  # torch itself uses it
+def test_derivatives_that_are_not_there_are_refused_and_not_zero() -> None:
+    z, v, y = torch.randn(2, 5), torch.randn(2, 5), torch.tensor([0, 1])
+    lists = lists_from_logits(torch.randn(2, 5), 2)
+    for loss in (lambda a: score_loss(a, y, k=2), lambda a: list_divergence(*lists[:2], a)):
+        with pytest.raises(TopListError, match="no forward-mode derivatives"):
+            torch.func.jvp(loss, (z,), (v,))
+    _, slope = torch.func.jvp(lambda a: score_loss(a, y), (z,), (v,))
+    z.requires_grad_()
+    (gradient,) = torch.autograd.grad(score_loss(z, y), z)
+    torch.testing.assert_close(slope, (gradient * v).sum())
+
+
+@pytest.mark.parametrize("weight", [1e38, 1e-45])
+def test_only_proportions_of_weights_count_in_a_mean(weight: float) -> None:
+    z, y = torch.randn(4, 5), torch.arange(4)
+    torch.testing.assert_close(score_loss(z, y, sample_weight=torch.full((4,), weight)), score_loss(z, y))
+
+
+def test_weights_that_are_none_give_nan_where_they_cannot_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toplist.integrations.torch.reduction.can_refuse", lambda x: False)
+    z, y = torch.randn(2, 5), torch.arange(2)
+    for wrong in (-1.0, torch.inf, torch.nan):
+        assert score_loss(z, y, sample_weight=torch.tensor([1.0, wrong])).isnan()
+
+
+def test_what_rounding_leaves_over_of_a_list_is_no_rest() -> None:
+    """One minus the sum of these probabilities is 6e-8 in float32; the student, and the score, take it as zero."""
+    classes, logs = torch.tensor([[0, 1, 2]]), torch.tensor([[0.5, 0.3, 0.2]]).log()
+    student = torch.tensor([[2.0, 1.0, 0.0, -1e9, -1e9]])
+    none = torch.tensor([-torch.inf])
+    want = list_divergence(classes, logs, student, teacher_log_rest=none)
+    torch.testing.assert_close(list_divergence(classes, logs, student), want)
+    assert list_loss(classes, logs, torch.tensor([4]), num_classes=6, rule="log") == torch.inf
+    small = torch.tensor([[1.0 - 1e-5]]).log()
+    found = list_divergence(classes[:, :1], small, student, rule="brier")
+    wide = list_divergence(classes[:, :1], small.double(), student.double(), rule="brier")
+    torch.testing.assert_close(found.double(), wide, rtol=1e-5, atol=0)
+
+
+def test_empty_lists_say_nothing() -> None:
+    """Their distribution is uniform, and a divergence over no class but OTHER is zero."""
+    none, logs = torch.zeros(2, 0, dtype=torch.long), torch.zeros(2, 0)
+    assert list_divergence(none, logs, torch.randn(2, 5)) == 0
+    torch.testing.assert_close(list_loss(none, logs, torch.tensor([0, 1]), num_classes=5), torch.tensor(0.8))
 
 
 def test_mistakes_are_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:

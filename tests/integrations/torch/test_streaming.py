@@ -312,6 +312,7 @@ def test_sums_on_a_gpu_are_those_on_the_cpu() -> None:
         scores.rank.cuda(),
         scores.log_prob.cuda(),
         *({name: one.cuda() for name, one in side.items()} for side in (scores.padded, scores.full)),
+        scores.ks,
     )
     for w in (None, weight):
         here, there = StreamingScores(KS), StreamingScores(KS)
@@ -319,3 +320,10 @@ def test_sums_on_a_gpu_are_those_on_the_cpu() -> None:
         there.update_scores(moved, None if w is None else w.cuda())
         assert there.state_dict()["sums"].is_cuda
         assert there.result() == here.result()
+
+
+@pytest.mark.parametrize("ks", [(3, 1), (1, 5), (1,)])
+def test_scores_of_other_lengths_are_refused(ks: tuple[int, ...]) -> None:
+    scores = scores_from_logits(torch.randn(4, 6), torch.arange(4), ks=ks)
+    with pytest.raises(ShapeError, match=r"for k = 1, 3: score with the same rules and ks"):
+        StreamingScores(ks=(1, 3)).update_scores(scores)

@@ -52,7 +52,7 @@ def _terms(a: float, log_p: Array, log_q: Array) -> Array:
         both = p * (far_p - far_q) - p + q
     else:
         both = (jnp.exp(a * far_p) - a * jnp.exp(far_p + (a - 1.0) * far_q)) / (a - 1.0) + jnp.exp(a * far_q)
-    missed = jnp.exp(a * far_p) / (a - 1.0) if a > 1 else jnp.full_like(p, jnp.inf)
+    missed = jnp.exp(a * far_p) / (a - 1.0) if a > 1 else jnp.where(p > 0, jnp.inf, 0.0)
     alone = jnp.where(no_p, jnp.exp(a * log_q), missed)
     found = jnp.where(near, close, jnp.where(no_p | no_q, alone, both))
     return jnp.where(no_p & no_q, 0.0, found)

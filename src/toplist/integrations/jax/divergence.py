@@ -59,8 +59,8 @@ def list_divergence(
         Unnormalised log probabilities; minus infinity for probability zero.
     teacher_log_rest : Array of shape (...), optional
         Log of the teacher's probability of all other classes together, as `lists_from_logits` returns it. Without it,
-        the rest is one minus the listed probabilities, which has few digits where it is small; give it for lists that
-        hold nearly everything, and for `reverse`.
+        the rest is one minus the listed probabilities, which has few digits where it is small, and is zero where it is
+        less than rounding explains; give it for lists that hold nearly everything, and for `reverse`.
     rule : str or Rule, default "log"
         "log", "brier", "spherical", Power(a) or PseudoSpherical(a); static under `jit`.
     reverse : bool, default False
@@ -70,7 +70,7 @@ def list_divergence(
         The student's logits are divided by it. The list is taken as it is: make it at the same temperature, by
         `lists_from_logits(teacher_logits, k, temperature=temperature)`.
     sample_weight : Array of shape (...), optional
-        Weights, or booleans that say which rows count. LogitRows of weight zero have no effect, whatever they hold.
+        Weights, or booleans that say which rows count. Rows of weight zero have no effect, whatever they hold.
     ignore_index : int, default -100
         What stands for no class in `teacher_classes`.
     reduction : {"mean", "sum", "none"}, default "mean"
@@ -130,7 +130,7 @@ class _Teacher(NamedTuple):
 
     @property
     def wrong(self) -> Array:
-        """LogitRows that are no distribution over classes."""
+        """Rows that are no distribution over classes."""
         return (self.outside | self.twice).any(axis=-1) | self.no_logs.any(axis=-1) | self.no_mass
 
 
@@ -143,7 +143,12 @@ def _coarse_teacher(classes: Array, given: Array, rest: Array | None, width: int
     kind = given.dtype if given.dtype == jnp.float64 else jnp.float32
     logs = jnp.where(entry, given.astype(kind), -jnp.inf)
     mass = jnp.exp(logs).sum(axis=-1)
-    log_rest = jnp.log1p(-jnp.minimum(mass, 1.0)) if rest is None else rest.astype(kind)
+    if rest is None:
+        entropy = jnp.where(logs > -jnp.inf, -jnp.exp(logs) * logs, 0.0).sum(axis=-1)
+        rounding = 0.5 * eps * entropy + 2.0 * float(jnp.finfo(kind).eps)  # what is less is no rest
+        log_rest = jnp.where(1.0 - mass > rounding, jnp.log1p(-jnp.minimum(mass, 1.0)), -jnp.inf)
+    else:
+        log_rest = rest.astype(kind)
     total = mass if rest is None else mass + jnp.exp(log_rest)
     full = entry.sum(axis=-1) == width
     complete = full if rest is None else jnp.ones_like(full)

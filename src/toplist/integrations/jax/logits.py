@@ -15,6 +15,8 @@ from toplist.errors import ShapeError, TopListError
 from toplist.integrations._logits import (
     COLDEST,
     HOTTEST,
+    OUTSIDE,
+    UNDEFINED,
     LogitLists,
     LogitScores,
     as_lengths,
@@ -144,14 +146,25 @@ def _scores(
     at = jnp.where(scored, y, 0)
     rank = ranks(rows, at, over)
     sums = of_lists(rows, at_outcomes(rows, at, exponents, over), rank, ks, over)
+    log_prob = jnp.where(scored, sums.log_q[..., -1], jnp.nan)
     made = {name: jnp.where(scored[..., None], score(rule, sums), jnp.nan) for name, rule in rules}
     return LogitScores(
         _as_lists(rows),
-        jnp.where(scored, rank, jnp.where(ignored, 0, -1)),
-        jnp.where(scored, sums.log_q[..., -1], jnp.nan),
+        jnp.where(scored, jnp.where(jnp.isnan(log_prob), UNDEFINED, rank), jnp.where(ignored, 0, OUTSIDE)),
+        log_prob,
         {name: one[..., :-1] for name, one in made.items()},
         {name: one[..., -1] for name, one in made.items()},
+        ks,
     )
+
+
+def _with_lengths(ks: tuple[int, ...], parts: Any) -> LogitScores:
+    lists, rank, log_prob, padded, full = parts
+    return LogitScores(lists, rank, log_prob, padded, full, ks)
+
+
+jax.tree_util.register_pytree_node(LogitScores, lambda scores: (scores[:-1], scores.ks), _with_lengths)
+"""The lengths are no arrays."""
 
 
 def _as_lists(rows: LogitRows) -> LogitLists:
@@ -173,7 +186,7 @@ def as_logits(logits: Any) -> Array:
 
 
 def as_scalar(temperature: Any, beside: Array) -> Array:
-    """A temperature as an array in the type in which these logits are computed; checked where its value is known.
+    """A temperature as an array in the type in which these logits are computed; refused, or NaN under `jit`.
 
     >>> as_scalar(2, jnp.zeros(3, jnp.bfloat16))
     Array(2., dtype=float32)
@@ -185,7 +198,8 @@ def as_scalar(temperature: Any, beside: Array) -> Array:
         raise ShapeError(f"temperature is one number, not {temperature.dtype}{tuple(temperature.shape)}.")
     if is_known(temperature) and not COLDEST <= float(temperature) <= HOTTEST:
         raise TopListError(f"temperature is a number from {COLDEST:g} to {HOTTEST:g}, not {float(temperature)!r}.")
-    return temperature.astype(kind)
+    warm = temperature.astype(kind)
+    return jnp.where((warm >= COLDEST) & (warm <= HOTTEST), warm, jnp.nan)
 
 
 def as_outcomes(y: Any, leading: tuple[int, ...], width: int, ignore: int) -> Array:

@@ -54,7 +54,7 @@ def score_loss(
     label_smoothing : float, default 0.0
         With this probability, the outcome is any class with equal chances: the loss is the expected score.
     sample_weight : Array of shape (...), optional
-        Weights, or booleans that say which rows count. LogitRows of weight zero have no effect, whatever they hold.
+        Weights, or booleans that say which rows count. Rows of weight zero have no effect, whatever they hold.
     ignore_index : int, default -100
         Outcomes with this value are not scored, and have no gradient, whatever their row holds.
     reduction : {"mean", "sum", "none"}, default "mean"

@@ -15,7 +15,7 @@ Array = jax.Array
 
 
 def as_weights(weights: Any, leading: tuple[int, ...]) -> Array | None:
-    """One weight per row of logits, or none; refused where values are known and one is negative or not finite.
+    """One weight per row of logits, or none; if one is negative or not finite, refused, and NaN under `jit`.
 
     >>> as_weights(np.array([True, False]), (2,))
     Array([ True, False], dtype=bool)
@@ -36,7 +36,8 @@ def as_weights(weights: Any, leading: tuple[int, ...]) -> Array | None:
                 case=row,
                 more=int(wrong.sum()) - 1,
             )
-    return jnp.asarray(weights)
+    found = jnp.asarray(weights)
+    return found if found.dtype == bool else jnp.where((found >= 0) & (found < jnp.inf), found, jnp.nan)
 
 
 def reduce(values: Array, weights: Array | None, reduction: str) -> Array:
@@ -45,8 +46,16 @@ def reduce(values: Array, weights: Array | None, reduction: str) -> Array:
     >>> reduce(jnp.array([1.0, jnp.nan, 4.0]), jnp.array([1.0, 0.0, 2.0]), "mean")
     Array(3., dtype=float32)
     """
-    w = jnp.ones_like(values) if weights is None else weights.astype(values.dtype)
+    w = jnp.ones_like(values) if weights is None else _scaled(weights, reduction).astype(values.dtype)
     weighted = jnp.where(w == 0, 0.0, jnp.where(w == 0, 0.0, values) * w)
     if reduction == "none":
         return weighted
     return weighted.sum() if reduction == "sum" else weighted.sum() / w.sum()
+
+
+def _scaled(weights: Array, reduction: str) -> Array:
+    """Weights over the largest one where only their proportions count, so that huge and tiny ones have a sum."""
+    if reduction != "mean" or weights.dtype == bool or not weights.size:
+        return weights
+    largest = jax.lax.stop_gradient(weights).max()
+    return jnp.where(largest > 0, weights / jnp.where(largest > 0, largest, 1), weights)

@@ -21,7 +21,7 @@ Array = jax.Array
 
 
 class LogitRows(NamedTuple):
-    """LogitRows of logits and their lists of k classes."""
+    """Rows of logits and their lists of k classes."""
 
     x: Array  # logits to be compared
     z: Array  # logits relative to the largest, divided by the temperature
@@ -80,7 +80,7 @@ def of_rows(logits: Array, temperature: Array, k: int, over: Vocabulary) -> Logi
     left = (x < last) | ((x == last) & (over.index(x) > classes[..., -1:])) | jnp.isnan(x)
     second = relative(values[..., k : k + 1], peak, temperature) if k < width else jnp.zeros_like(peak)
     second = jax.lax.stop_gradient(jnp.where(second == -jnp.inf, 0.0, second))
-    scaled = over.sum(jnp.where(left, jnp.exp(z - second), 0.0))  # does not underflow, as the rest itself may
+    scaled = over.sum(jnp.exp(jnp.where(left, z - second, -jnp.inf)))  # does not underflow, as the rest itself may
     rest = scaled * jnp.exp(second[..., 0])
     beside = own[..., 1:].sum(axis=-1) + rest
     total = jnp.where(proper[..., 0], own[..., 0] + beside, jnp.nan)

@@ -104,7 +104,7 @@ def divergence(form: Form, log_p: Tensor, log_q: Tensor, reverse: bool) -> tuple
     """
     a, spherical, unit = form
     value, gradient = (_pseudospherical if spherical else _power)(a, log_p, log_q, reverse)
-    return unit * value, unit * gradient
+    return torch.where(value < 0, 0.0, unit * value), unit * gradient  # below zero by rounding of subnormal numbers
 
 
 def log_shares(z: Tensor) -> Tensor:

@@ -6,8 +6,9 @@ import math
 from typing import NamedTuple
 
 import torch
+from torch.autograd import forward_ad
 
-from toplist.errors import ClassError, ConfidenceError, MassError
+from toplist.errors import ClassError, ConfidenceError, MassError, TopListError
 
 Tensor = torch.Tensor
 
@@ -33,6 +34,21 @@ def can_refuse(x: Tensor) -> bool:
     return x.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
+def refuse_tangents(x: Tensor) -> None:
+    """Refuse forward-mode derivatives, which the operators do not have: torch would take them for zero.
+
+    >>> refuse_tangents(torch.zeros(1))
+    """
+    if torch.compiler.is_compiling():
+        return
+    tangent = forward_ad.unpack_dual(x).tangent  # type: ignore[no-untyped-call]
+    if tangent is not None:
+        raise TopListError(
+            "there are no forward-mode derivatives of lists of logits: use backward(), torch.autograd.grad, or "
+            "score_loss without k."
+        )
+
+
 def masses(classes: Tensor, given: Tensor, rest: Tensor | None, width: int, padding: int) -> Masses:
     """What lists add up to.
 
@@ -43,7 +59,8 @@ def masses(classes: Tensor, given: Tensor, rest: Tensor | None, width: int, padd
     given : Tensor of shape (n, k)
         Log probabilities.
     rest : Tensor of shape (n,), optional
-        The log of what is left over; by default of one minus the listed probabilities.
+        The log of what is left over; by default of one minus the listed probabilities, or of zero where that is less
+        than rounding explains.
     width : int
         The number of classes.
     padding : int
@@ -65,7 +82,7 @@ def masses(classes: Tensor, given: Tensor, rest: Tensor | None, width: int, padd
     total = logs.exp().sum(dim=1)
     full = entry.sum(dim=1) == width
     if rest is None:
-        some = total < 1.0
+        some = 1.0 - total > _rounding(given, logs)
         log_rest = torch.where(some, torch.log1p(-torch.where(some, total, 0.0)), -torch.inf)
         complete, nobody = full, torch.zeros_like(full)
     else:
@@ -74,6 +91,12 @@ def masses(classes: Tensor, given: Tensor, rest: Tensor | None, width: int, padd
         total = total + log_rest.exp()
     wrong = ~(total <= 1.0 + slack) | (complete & (total < 1.0 - slack)) | nobody
     return Masses(logs, log_rest, total, full, complete, wrong, rest is not None)
+
+
+def _rounding(given: Tensor, logs: Tensor) -> Tensor:
+    """How far rounding takes one minus the mass of a list: what is less is no rest."""
+    entropy = torch.where(logs.detach() > -torch.inf, -logs.detach().exp() * logs.detach(), 0.0).sum(dim=1)
+    return 0.5 * torch.finfo(given.dtype).eps * entropy + 2.0 * torch.finfo(logs.dtype).eps
 
 
 def tolerance(given: Tensor, rest: Tensor | None) -> float:

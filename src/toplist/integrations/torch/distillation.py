@@ -63,11 +63,11 @@ def diverge(
     if in_kernels(rows, classes):
         from toplist.integrations.torch.kernels import bregman  # noqa: PLC0415  needs Triton
 
-        if rest is None and log_probs.dtype == torch.float64:  # one minus the mass has digits that float32 has not
+        about = Form(a, spherical, unit), rows.shape[1], padding, tolerance(log_probs, rest)
+        if rest is None:
             found = masses(classes, log_probs, None, rows.shape[1], padding)
             rest = torch.where(found.full, -torch.inf, found.log_rest)
-        teacher = classes.contiguous(), log_probs.contiguous(), None if rest is None else rest.contiguous()
-        about = Form(a, spherical, unit), rows.shape[1], padding, tolerance(log_probs, rest)
+        teacher = classes.contiguous(), log_probs.contiguous(), rest.contiguous()
         return *bregman.diverge(teacher, (listed, log_rest), *about, reverse=reverse), log_rest, largest
     coarse = torch.cat([listed, log_rest[:, None]], dim=1)
     log_p = _coarse_teacher(classes, log_probs, rest, rows.shape[1], padding).to(coarse.dtype)

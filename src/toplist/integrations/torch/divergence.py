@@ -9,7 +9,7 @@ import torch
 from toplist.errors import ShapeError, TopListError
 from toplist.integrations._logits import as_reduction, as_temperature
 from toplist.integrations.torch.bregman import form
-from toplist.integrations.torch.checks import can_refuse, masses, refuse
+from toplist.integrations.torch.checks import can_refuse, masses, refuse, refuse_tangents
 from toplist.integrations.torch.distillation import diverge
 from toplist.integrations.torch.reduction import as_weights, reduce
 from toplist.integrations.torch.rules import constant_rule
@@ -53,8 +53,8 @@ def list_divergence(
         Unnormalised log probabilities, with any strides; minus infinity for probability zero.
     teacher_log_rest : Tensor of shape (...), optional
         Log of the teacher's probability of all other classes together, as `lists_from_logits` returns it. Without it,
-        the rest is one minus the listed probabilities, which has few digits where it is small; give it for lists that
-        hold nearly everything, and for `reverse`.
+        the rest is one minus the listed probabilities, which has few digits where it is small, and is zero where it is
+        less than rounding explains; give it for lists that hold nearly everything, and for `reverse`.
     rule : str or Rule, default "log"
         "log", "brier", "spherical", Power(a) or PseudoSpherical(a).
     reverse : bool, default False
@@ -102,6 +102,7 @@ def list_divergence(
         rest = None if rest is None else torch.where(weights == 0, 0.0, rest)
     if can_refuse(log_probs):
         refuse(classes, masses(classes, log_probs, rest, rows.shape[1], ignore_index), rows.shape[1], ignore_index)
+    refuse_tangents(rows)
     about = *form(found), bool(reverse), as_temperature(temperature), ignore_index
     values = diverge(rows, classes, log_probs, rest, *about)[0]
     return reduce(values, weights, as_reduction(reduction), student_logits.shape[:-1])
@@ -186,8 +187,9 @@ def _as_rows(classes: Any, log_probs: Any, logits: Any) -> tuple[Tensor, Tensor,
         )
     if log_probs.requires_grad:
         raise TopListError("teacher_log_probs get no gradient; pass teacher_log_probs.detach().")
-    k = classes.shape[-1]
-    return logits.reshape(-1, logits.shape[-1]), classes.reshape(-1, k).long(), log_probs.reshape(-1, k)
+    rows = logits.reshape(-1, logits.shape[-1])
+    shape = (len(rows), classes.shape[-1])  # lists may be empty
+    return rows, classes.reshape(shape).long(), log_probs.reshape(shape)
 
 
 def _as_rest(rest: Any, logits: Tensor) -> Tensor:

@@ -125,6 +125,7 @@ def scores_from_logits(
         first.log_q[:, -1].reshape(leading),
         {name: one[:, :-1].reshape(*leading, len(lengths)) for name, one in made.items()},
         {name: one[:, -1].reshape(leading) for name, one in made.items()},
+        lengths,
     )
 
 

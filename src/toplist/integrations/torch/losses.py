@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -10,7 +11,7 @@ from toplist.core.arguments import as_whole
 from toplist.errors import ShapeError, TopListError
 from toplist.integrations._logits import as_reduction, as_temperature
 from toplist.integrations.torch.bregman import log_shares
-from toplist.integrations.torch.checks import can_refuse, masses, refuse, repeated
+from toplist.integrations.torch.checks import can_refuse, masses, refuse, refuse_tangents, repeated
 from toplist.integrations.torch.coarsening import coarsen
 from toplist.integrations.torch.logits import as_outcomes, lists_from_logits
 from toplist.integrations.torch.padded import LogLists, largest_valid, padded_score, uniform_score
@@ -119,13 +120,14 @@ def list_loss(
     num_classes : int
         The number of all classes, listed or not.
     log_rest : Tensor of shape (...), optional
-        The log of the confidence in all other classes together; by default of one minus the listed confidences.
+        The log of the confidence in all other classes together; by default of one minus the listed confidences, and of
+        zero where that is less than rounding explains.
     rule : str or Rule, default "brier"
         "brier", "log", "spherical", Power(a) or PseudoSpherical(a).
     label_smoothing : float, default 0.0
         Weight from 0 to 1 of a uniform distribution over all classes in the outcome: the loss is the expected score.
     sample_weight : Tensor of shape (...), optional
-        Weights, or booleans that say which cases count. Cases of weight zero may hold anything.
+        Weights, or booleans that say which cases count. Lists of weight zero may hold anything.
     ignore_index : int, default -100
         What stands for no class, and outcomes that do not count.
     reduction : {"mean", "sum", "none"}, default "mean"
@@ -286,9 +288,12 @@ class _InParts(torch.autograd.Function):
         return torch.cat([_of_rows(rows[here], outcomes[here], counted[here], how) for here in _parts(rows)])
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
         rows, outcomes, counted = ctx.saved_tensors
+        if torch.is_grad_enabled():  # the gradient is to be differentiated: memory is that of all rows
+            values = _of_rows(rows, outcomes, counted, ctx.how)
+            (whole,) = torch.autograd.grad(values, rows, grads[0], create_graph=True)
+            return whole, None, None, None
         out = rows.new_empty(rows.shape)
         for here in _parts(rows):
             with torch.enable_grad():
@@ -315,6 +320,7 @@ def _of_rows(rows: Tensor, outcomes: Tensor, counted: Tensor, how: How) -> Tenso
 
 def _of_first(rows: Tensor, outcomes: Tensor, counted: Tensor, how: How, k: int) -> Tensor:
     """Scores of the padded list of the k classes that come first."""
+    refuse_tangents(rows)
     (rule, temperature, smoothing), width = how, rows.shape[1]
     classes = top_classes(rows.detach(), k)
     listed, log_rest, _ = coarsen(rows, classes, temperature, -1)
@@ -372,5 +378,5 @@ def _as_lists(classes: Any, logs: Any, rest: Any) -> tuple[Tensor, Tensor, Tenso
         raise ShapeError("log_confidences is a torch tensor of floats, of the same shape (..., k) as classes.")
     if rest is not None and (not isinstance(rest, Tensor) or rest.shape != logs.shape[:-1]):
         raise ShapeError(f"log_rest is a torch tensor of the shape {tuple(logs.shape[:-1])}, one number for each list.")
-    k = logs.shape[-1]
-    return classes.reshape(-1, k).long(), logs.reshape(-1, k), None if rest is None else rest.reshape(-1)
+    shape = (math.prod(logs.shape[:-1]), logs.shape[-1])  # lists may be empty
+    return classes.reshape(shape).long(), logs.reshape(shape), None if rest is None else rest.reshape(-1)

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import torch
 
+from toplist.integrations._logits import OUTSIDE, UNDEFINED
+
 Tensor = torch.Tensor
 CHUNK = 1 << 22  # logits that are worked on at once
 
@@ -83,7 +85,7 @@ def _of_rows(given: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statisti
     y = torch.where(scored, outcomes, 0).long()[:, None]
     xy = x.gather(1, y)
     ahead = (x > xy) | ((x == xy) & (torch.arange(x.shape[1], device=x.device) < y))
-    rank = torch.where(scored, ahead.sum(dim=1) + 1, torch.where(inside | (outcomes == wanted.ignore), 0, -1))
+    rank = torch.where(scored, ahead.sum(dim=1) + 1, torch.where(inside | (outcomes == wanted.ignore), 0, OUTSIDE))
     e = e.scatter(1, y, 0.0)
     own_y, others = xy[:, 0].exp(), e.sum(dim=1)
     total = own_y + others
@@ -101,6 +103,7 @@ def _of_rows(given: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statisti
     columns = [_padded(j, log_confidences, log_rest, rank, log_prob, wanted) for j in wanted.ks]
     made = [torch.stack(one, dim=1) for one in zip(*columns, full, strict=True)]
     log_q, miss, squares, powers = (torch.where(scored[:, None], one, nan) for one in made)
+    rank = torch.where(scored & log_prob.isnan(), UNDEFINED, rank)
     return Statistics(classes, log_confidences, log_rest, rank, log_q, miss, squares, powers)
 
 

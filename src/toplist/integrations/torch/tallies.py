@@ -18,7 +18,7 @@ from toplist._text import significant
 from toplist.core.arguments import as_tuple, as_whole
 from toplist.core.kernel import BITS, UNIT
 from toplist.errors import ShapeError, TopListError
-from toplist.integrations._logits import LogitScores, rules_by_name
+from toplist.integrations._logits import OUTSIDE, UNDEFINED, LogitScores, rules_by_name
 from toplist.integrations.torch.exact import LARGEST, LIMB, LIMBS, carried, products_of, sums_of, to_integers
 from toplist.integrations.torch.logits import scores_from_logits
 from toplist.scoring.rules.base import Rule
@@ -107,11 +107,11 @@ class Columns:
 
     def values(self, scores: LogitScores) -> Tensor:
         """All columns of a batch, in the precision of its scores."""
-        wide = len(self.ks)
-        if list(scores.padded) != list(self.rules) or any(one.shape[-1] != wide for one in scores.padded.values()):
+        if list(scores.padded) != list(self.rules) or scores.ks != self.ks:
+            theirs, ours = (", ".join(map(str, ks)) for ks in (scores.ks, self.ks))
             raise ShapeError(
-                f"these scores are of the rules {', '.join(scores.padded)}, and sums are of {', '.join(self.rules)} "
-                f"for {wide} lengths: score with the same rules and ks."
+                f"these scores are of the rules {', '.join(scores.padded)} for k = {theirs}, and sums are of "
+                f"{', '.join(self.rules)} for k = {ours}: score with the same rules and ks."
             )
         found = [column for name in self.rules for column in (*scores.padded[name].unbind(-1), scores.full[name])]
         found += [(scores.rank <= k).to(scores.log_prob.dtype) for k in self.hits]
@@ -218,12 +218,12 @@ def tally(columns: Columns, scores: LogitScores, sample_weight: Tensor | None = 
     if device.type == "cpu" and sample_weight is not None:
         _require(usable | (rank == 0), w)
     weighed = x * w[:, None]
-    there, counts = rank > 0, w != 0  # a case without weight is none
+    there, counts = (rank > 0) | (rank == UNDEFINED), w != 0  # a case without weight is none
     undefined = there & counts & (x.isnan().any(dim=1) | scores.log_prob.to(home).reshape(-1).isnan())
     huge = there & usable & ~undefined & (x.isfinite() & ~(weighed.abs() <= LARGEST)).any(dim=1)
     scored = there & counts & usable & ~undefined & ~huge
     finite = x.isfinite() & scored[:, None]
-    totals = [scored, rank == 0, (rank < 0) & counts, undefined, (rank != 0) & ~usable, huge]
+    totals = [scored, rank == 0, (rank == OUTSIDE) & counts, undefined, (rank != 0) & ~usable, huge]
     weighed, heavy = (torch.where(finite, one, 0.0) for one in (weighed, w[:, None]))
     count = finite.sum(dim=0)
     first, second = _whole(count) if sample_weight is None else sums_of(heavy), sums_of(weighed)

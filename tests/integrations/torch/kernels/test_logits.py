@@ -138,6 +138,7 @@ def test_outcomes_that_are_ignored_or_no_class_and_rows_that_are_no_distribution
     assert INTERPRETED or found.rank[1] == -1
     assert found.full["log"].isnan().tolist() == [True, not INTERPRETED, True, True, True, False, True]
     assert found.padded["brier"].isnan().any(dim=1).tolist() == found.full["log"].isnan().tolist()
+    assert found.rank[[2, 3, 4, 6]].tolist() == [-2] * 4
 
 
 @pytest.mark.parametrize("nan", [torch.nan, -torch.nan])
@@ -154,6 +155,7 @@ def test_nan_shows_wherever_it_is(dtype: str, nan: float) -> None:
         assert score.isnan().all()
     assert (found.lists.classes >= 0).all()
     assert (found.lists.classes < 608).all()
+    assert (found.rank == -2).all()
 
 
 def test_outcomes_need_not_be_neighbours_in_memory() -> None:

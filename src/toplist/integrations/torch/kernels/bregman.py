@@ -116,22 +116,14 @@ def _log_norm(logs, a: tl.constexpr):
 
 
 @triton.jit
-def _teacher(entry, given, rest, width, tolerance, place, K: tl.constexpr, REST: tl.constexpr):
+def _teacher(entry, given, rest, width, tolerance, place, K: tl.constexpr):
     """Logs of the teacher's probabilities of listed classes and of all others, which add up to one; or NaN."""
     nothing = -float("inf")
     logs = tl.where(entry, given, nothing)
-    total = tl.sum(tl.exp(logs), axis=1)
+    total = tl.sum(tl.exp(logs), axis=1) + tl.exp(rest)
     full = tl.sum(entry.to(tl.int32), axis=1) == width
-    if REST:
-        complete = total == total
-        nobody = full & (tl.exp(rest) > tolerance)
-        total += tl.exp(rest)
-    else:
-        complete = full
-        nobody = total != total
-        rest = tl.where(total < 1.0, _log1p(-tl.where(total < 1.0, total, 0.0)), nothing)
-    wrong = (total != total) | (total > 1.0 + tolerance) | (complete & (total < 1.0 - tolerance)) | nobody
-    divide = tl.where(complete | (total > 1.0), _log(total), 0.0)
+    wrong = (total != total) | (tl.abs(total - 1.0) > tolerance) | (full & (tl.exp(rest) > tolerance))
+    divide = _log(total)
     rest = tl.where(full, nothing, rest - divide)
     found = tl.where(place == K, rest[:, None], logs - divide[:, None])
     return tl.where(wrong[:, None] & (place <= K), float("nan"), found)
@@ -141,7 +133,7 @@ def _teacher(entry, given, rest, width, tolerance, place, K: tl.constexpr, REST:
 def diverge_rows(
     classes, given, rest, listed, log_rest, values, listed_gradient, rest_gradient,
     cases, width, padding, tolerance, unit,
-    A: tl.constexpr, SPHERICAL: tl.constexpr, REVERSE: tl.constexpr, REST: tl.constexpr,
+    A: tl.constexpr, SPHERICAL: tl.constexpr, REVERSE: tl.constexpr,
     K: tl.constexpr, KP: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
     """Divergences of rows, and their gradients with respect to the listed logits and the log-sum-exp of all others."""
@@ -152,11 +144,9 @@ def diverge_rows(
     at = row[:, None] * K + place
     nothing = -float("inf")
     entry = here & (tl.load(classes + at, mask=here, other=padding) != padding)
-    known = row.to(tl.float32)
-    if REST:
-        known = tl.load(rest + row, mask=inside, other=0.0).to(tl.float32)
+    known = tl.load(rest + row, mask=inside, other=0.0).to(tl.float32)
     logs = tl.load(given + at, mask=here, other=nothing).to(tl.float32)
-    log_p = _teacher(entry, logs, known, width, tolerance, place, K, REST)
+    log_p = _teacher(entry, logs, known, width, tolerance, place, K)
     own = tl.load(listed + at, mask=here, other=nothing)
     beside = tl.load(log_rest + row, mask=inside, other=0.0)
     log_q = _log_shares(tl.where(place == K, beside[:, None], own), place)
@@ -194,7 +184,7 @@ def diverge_rows(
             if A != 1:
                 slope *= A
             gradient = slope - q * tl.sum(slope, axis=1)[:, None]
-    tl.store(values + row, value * factor * tl.sum(norm, axis=1), mask=inside)
+    tl.store(values + row, tl.where(value < 0, 0.0, value * factor * tl.sum(norm, axis=1)), mask=inside)
     gradient *= unit
     tl.store(listed_gradient + at, gradient, mask=here)
     tl.store(rest_gradient + row, tl.sum(tl.where(place == K, gradient, 0.0), axis=1), mask=inside)
@@ -218,8 +208,8 @@ def diverge(
     rows = max(1, ENTRIES // padded)
     with torch.cuda.device_of(listed):
         diverge_rows[(triton.cdiv(n, rows),)](
-            classes, given, given if rest is None else rest, listed, log_rest, values, listed_gradient, rest_gradient,
-            n, width, padding, tolerance, unit, A=a, SPHERICAL=spherical, REVERSE=reverse, REST=rest is not None,
+            classes, given, rest, listed, log_rest, values, listed_gradient, rest_gradient,
+            n, width, padding, tolerance, unit, A=a, SPHERICAL=spherical, REVERSE=reverse,
             K=k, KP=padded, ROWS=rows, num_warps=4,
         )  # fmt: skip
     return values, listed_gradient, rest_gradient

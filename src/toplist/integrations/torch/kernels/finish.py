@@ -5,6 +5,9 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from toplist.integrations._logits import UNDEFINED
+
+NO_DISTRIBUTION = tl.constexpr(UNDEFINED)
 LN2 = tl.constexpr(0.6931471805599453)
 NEAR_ZERO = tl.constexpr(1e-30)
 
@@ -96,6 +99,7 @@ def finish_lists(
         near = own >= beside
         log_prob = tl.where(near, _log_share(own, beside), (xy - first) * (scale * LN2) + log_first)
         log_prob = tl.where(unscored, nan, log_prob)
+        tl.store(ranks + row, NO_DISTRIBUTION, mask=inside & (rank > 0) & (log_prob != log_prob))
         at = row * columns + columns - 1
         tl.store(log_q + at, log_prob, mask=inside)
         tl.store(miss + at, tl.where(unscored, nan, beside / total), mask=inside)
