@@ -45,9 +45,13 @@ if find_spec("torch") is None:
         "docs/accelerators.md",
         "docs/distillation.md",
         "docs/streaming.md",
+        "tests/integrations/torch/checking.py",
+        "tests/integrations/torch/processes.py",
     ]
 if find_spec("jax") is None:
     collect_ignore += ["src/toplist/integrations/jax", "docs/jax.md"]
+if find_spec("pyspark") is None:
+    collect_ignore += ["tests/integrations/spark_queries.py"]
 if find_spec("triton") is None:
     collect_ignore += ["src/toplist/integrations/torch/kernels"]
 
