@@ -77,7 +77,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FilesWhol
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--cases 4` runs at most four cases of each test, drawn by their names; all of them run without it."""
+    """`--cases 3` runs at most three cases of each test, drawn by their names; all of them run without it."""
     parser.addoption("--cases", type=int, default=None, metavar="N", help="run at most N cases of each test")
 
 
