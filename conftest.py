@@ -88,8 +88,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     cases = defaultdict(list)
     for item in items:
-        name, _, case = item.nodeid.partition("[")
-        cases[name if case else item.nodeid].append(item)
+        cases[item.nodeid.partition("[")[0]].append(item)
     drawn = {
         id(item)
         for some in cases.values()

@@ -90,7 +90,7 @@ def select(blocks: Blocks, weights: Floats, *, one_se: bool) -> OneStandardError
     best = int(np.lexsort((mean, infinite))[0])
     best = int(np.flatnonzero((infinite == infinite[best]) & (mean <= mean[best] + TINY))[0])
     whole = kept[0][0] == slice(0, len(weights))
-    gap, error = _differences((lambda: iter(kept)) if whole else blocks, weights, best)
+    gap, error = _differences((lambda: kept) if whole else blocks, weights, best)
     chosen = simplest_as_good(range(len(gap)), gap, error) if one_se else None
     score = np.where(infinite > 0, np.inf, mean)
     return OneStandardErrorChoice(

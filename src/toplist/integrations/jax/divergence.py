@@ -144,7 +144,7 @@ def _coarse_teacher(classes: Array, given: Array, rest: Array | None, width: int
     logs = jnp.where(entry, given.astype(kind), -jnp.inf)
     mass = jnp.exp(logs).sum(axis=-1)
     if rest is None:
-        entropy = jnp.where(logs > -jnp.inf, -jnp.exp(logs) * logs, 0.0).sum(axis=-1)
+        entropy = jax.scipy.special.entr(jnp.exp(logs)).sum(axis=-1)
         rounding = 0.5 * eps * entropy + 2.0 * float(jnp.finfo(kind).eps)  # what is less is no rest
         log_rest = jnp.where(1.0 - mass > rounding, jnp.log1p(-jnp.minimum(mass, 1.0)), -jnp.inf)
     else:

@@ -95,7 +95,7 @@ def masses(classes: Tensor, given: Tensor, rest: Tensor | None, width: int, padd
 
 def _rounding(given: Tensor, logs: Tensor) -> Tensor:
     """How far rounding takes one minus the mass of a list: what is less is no rest."""
-    entropy = torch.where(logs.detach() > -torch.inf, -logs.detach().exp() * logs.detach(), 0.0).sum(dim=1)
+    entropy: Tensor = torch.special.entr(logs.detach().exp()).sum(dim=1)
     return 0.5 * torch.finfo(given.dtype).eps * entropy + 2.0 * torch.finfo(logs.dtype).eps
 
 

@@ -19,10 +19,10 @@ from toplist.integrations._logits import (
     require_cases,
     rules_by_name,
 )
-from toplist.integrations.torch import kernels, statistics
+from toplist.integrations.torch import kernels
 from toplist.integrations.torch.checks import can_refuse
 from toplist.integrations.torch.rules import score
-from toplist.integrations.torch.statistics import Statistics, Wanted
+from toplist.integrations.torch.statistics import Statistics, Wanted, in_plain_torch
 
 Tensor = torch.Tensor
 LONGEST = 128  # the kernels keep a list in registers
@@ -135,7 +135,7 @@ def _statistics(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statis
 
         if launch.takes(rows, wanted.longest):
             return launch.statistics(rows, outcomes, wanted)
-    return statistics.statistics(rows, outcomes, wanted)
+    return in_plain_torch(rows, outcomes, wanted)
 
 
 def _lists(found: Statistics, leading: torch.Size) -> LogitLists:

@@ -42,7 +42,7 @@ class Statistics(NamedTuple):
     powers: Tensor
 
 
-def statistics(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistics:
+def in_plain_torch(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistics:
     """The statistics of all rows, in float64 for float64 logits and in float32 for all others."""
     return in_chunks(rows, outcomes, wanted, _of_rows, max(1, CHUNK // rows.shape[1]))
 
