@@ -52,7 +52,7 @@ def _read(x, out, BLOCK: tl.constexpr, STEPS: tl.constexpr):
 
 def read_once(x: Tensor) -> Callable[[], object]:
     """Read every byte, and add up what it holds as integers."""
-    words = x.view(torch.int32).reshape(-1)
+    words = x.reshape(-1).view(torch.int32)
     programs = words.numel() // (1024 * 16)
     out = torch.empty(programs, dtype=torch.int32, device=x.device)
     return lambda: _read[(programs,)](words, out, BLOCK=1024, STEPS=16, num_warps=4)

@@ -15,10 +15,16 @@ RELATIVE, ABSOLUTE = 1e-5, 1e-30  # float32 has no smaller squares
 def agree(
     kind: str, dtype: str, width: int, ks: tuple[int, ...], *, rows: int, device: str, relative: float = RELATIVE
 ) -> None:
+    """`agree_on` logits of a kind."""
+    agree_on(*made(kind, rows, width), dtype, ks, device=device, relative=relative)
+
+
+def agree_on(
+    x: np.ndarray, y: np.ndarray, dtype: str, ks: tuple[int, ...], *, device: str, relative: float = RELATIVE
+) -> None:
     """Lists and ranks are equal, log probabilities and scores are within 1e-5, of these very logits."""
     import torch
 
-    x, y = made(kind, rows, width)
     given = torch.from_numpy(x).to(device=device, dtype=getattr(torch, dtype))
     found = scores_from_logits(given, torch.from_numpy(y).to(device), ks=ks, rules=RULES)
     known = oracle(given.double().cpu().numpy(), y, ks)

@@ -8,8 +8,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import toplist as tl
-from tests.integrations.torch.checking import CASES, agree
+from tests.integrations.torch.checking import CASES, agree, agree_on
 from tests.integrations.torch.logit_cases import KINDS, made
+from tests.integrations.torch.real_logits import of_digits, of_words
 from toplist.integrations.torch import kernels, lists_from_logits, scores_from_logits
 from toplist.integrations.torch import statistics as plain
 
@@ -29,6 +30,12 @@ def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_scores_are_those_of_float64(kind: str, dtype: str, width: int, ks: tuple[int, ...]) -> None:
     agree(kind, dtype, width, ks, rows=5, device="cpu")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_scores_of_trained_models_are_those_of_float64(dtype: str) -> None:
+    agree_on(*of_digits(), dtype, (1, 3), device="cpu")
+    agree_on(*of_words(1000, 20_000), dtype, (1, 5, 20), device="cpu")
 
 
 def test_rows_are_worked_on_some_at_a_time_and_nothing_shows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton", reason="Triton is not installed")
 
-from tests.integrations.torch.checking import CASES, RELATIVE, agree
+from tests.integrations.torch.checking import CASES, RELATIVE, agree, agree_on
 from tests.integrations.torch.logit_cases import KINDS, made
+from tests.integrations.torch.real_logits import of_digits, of_words
 from toplist.integrations.torch import kernels, lists_from_logits, scores_from_logits
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
@@ -53,6 +55,23 @@ def test_scores_are_those_of_float64(dtype: str, width: int, ks: tuple[int, ...]
     # A GPU multiplies and adds without rounding in between; the interpreter rounds products of large logits.
     error = 3e-5 if INTERPRETED and kind == "large" else RELATIVE
     agree(kind, dtype, width, ks, rows=2, device=DEVICE, relative=error)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_scores_of_trained_models_are_those_of_float64(dtype: str) -> None:
+    some = slice(0, 20) if INTERPRETED else slice(None)
+    for (x, y), ks in ((of_digits(), (1, 3)), (of_words(1000, 20_000), (1, 5, 20))):
+        agree_on(x[some], y[some], dtype, ks, device=DEVICE)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(INTERPRETED, reason="takes too long in the interpreter")
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("classes", [12_000, 11_999])
+def test_scores_of_a_large_vocabulary_are_those_of_float64(classes: int, dtype: str) -> None:
+    """As they are, and copied, since rows of 11,999 logits are not made of groups of 16 bytes."""
+    x, y = of_words(12_000, 120_000)
+    agree_on(x[:, :classes], np.minimum(y, classes - 1), dtype, (1, 5, 20), device=DEVICE)
 
 
 @pytest.mark.gpu
