@@ -86,35 +86,57 @@ def test_all_widths_and_types_score_as_float64(kind: str, dtype: str, width: int
     agree(kind, dtype, width, ks, rows=16, device=DEVICE)
 
 
+@pytest.mark.parametrize("kind", ["random", "tied", "masked", "late"])
 @pytest.mark.parametrize(
-    ("dtype", "width", "apart", "copied"),
+    ("dtype", "width", "apart", "first"),
     [
-        ("float32", 601, 601, 1 << 27),
-        ("bfloat16", 601, 604, 1 << 27),
-        ("bfloat16", 609, 1216, 2 * 2 * 609 + 100),  # two rows at a time
-        ("float32", 608, 611, 1),
+        ("float32", 601, 601, 0),
+        ("float32", 608, 611, 2),
+        ("bfloat16", 601, 604, 0),
+        ("bfloat16", 608, 1216, 5),
+        ("bfloat16", 767, 777, 3),  # a row may reach into one tile more
+        ("float16", 1023, 1023, 0),
     ],
 )
-def test_wide_rows_of_any_width_and_place_are_scored_by_kernels(
-    dtype: str, width: int, apart: int, copied: int, monkeypatch: pytest.MonkeyPatch
+def test_wide_rows_of_any_width_and_place_are_read_where_they_are(
+    dtype: str, width: int, apart: int, first: int, kind: str
 ) -> None:
-    """Rows of a contiguous tensor, of a padded vocabulary, and others."""
+    """Rows of a contiguous tensor, of a padded vocabulary, and others: they start anywhere in a group of 16 bytes."""
+    from toplist.integrations.torch.kernels import launch
+
+    x, y = made(kind, 9, width)
+    given = np.full((9, apart), np.nan, dtype=np.float32)  # beside the rows
+    given[:, :first], given[:, first : first + width] = 1e4, x
+    logits = torch.from_numpy(given).to(DEVICE, getattr(torch, dtype))[:, first : first + width]
+    outcomes = torch.from_numpy(y).to(DEVICE)
+    outcomes[-1] = width - 1
+    assert launch.takes(logits, 20)
+    known = scores_from_logits(logits.double(), outcomes, ks=(1, 20))
+    for one in (logits, logits.t().contiguous().t()):
+        found = scores_from_logits(one, outcomes, ks=(1, 20))
+        assert torch.equal(found.lists.classes, known.lists.classes)
+        assert torch.equal(found.rank, known.rank)
+        near = {"rtol": 1e-5, "atol": 1e-30}
+        torch.testing.assert_close(found.padded["brier"].double(), known.padded["brier"], **near)
+        torch.testing.assert_close(found.full["log"].double(), known.full["log"], **near)
+        torch.testing.assert_close(found.lists.log_rest.double(), known.lists.log_rest, **near)
+
+
+@pytest.mark.parametrize("copied", [1, 2 * 2 * 609 + 100])
+def test_rows_that_are_columns_in_memory_are_copied_some_at_a_time(
+    copied: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from toplist.integrations.torch.kernels import launch
 
     monkeypatch.setattr(launch, "COPIED", copied)
-    x, y = made("tied", 3, apart)
-    logits = torch.from_numpy(x).to(DEVICE, getattr(torch, dtype))[:, :width]
-    outcomes = (torch.from_numpy(y) % width).to(DEVICE)
-    assert launch.takes(logits, 20)
-    found, known = (scores_from_logits(one, outcomes, ks=(1, 20)) for one in (logits, logits.double()))
+    x, y = made("tied", 5, 609)
+    logits, outcomes = torch.from_numpy(x).to(DEVICE, torch.bfloat16), torch.from_numpy(y).to(DEVICE)
+    found, known = (scores_from_logits(one, outcomes) for one in (logits.t().contiguous().t(), logits))
     assert torch.equal(found.lists.classes, known.lists.classes)
-    assert torch.equal(found.rank, known.rank)
-    torch.testing.assert_close(found.padded["brier"].double(), known.padded["brier"], rtol=1e-5, atol=0)
-    torch.testing.assert_close(found.full["log"].double(), known.full["log"], rtol=1e-5, atol=0)
-    torch.testing.assert_close(found.lists.log_rest.double(), known.lists.log_rest, rtol=1e-5, atol=0)
+    assert torch.equal(found.padded["brier"], known.padded["brier"])
 
 
-def test_what_is_no_class_stays_none_in_rows_that_are_copied() -> None:
+def test_what_is_no_class_stays_none_in_rows_of_any_width() -> None:
     """An outcome just beyond the classes, and rows without a list, whose classes come from the row."""
     logits = torch.zeros(3, 601, device=DEVICE)
     logits[1:] = torch.tensor(-1, dtype=torch.int32).view(torch.float32)  # NaN with a sign comes last

@@ -18,7 +18,7 @@ BLOCK, WARPS, UNROLL = 4096, 8, 4
 WIDE, SHORT = {"maxnreg": 128}, {"maxnreg": 96}  # registers of a thread, so that several programs fit
 ROWS = 128  # that finish at once
 READ_AGAIN = 1 << 16  # logits of a row that are read again at most, held in registers
-COPIED = 1 << 27  # bytes of wide rows that are copied at once
+COPIED = 1 << 27  # bytes of wide rows that are copied at once, where logits of a row are apart in memory
 
 
 def takes(rows: Tensor, k: int) -> bool:
@@ -26,44 +26,33 @@ def takes(rows: Tensor, k: int) -> bool:
     (n, width), reach = rows.shape, rows.shape[1] * rows.stride(1)
     if width <= NARROW:
         return n > 0 and reach < FARTHEST
-    _, _, tiles, some = _tiling(_up(width), k)
+    _, _, tiles, some = _tiling(width, _reach(rows), k)
     return n > 0 and some * tiles * (16 // rows.element_size()) <= READ_AGAIN
 
 
-def _tiling(width: int, k: int) -> tuple[int, int, int, int]:
-    """Logits of a tile, tiles of a quarter and the next power of two, and units of wide rows that are read again."""
+def _tiling(width: int, reach: int, k: int) -> tuple[int, int, int, int]:
+    """Logits of a tile, tiles of a row, the next power of two of those of a quarter, and units that are read again."""
     block = min(BLOCK, triton.next_power_of_2(width + 1) // 2)
-    quarter = triton.cdiv(triton.cdiv(width, block), 4)
-    return block, quarter, triton.next_power_of_2(quarter), triton.next_power_of_2(k + k // 4 + 4)
+    last = triton.cdiv(reach, block)
+    return block, last, triton.next_power_of_2(triton.cdiv(last, 4)), triton.next_power_of_2(k + k // 4 + 4)
+
+
+def _reach(rows: Tensor) -> int:
+    """The width of rows, with what may precede them in a group of 16 bytes."""
+    even = _aligned(rows) and not rows.shape[1] % 16
+    return rows.shape[1] if even else rows.shape[1] + 16 // rows.element_size() - 1
 
 
 def _aligned(rows: Tensor) -> bool:
     return rows.stride(1) == 1 and not (rows.stride(0) * rows.element_size() % 16 or rows.data_ptr() % 16)
 
 
-def _up(width: int) -> int:
-    return -(-width // 16) * 16
-
-
 def statistics(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistics:
-    """The statistics of all rows, by one read of them.
-
-    Wide rows are read by groups of 16 bytes. Those that are not made of such groups are copied before, some at a time,
-    with further classes of probability zero.
-    """
-    n, width = rows.shape
-    if width <= NARROW or (_aligned(rows) and width == _up(width)):
+    """The statistics of all rows, by one read of them; wide rows that are columns in memory are copied before."""
+    if rows.shape[1] <= NARROW or rows.stride(1) == 1:
         return _one_read(rows, outcomes, wanted)
-    step = max(1, COPIED // (_up(width) * rows.element_size()))
-    copy = rows.new_empty((min(step, n), _up(width)))
-    copy[:, width:] = -torch.inf
-
-    def of_rows(given: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistics:
-        some = copy[: len(given)]
-        some[:, :width] = given
-        return _one_read(some, outcomes, wanted)
-
-    return in_chunks(rows, outcomes, wanted, of_rows, step)
+    step = max(1, COPIED // (rows.shape[1] * rows.element_size()))
+    return in_chunks(rows, outcomes, wanted, lambda some, *others: _one_read(some.contiguous(), *others), step)
 
 
 def _one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistics:
@@ -88,15 +77,16 @@ def _one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statisti
                 **same,
             )  # fmt: skip
         else:
-            block, quarter, tiles, some = _tiling(width, k)
+            reach, group = _reach(rows), 16 // size
+            block, last, tiles, some = _tiling(width, reach, k)
             wide_rows[(n,)](
-                *about, made((n, some), dtype=torch.int32), n, width, wanted.classes, rows.stride(0), *how,
-                100.0 / max(2.0, wanted.power), WHOLE=width // block, QUARTER=quarter,
-                TILES=tiles, BLOCK=block, GROUP=16 // size, UNROLL=UNROLL, num_warps=WARPS,
+                *about, made((n, some), dtype=torch.int32), n, width, rows.stride(0), rows.data_ptr() // size % group,
+                *how, 100.0 / max(2.0, wanted.power), WHOLE=width // block, LAST=last, QUARTER=triton.cdiv(last, 4),
+                TILES=tiles, BLOCK=block, GROUP=group, EVEN=reach == width, UNROLL=UNROLL, num_warps=WARPS,
                 **WIDE, **same | {"KP": some},
             )  # fmt: skip
         finish_lists[(triton.cdiv(n, ROWS),)](
-            log_confidences, log_rest, rank, sums, *tables, n, wanted.classes, scale,
+            log_confidences, log_rest, rank, sums, *tables, n, width, scale,
             KS=wanted.ks, ROWS=ROWS, num_warps=4, **same,
         )  # fmt: skip
     return Statistics(classes, log_confidences, log_rest, rank, *tables)

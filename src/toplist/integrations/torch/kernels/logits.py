@@ -1,15 +1,18 @@
 """Lists and statistics of rows of logits in one read: kernels for wide rows and for rows that fit into registers.
 
-**Wide rows** of groups of 16 bytes. One program sweeps a row in tiles of `BLOCK` logits. A group is what one thread
-loads of a tile at once, 16 bytes; a unit is one group of each tile in a quarter of the row. Registers keep, per unit,
-the largest logit and sums of exponentials. The units whose largest logit reaches the k-th largest of all units hold
-every logit of the list. A threshold at or below that is found among the largest logits of many units together; if at
-most KP units reach it, a power of two somewhat above k, these are read again: a few sectors of memory each. If more
-do, because logits tie, a second sweep finds which class has the largest logit of each unit first: now the units have a
-total order (value, then class index), and the first KP of them hold the list, since fewer than k logits come before
-any logit of it. The list is then
-found among the logits of these units: first the largest of each, then the second of each, until what is left comes
-after the k-th.
+**Wide rows.** One program sweeps a row in tiles of `BLOCK` logits. A group is what one thread loads of a tile at once,
+16 bytes; the first one starts at the multiple of 16 bytes at or before the start of the row, and what it holds before
+the row counts as minus infinity, like what the last one holds after it. A place is a class index plus the number of
+logits before the row in its first group; places order as class indices do.
+
+A unit is one group of each tile in a quarter of the row. Registers keep, per unit, the largest logit and sums of
+exponentials. The units whose largest logit reaches the k-th largest of all units hold every logit of the list. A
+threshold at or below that is found among the largest logits of many units together; if at most KP units reach it, a
+power of two somewhat above k, these are read again: a few sectors of memory each. If more do, because logits tie, a
+second sweep finds which class has the largest logit of each unit first: now the units have a total order (value, then
+class index), and the first KP of them hold the list, since fewer than k logits come before any logit of it. The list
+is then found among the logits of these units: first the largest of each, then the second of each, until what is left
+comes after the k-th.
 
 Sums beside the list add up other units, and other logits of the units that were read again. Nothing is subtracted, so
 that what a nearly certain list leaves over keeps its digits. `finish` adds the listed classes to them, without the
@@ -75,6 +78,25 @@ def _groups(x, BLOCK: tl.constexpr, GROUP: tl.constexpr):
 
 
 @triton.jit
+def _inside(at, lead, end, EVEN: tl.constexpr):
+    """Which places are in the row."""
+    if EVEN:
+        return at < end
+    else:
+        return (at >= lead) & (at < end)
+
+
+@triton.jit
+def _places(start, at, lead, end, GROUP: tl.constexpr, EVEN: tl.constexpr):
+    """Logits at some places; minus infinity outside of the row. Groups are loaded whole, and only those of the row."""
+    if EVEN:
+        return tl.load(start + at, mask=at < end, other=-float("inf")).to(tl.float32)
+    else:
+        x = tl.load(start + at, mask=at // GROUP < tl.cdiv(end, GROUP), other=-float("inf")).to(tl.float32)
+        return tl.where((at >= lead) & (at < end), x, -float("inf"))
+
+
+@triton.jit
 def _sums(x, shift, scale, BLOCK: tl.constexpr, GROUP: tl.constexpr, SQUARES: tl.constexpr, POWER: tl.constexpr):
     """The exponentials of a tile, their squares and their powers, added up by groups."""
     e = _groups(_exp(x, shift, scale), BLOCK, GROUP)
@@ -97,9 +119,17 @@ def _take(x, shift, scale, m, s, q, r, BLOCK: tl.constexpr, GROUP: tl.constexpr,
 
 
 @triton.jit
-def _sweep(start, tile, second, before, width, y, xy, above, shift, scale,
-           FROM: tl.constexpr, TO: tl.constexpr, WHOLE: tl.constexpr, BLOCK: tl.constexpr, GROUP: tl.constexpr,
-           OUTCOMES: tl.constexpr, SQUARES: tl.constexpr, POWER: tl.constexpr, UNROLL: tl.constexpr):  # fmt: skip
+def _ahead(x, t, y, xy, above, BLOCK: tl.constexpr, GROUP: tl.constexpr):
+    """How many logits of tile t come before the outcome, by groups; ties in the outcome's own tile are left out."""
+    ahead = (x >= tl.where((t + 1) * BLOCK <= y, xy, above)).to(tl.float32)  # fewer instructions than integers
+    return tl.sum(_groups(ahead, BLOCK, GROUP), axis=1)
+
+
+@triton.jit
+def _sweep(start, tile, second, before, lead, end, y, xy, above, shift, scale,
+           FROM: tl.constexpr, TO: tl.constexpr, WHOLE: tl.constexpr, LAST: tl.constexpr, BLOCK: tl.constexpr,
+           GROUP: tl.constexpr, EVEN: tl.constexpr, OUTCOMES: tl.constexpr, SQUARES: tl.constexpr,
+           POWER: tl.constexpr, UNROLL: tl.constexpr):  # fmt: skip
     """A quarter of a row: the largest logits and sums of its units, and how many come before the outcome by groups."""
     lane = tl.arange(0, BLOCK)
     m = tl.full([BLOCK // GROUP], -float("inf"), tl.float32)
@@ -108,19 +138,17 @@ def _sweep(start, tile, second, before, width, y, xy, above, shift, scale,
     r = tl.zeros([BLOCK // GROUP], tl.float32)
     for t in tl.range(FROM, min(TO, WHOLE), loop_unroll_factor=UNROLL):
         third = tl.load(start + min(t + 2, WHOLE - 1) * BLOCK + lane)  # two tiles are under way
-        x = tile.to(tl.float32)
-        m, s, q, r = _take(x, shift, scale, m, s, q, r, BLOCK, GROUP, SQUARES, POWER)
+        m, s, q, r = _take(tile.to(tl.float32), shift, scale, m, s, q, r, BLOCK, GROUP, SQUARES, POWER)
         if OUTCOMES:
-            ahead = (x >= tl.where((t + 1) * BLOCK <= y, xy, above)).to(tl.float32)  # fewer instructions than integers
-            before += tl.sum(_groups(ahead, BLOCK, GROUP), axis=1)
+            before += _ahead(tile.to(tl.float32), t, y, xy, above, BLOCK, GROUP)
         tile = second
         second = third
-    if FROM <= WHOLE and WHOLE < TO:  # what is left of the row
-        at = WHOLE * BLOCK + lane
-        x = tl.load(start + at, mask=at < width, other=-float("inf")).to(tl.float32)
-        m, s, q, r = _take(x, shift, scale, m, s, q, r, BLOCK, GROUP, SQUARES, POWER)
-        if OUTCOMES:
-            before += tl.sum(_groups((x > xy).to(tl.float32), BLOCK, GROUP), axis=1)
+    for t in tl.static_range(WHOLE, LAST):  # what is left of the row
+        if t >= FROM and t < TO:
+            x = _places(start, t * BLOCK + lane, lead, end, GROUP, EVEN)
+            m, s, q, r = _take(x, shift, scale, m, s, q, r, BLOCK, GROUP, SQUARES, POWER)
+            if OUTCOMES:
+                before += _ahead(x, t, y, xy, above, BLOCK, GROUP)
     return m, s, q, r, before, tile, second
 
 
@@ -141,28 +169,46 @@ def _first(keys, KP: tl.constexpr):
 
 
 @triton.jit
-def _threshold(m, K: tl.constexpr, KP: tl.constexpr, UNITS: tl.constexpr):
-    """The K-th of the largest logits of sets of units: at least K units reach it, and hardly more than K."""
-    if KP > FEW:
-        top = tl.topk(m, KP)
-        return tl.max(tl.where(tl.arange(0, KP) == K - 1, top, -float("inf")), axis=0)
-    else:
-        sets: tl.constexpr = min(4 * KP, UNITS)
-        v = tl.max(tl.reshape(m, [sets, UNITS // sets]), axis=1)
-        larger = tl.sum((v[None, :] > v[:, None]).to(tl.int32), axis=1)
-        return tl.min(tl.where(larger < K, v, float("inf")), axis=0)
+def _bound(o, used, K: tl.constexpr, KP: tl.constexpr):
+    """A bound that at least K of the integers in use reach, and at most KP unless they tie; or all, if they are fewer.
+
+    By bisection: sorting takes Triton half a minute to compile.
+    """
+    high = tl.max(o, axis=0)
+    low = tl.min(tl.where(used, o, high), axis=0)
+    count = tl.sum(used.to(tl.int32), axis=0)
+    while (low < high) & (count > KP):
+        middle = (low | high) - ((low ^ high) >> 1)  # their mean, rounded up, without overflow
+        more = tl.sum((used & (o >= middle)).to(tl.int32), axis=0)
+        enough = more >= K
+        count = tl.where(enough, more, count)
+        low = tl.where(enough, middle, low)
+        high = tl.where(enough, high, middle - 1)
+    return low
 
 
 @triton.jit
-def _first_keys(cells, used, place, K: tl.constexpr, KP: tl.constexpr):
+def _reach(m, K: tl.constexpr, KP: tl.constexpr, UNITS: tl.constexpr):
+    """Units whose largest logit reaches a threshold that at least K units reach, and hardly more."""
+    if KP > FEW:
+        o = _ordered(m)
+        return o >= _bound(o, o == o, K, KP)
+    else:  # the K-th of the largest logits of sets of units
+        sets: tl.constexpr = min(4 * KP, UNITS)
+        v = tl.max(tl.reshape(m, [sets, UNITS // sets]), axis=1)
+        larger = tl.sum((v[None, :] > v[:, None]).to(tl.int32), axis=1)
+        return m >= tl.min(tl.where(larger < K, v, float("inf")), axis=0)
+
+
+@triton.jit
+def _first_keys(cells, place, K: tl.constexpr, KP: tl.constexpr):
     """The KP keys that come first, of which K are exact, of the keys of some units, one unit per row.
 
     The largest of each unit, then the second of each, as long as one of these comes before the K-th.
     """
+    top = LEAST + (0x7FFFFFFF - place).to(tl.int64)  # all different
+    last = tl.min(top, axis=0)
     layer = tl.max(cells, axis=1)
-    top = _first(tl.where(used, layer, LEAST + (0x7FFFFFFF - place).to(tl.int64)), KP)  # all different
-    last = tl.max(tl.where(place == K - 1, top, LEAST), axis=0)
-    layer = tl.max(tl.where(cells < layer[:, None], cells, LEAST), axis=1)
     while tl.max(layer, axis=0) > last:
         top = _first(tl.reshape(tl.join(top, layer), [2 * KP]), KP)
         last = tl.max(tl.where(place == K - 1, top, LEAST), axis=0)
@@ -173,17 +219,22 @@ def _first_keys(cells, used, place, K: tl.constexpr, KP: tl.constexpr):
 @triton.jit
 def wide_rows(
     logits, outcomes, classes, values, ranks, sums, scratch, cases,
-    width, named, stride_row, scale, ignore, limit,
-    K: tl.constexpr, KP: tl.constexpr, WHOLE: tl.constexpr, QUARTER: tl.constexpr, TILES: tl.constexpr,
-    BLOCK: tl.constexpr, GROUP: tl.constexpr, OUTCOMES: tl.constexpr, SQUARES: tl.constexpr, POWER: tl.constexpr,
-    UNROLL: tl.constexpr,
+    width, stride_row, offset, scale, ignore, limit,
+    K: tl.constexpr, KP: tl.constexpr, WHOLE: tl.constexpr, LAST: tl.constexpr, QUARTER: tl.constexpr,
+    TILES: tl.constexpr, BLOCK: tl.constexpr, GROUP: tl.constexpr, EVEN: tl.constexpr, OUTCOMES: tl.constexpr,
+    SQUARES: tl.constexpr, POWER: tl.constexpr, UNROLL: tl.constexpr,
 ):  # fmt: skip
-    """One program per row of at least BLOCK logits, of which the first `named` are those of classes.
+    """One program per row of at least BLOCK logits. See the module for the method.
 
-    Each row starts at a multiple of 16 bytes, and its width is a multiple of 16. See the module for the method.
+    The first row starts `offset` logits after a multiple of 16 bytes. With EVEN, every row starts at such a multiple,
+    and its width is a multiple of 16.
     """
     row = tl.program_id(0).to(tl.int64)
-    start = tl.multiple_of(logits + row * stride_row, 16)
+    lead = 0
+    if not EVEN:
+        lead = ((offset + row * stride_row) % GROUP).to(tl.int32)
+    start = tl.multiple_of(logits + row * stride_row - lead, 16)
+    end = width + lead
     lane = tl.arange(0, BLOCK)
     nothing = -float("inf")
     units: tl.constexpr = 4 * (BLOCK // GROUP)
@@ -193,31 +244,33 @@ def wide_rows(
     if OUTCOMES:
         given = tl.load(outcomes + row)
         asked = given != ignore
-        scored = asked & (given >= 0) & (given < named)
-        y = tl.where(scored, given, 0).to(tl.int32)
+        scored = asked & (given >= 0) & (given < width)
+        y = tl.where(scored, given, 0).to(tl.int32) + lead
         xy = tl.load(start + y).to(tl.float32)
         above = _above(xy)
     tile = tl.load(start + lane)
+    if not EVEN:
+        tile = tl.where(lane >= lead, tile, tl.full([BLOCK], -float("inf"), tile.dtype))
     second = tl.load(start + min(1, WHOLE - 1) * BLOCK + lane)
     ref = tl.max(tile.to(tl.float32), axis=0)
     ref = tl.where(ref == nothing, 0.0, ref)
     shift = -ref * scale
     before = tl.zeros([BLOCK // GROUP], tl.float32)
     m0, s0, q0, r0, before, tile, second = _sweep(
-        start, tile, second, before, width, y, xy, above, shift, scale,
-        0, QUARTER, WHOLE, BLOCK, GROUP, OUTCOMES, SQUARES, POWER, UNROLL,
+        start, tile, second, before, lead, end, y, xy, above, shift, scale,
+        0, QUARTER, WHOLE, LAST, BLOCK, GROUP, EVEN, OUTCOMES, SQUARES, POWER, UNROLL,
     )  # fmt: skip
     m1, s1, q1, r1, before, tile, second = _sweep(
-        start, tile, second, before, width, y, xy, above, shift, scale,
-        QUARTER, 2 * QUARTER, WHOLE, BLOCK, GROUP, OUTCOMES, SQUARES, POWER, UNROLL,
+        start, tile, second, before, lead, end, y, xy, above, shift, scale,
+        QUARTER, 2 * QUARTER, WHOLE, LAST, BLOCK, GROUP, EVEN, OUTCOMES, SQUARES, POWER, UNROLL,
     )  # fmt: skip
     m2, s2, q2, r2, before, tile, second = _sweep(
-        start, tile, second, before, width, y, xy, above, shift, scale,
-        2 * QUARTER, 3 * QUARTER, WHOLE, BLOCK, GROUP, OUTCOMES, SQUARES, POWER, UNROLL,
+        start, tile, second, before, lead, end, y, xy, above, shift, scale,
+        2 * QUARTER, 3 * QUARTER, WHOLE, LAST, BLOCK, GROUP, EVEN, OUTCOMES, SQUARES, POWER, UNROLL,
     )  # fmt: skip
     m3, s3, q3, r3, before, tile, second = _sweep(
-        start, tile, second, before, width, y, xy, above, shift, scale,
-        3 * QUARTER, 4 * QUARTER, WHOLE, BLOCK, GROUP, OUTCOMES, SQUARES, POWER, UNROLL,
+        start, tile, second, before, lead, end, y, xy, above, shift, scale,
+        3 * QUARTER, 4 * QUARTER, WHOLE, LAST, BLOCK, GROUP, EVEN, OUTCOMES, SQUARES, POWER, UNROLL,
     )  # fmt: skip
     m = _quarters(m0, m1, m2, m3, units)
     s = _quarters(s0, s1, s2, s3, units)
@@ -225,9 +278,11 @@ def wide_rows(
     r = _quarters(r0, r1, r2, r3, units)
     if OUTCOMES:  # and ties with the outcome in its own tile
         at = y // BLOCK * BLOCK + lane
-        same = tl.load(start + at, mask=at < y, other=float("nan")).to(tl.float32)
+        same = tl.load(start + at, mask=(at >= lead) & (at < y), other=float("nan")).to(tl.float32)
         before += tl.sum(_groups((same == xy).to(tl.float32), BLOCK, GROUP), axis=1)
         rank = tl.sum(before.to(tl.int32), axis=0)
+        if not EVEN:  # what precedes the row in its first tile ties with minus infinity
+            rank -= tl.where((xy == nothing) & (y >= BLOCK), lead, 0)
         tl.store(ranks + row, tl.where(scored, rank + 1, tl.where(asked, -1, 0)).to(tl.int64))
     largest = tl.max(m, axis=0)
     quarter = tl.arange(0, 4)[None, :]
@@ -236,9 +291,9 @@ def wide_rows(
         ss = tl.zeros([units // 4, 4], tl.float32)
         qq = tl.zeros([units // 4, 4], tl.float32)
         rr = tl.zeros([units // 4, 4], tl.float32)
-        for t in tl.range(0, WHOLE + 1):
+        for t in tl.range(0, LAST):
             at = t * BLOCK + lane
-            x = tl.load(start + at, mask=at < width, other=nothing).to(tl.float32)
+            x = _places(start, at, lead, end, GROUP, EVEN)
             more_s, more_q, more_r = _sums(x, shift, scale, BLOCK, GROUP, SQUARES, POWER)
             ss += tl.where(quarter == t // QUARTER, more_s[:, None], 0.0)
             qq += tl.where(quarter == t // QUARTER, more_q[:, None], 0.0)
@@ -248,41 +303,41 @@ def wide_rows(
         r = tl.reshape(rr, [units])
     place = tl.arange(0, KP)
     unit = tl.arange(0, units)
-    reach = m >= _threshold(m, K, KP, units)
-    number = tl.cumsum(reach.to(tl.int32), axis=0)
-    count = tl.max(number, axis=0)
-    tl.store(scratch + row * KP + number - 1, unit, mask=reach & (number <= KP))
-    tl.debug_barrier()  # wait for what all threads of this program write
-    used = place < count
-    again = tl.load(scratch + row * KP + place, mask=used, other=0)
-    outer = ~reach
-    if count > KP:  # find which class has the largest logit of each unit first
+    reach = _reach(m, K, KP, units)
+    if tl.sum(reach.to(tl.int32), axis=0) > KP:  # find which class has the largest logit of each unit first
         mm = tl.reshape(m, [units // 4, 4])
         found = tl.full([units // 4, 4], 0x7FFFFFFF, tl.int32)
-        for t in tl.range(0, WHOLE + 1):
+        for t in tl.range(0, LAST):
             at = t * BLOCK + lane
-            x = tl.load(start + at, mask=at < width, other=nothing).to(tl.float32)
+            x = _places(start, at, lead, end, GROUP, EVEN)
             here = quarter == t // QUARTER
             largest_here = tl.max(tl.where(here, mm, nothing), axis=1)
-            is_it = (_groups(x, BLOCK, GROUP) == largest_here[:, None]) & (_groups(at, BLOCK, GROUP) < width)
+            is_it = _groups(x, BLOCK, GROUP) == largest_here[:, None]
+            is_it &= _groups(_inside(at, lead, end, EVEN), BLOCK, GROUP)
             first = tl.min(tl.where(is_it, _groups(at, BLOCK, GROUP), 0x7FFFFFFF), axis=1)
             found = tl.minimum(found, tl.where(here, first[:, None], 0x7FFFFFFF))
         by_unit = tl.reshape(found, [units])
         exact = _keys(m, by_unit)
-        best = tl.topk(exact, KP)
-        c = _index(best)
-        again = c % BLOCK // GROUP * 4 + c // BLOCK // QUARTER
-        used = c < width  # a unit may be empty, or all NaN
-        outer = (exact < tl.min(best, axis=0)) | (by_unit >= width)
-    near = (again // 4 * GROUP + again % 4 * (QUARTER * BLOCK))[:, None, None] + tl.arange(0, GROUP)[None, None, :]
+        some_class = by_unit < end  # a unit may be empty, or all NaN
+        reach = some_class & (exact >= _bound(exact, some_class, K, KP))
+    outer = ~reach
+    number = tl.cumsum(reach.to(tl.int32), axis=0)
+    tl.store(scratch + row * KP + number - 1, unit, mask=reach)
+    tl.debug_barrier()  # wait for what all threads of this program write
+    used = place < tl.max(number, axis=0)
+    again = tl.load(scratch + row * KP + place, mask=used, other=0)
+    first_cell = (again // 4 * GROUP + again % 4 * (QUARTER * BLOCK))[:, None, None]
     step = tl.arange(0, TILES)[None, :, None]
-    cells = near + step * BLOCK
-    fits = used[:, None, None] & (step < QUARTER) & (cells < width)
-    x2 = tl.load(start + cells, mask=fits, other=nothing).to(tl.float32)
+    some = used[:, None, None] & (step < QUARTER) & (first_cell + step * BLOCK < end)  # groups of the row
+    cells = first_cell + step * BLOCK + tl.arange(0, GROUP)[None, None, :]
+    x2 = tl.load(start + cells, mask=some, other=nothing).to(tl.float32)
+    fits = some & _inside(cells, lead, end, EVEN)
+    x2 = tl.where(fits, x2, nothing)
     candidates = tl.reshape(tl.where(fits, _keys(x2, cells), LEAST), [KP, TILES * GROUP])
-    top, last = _first_keys(candidates, used, place, K, KP)
-    listed = tl.minimum(_index(top), named - 1).to(tl.int64)  # a row of NaN has no list, but classes all the same
-    tl.store(classes + row * K + place, listed, mask=place < K)
+    top, last = _first_keys(candidates, place, K, KP)
+    listed = tl.maximum(_index(top) - lead, 0)
+    listed = tl.minimum(listed, width - 1)  # a row of NaN has no list, but classes all the same
+    tl.store(classes + row * K + place, listed.to(tl.int64), mask=place < K)
     tl.store(values + row * K + place, _value(top), mask=place < K)
     x3 = tl.reshape(x2, [KP, TILES * GROUP])
     left = ((candidates > LEAST) & (candidates < last)) | (x3 != x3)  # NaN shows, even where it is listed
@@ -298,17 +353,18 @@ def wide_rows(
     shift_others = shift
     if others < TINY:  # relative to the largest of these
         nearest = -float("inf")
-        for t in tl.range(0, WHOLE + 1):
+        for t in tl.range(0, LAST):
             at = t * BLOCK + lane
-            x = tl.load(start + at, mask=at < width, other=nothing).to(tl.float32)
+            x = _places(start, at, lead, end, GROUP, EVEN)
             nearest = tl.maximum(nearest, tl.max(tl.where(_keys(x, at) < last, x, nothing), axis=0))
         if nearest > nothing:
             shift_others = -nearest * scale
             near_s = tl.zeros([BLOCK], tl.float32)
-            for t in tl.range(0, WHOLE + 1):
+            for t in tl.range(0, LAST):
                 at = t * BLOCK + lane
-                x = tl.load(start + at, mask=at < width, other=nothing).to(tl.float32)
-                near_s += tl.where((at < width) & (_keys(x, at) < last), _exp(x, shift_others, scale), 0.0)
+                x = _places(start, at, lead, end, GROUP, EVEN)
+                after = _inside(at, lead, end, EVEN) & (_keys(x, at) < last)
+                near_s += tl.where(after, _exp(x, shift_others, scale), 0.0)
             others = tl.sum(near_s, axis=0)
     tl.store(sums + row, shift)
     tl.store(sums + cases + row, shift_others)
