@@ -122,16 +122,25 @@ def test_nan_goes_through_and_lists_that_are_none_give_nan() -> None:
     assert torch.isnan(log_rest).all()
 
 
-def test_any_strides_give_the_same() -> None:
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("width", [3001, 3008, 4095])  # the last one may reach into one tile more
+def test_rows_of_any_width_place_and_stride_give_the_same(width: int, kind: torch.dtype) -> None:
+    """Rows start anywhere in a group of 16 bytes: in a contiguous tensor, in a padded one, and in a slice."""
     torch.manual_seed(2)
-    x = torch.randn(3, 3000, device=DEVICE)
-    classes = x.topk(5).indices
-    turned = x.T.contiguous().T
-    cut = torch.randn(6, 3100, device=DEVICE)
-    cut[::2, 50:3050] = x
-    for one in (turned, cut[::2, 50:3050]):
-        for a, b in zip(coarsen(x, classes, 1.0, -100), coarsen(one, classes, 1.0, -100), strict=True):
-            assert torch.equal(a, b)
+    x = torch.randn(9, width, device=DEVICE).to(kind)
+    classes = x.float().topk(5).indices
+    classes[0, 0], classes[0, 1] = width - 1, 0
+    padded = torch.full((18, width + 100), torch.nan, device=DEVICE, dtype=kind)
+    padded[::2, 51 : 51 + width] = x
+    same_in_float64(x, classes)
+    gradients = torch.randn(9, 5, device=DEVICE), torch.randn(9, device=DEVICE)
+    found = coarsen(x, classes, 1.0, -100)
+    back = spread(x, classes, *found[1:], *gradients, None, 1.0, -100)
+    for one in (x.T.contiguous().T, padded[::2, 51 : 51 + width]):
+        again = coarsen(one, classes, 1.0, -100)
+        for a, b in zip(found, again, strict=True):
+            torch.testing.assert_close(a, b, rtol=2e-6, atol=1e-6)  # lanes hold other classes
+        torch.testing.assert_close(spread(one, classes, *found[1:], *gradients, None, 1.0, -100), back, rtol=0, atol=0)
 
 
 Lists = tuple[Tensor, Tensor, Tensor | None]  # classes, log probabilities and, where it is given, the log of the rest

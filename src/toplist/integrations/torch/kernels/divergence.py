@@ -28,6 +28,8 @@ import torch
 import triton
 import triton.language as tl
 
+from toplist.integrations.torch.kernels.rows import group_of, inside, lead_of, load_places, offset_of
+
 Tensor = torch.Tensor
 LN2 = tl.constexpr(0.6931471805599453)
 LOG2E = tl.constexpr(1.4426950408889634)
@@ -36,13 +38,8 @@ LOW = tl.constexpr(64)  # lanes are counted in a table with so many columns
 BLOCK, WARPS, UNROLL = 2048, 8, 2
 REGISTERS = {"maxnreg": 64}  # of a thread, so that four programs fit
 BACK_BLOCK, BACK_WARPS, BACK_TILES = 2048, 8, 16
+EDGE_TILES = 2  # of a part, where the first and the last one of a row are written by single logits
 LIMIT = 100.0  # exponents of two between the first tile and the largest logit, before sums could overflow
-
-
-@triton.jit
-def _tile(start, at, width, stride_column):
-    """Logits in float32; minus infinity outside of the row."""
-    return tl.load(start + at * stride_column, mask=at < width, other=-float("inf")).to(tl.float32)
 
 
 @triton.jit
@@ -53,30 +50,37 @@ def _add_tile(x, m, r, scale, shift):
 
 
 @triton.jit
-def _count_lanes(c, inside, BLOCK: tl.constexpr):
+def _take_tile(start, at, lead, end, stride_column, m, r, scale, shift, GROUP: tl.constexpr):
+    """`_add_tile` of a tile at an end of the row."""
+    return _add_tile(load_places(start, at, lead, end, stride_column, GROUP).to(tl.float32), m, r, scale, shift)
+
+
+@triton.jit
+def _count_lanes(c, known, BLOCK: tl.constexpr):
     """How many listed classes each lane holds: a product of two tables of zeros and ones."""
     high = tl.arange(0, BLOCK // LOW)
     low = tl.arange(0, LOW)
     lane = c % BLOCK
-    rows = ((lane // LOW)[None, :] == high[:, None]) & inside[None, :]
+    rows = ((lane // LOW)[None, :] == high[:, None]) & known[None, :]
     columns = (lane % LOW)[:, None] == low[None, :]
     return tl.reshape(tl.dot(rows.to(tl.float16), columns.to(tl.float16)), [BLOCK])
 
 
 @triton.jit
-def _without_list(x, at, classes, row, K: tl.constexpr):
+def _without_list(start, at, lead, end, stride_column, classes, row, K: tl.constexpr, GROUP: tl.constexpr):
     """A tile of logits, minus infinity where a class is listed."""
+    x = load_places(start, at, lead, end, stride_column, GROUP).to(tl.float32)
     for j in tl.range(0, K):
-        x = tl.where(at == tl.load(classes + row * K + j), -float("inf"), x)
+        x = tl.where(at - lead == tl.load(classes + row * K + j), -float("inf"), x)
     return x
 
 
 @triton.jit
 def coarsen_rows(
     logits, classes, listed, log_rest, largest_logit,
-    width, stride_row, stride_column, scale, limit, padding,
-    K: tl.constexpr, KP: tl.constexpr, WHOLE: tl.constexpr, TILES: tl.constexpr, BLOCK: tl.constexpr,
-    UNROLL: tl.constexpr,
+    width, stride_row, stride_column, offset, scale, limit, padding,
+    K: tl.constexpr, KP: tl.constexpr, WHOLE: tl.constexpr, LAST: tl.constexpr, TILES: tl.constexpr,
+    BLOCK: tl.constexpr, GROUP: tl.constexpr, UNROLL: tl.constexpr,
 ):  # fmt: skip
     """One program per row: the listed logits, the log-sum-exp of all others, and the largest logit.
 
@@ -84,17 +88,21 @@ def coarsen_rows(
     padded. A class that is listed twice or is outside of the row makes the log-sum-exp NaN.
     """
     row = tl.program_id(0).to(tl.int64)
-    start = logits + row * stride_row
+    lead = lead_of(row, stride_row, offset, GROUP)
+    start = logits + row * stride_row - lead
+    if GROUP > 1:
+        start = tl.multiple_of(start, 16)
+    end = width + lead
     lane = tl.arange(0, BLOCK)
     place = tl.arange(0, KP)
     given = tl.load(classes + row * K + place, mask=place < K, other=padding)
-    inside = (given != padding) & (given >= 0) & (given < width)
-    wrong = tl.sum(((given != padding) & (inside == 0)).to(tl.int32), axis=0)
-    c = tl.where(inside, given, 0).to(tl.int32)
-    own = tl.load(start + c * stride_column, mask=inside, other=-float("inf")).to(tl.float32)
+    known = (given != padding) & (given >= 0) & (given < width)
+    wrong = tl.sum(((given != padding) & (known == 0)).to(tl.int32), axis=0)
+    c = tl.where(known, given, 0).to(tl.int32) + lead
+    own = tl.load(start + c * stride_column, mask=known, other=-float("inf")).to(tl.float32)
 
-    tile = tl.load(start + lane * stride_column, mask=lane < width, other=-float("inf"))
-    following = tl.load(start + (lane + BLOCK) * stride_column, mask=lane + BLOCK < width, other=-float("inf"))
+    tile = load_places(start, lane, lead, end, stride_column, GROUP)
+    following = load_places(start, lane + BLOCK, lead, end, stride_column, GROUP)
     ref = tl.max(tile.to(tl.float32), axis=0)
     ref = tl.where(ref == -float("inf"), 0.0, ref)
     shift = -ref * scale
@@ -105,45 +113,46 @@ def coarsen_rows(
         m, r = _add_tile(tile.to(tl.float32), m, r, scale, shift)
         tile = following
         following = later
-    m, r = _add_tile(_tile(start, WHOLE * BLOCK + lane, width, stride_column), m, r, scale, shift)
+    for tail in tl.static_range(WHOLE, LAST):
+        m, r = _take_tile(start, tail * BLOCK + lane, lead, end, stride_column, m, r, scale, shift, GROUP)
     largest = tl.max(m, axis=0)
     if tl.abs(largest - ref) * scale > limit:  # exponentials may overflow: add them up again
         shift = -largest * scale
         m = tl.full([BLOCK], -float("inf"), tl.float32)
         r = tl.zeros([BLOCK], tl.float32)
-        for t in tl.range(0, WHOLE + 1):
-            m, r = _add_tile(_tile(start, t * BLOCK + lane, width, stride_column), m, r, scale, shift)
+        for t in tl.range(0, LAST):
+            m, r = _take_tile(start, t * BLOCK + lane, lead, end, stride_column, m, r, scale, shift, GROUP)
 
-    count = _count_lanes(c, inside, BLOCK)
+    count = _count_lanes(c, known, BLOCK)
     rest = tl.sum(tl.where(count == 0, tl.exp2(m * scale + shift) + r, 0.0), axis=0)
     lane_m = tl.gather(m, c % BLOCK, 0)
     lane_r = tl.gather(r, c % BLOCK, 0)
-    alone = inside & (tl.gather(count, c % BLOCK, 0) == 1)
+    alone = known & (tl.gather(count, c % BLOCK, 0) == 1)
     beside = tl.where(own == lane_m, lane_r, tl.exp2(lane_m * scale + shift) + (lane_r - tl.exp2(own * scale + shift)))
     rest += tl.sum(tl.where(alone, beside, 0.0), axis=0)
     tiles = tl.arange(0, TILES)
     pick = tl.max(tl.where(count > 1, lane, -1), axis=0)
     while pick >= 0:
         at = pick + tiles * BLOCK
-        hits = tl.sum(((at[:, None] == c[None, :]) & inside[None, :]).to(tl.int32), axis=1)
+        hits = tl.sum(((at[:, None] == c[None, :]) & known[None, :]).to(tl.int32), axis=1)
         wrong += tl.sum((hits > 1).to(tl.int32), axis=0)
-        x = _tile(start, at, width, stride_column)
+        x = tl.load(start + at * stride_column, mask=inside(at, lead, end, GROUP), other=-float("inf")).to(tl.float32)
         rest += tl.sum(tl.where(hits == 0, tl.exp2(x * scale + shift), 0.0), axis=0)
         pick = tl.max(tl.where((count > 1) & (lane < pick), lane, -1), axis=0)
 
     total = tl.log2(rest) - (largest * scale + shift)
     if rest < TINY:  # relative to the largest of these
         second = -float("inf")
-        for t in tl.range(0, WHOLE + 1):
+        for t in tl.range(0, LAST):
             at = t * BLOCK + lane
-            x = _without_list(_tile(start, at, width, stride_column), at, classes, row, K)
-            second = tl.maximum(second, tl.max(x, axis=0))
+            beside_list = _without_list(start, at, lead, end, stride_column, classes, row, K, GROUP)
+            second = tl.maximum(second, tl.max(beside_list, axis=0))
         base = tl.where(second == -float("inf"), 0.0, second)
         s = tl.zeros([BLOCK], tl.float32)
-        for t in tl.range(0, WHOLE + 1):
+        for t in tl.range(0, LAST):
             at = t * BLOCK + lane
-            x = _without_list(_tile(start, at, width, stride_column), at, classes, row, K)
-            s += tl.exp2((x - base) * scale)
+            beside_list = _without_list(start, at, lead, end, stride_column, classes, row, K, GROUP)
+            s += tl.exp2((beside_list - base) * scale)
         total = tl.log2(tl.sum(s, axis=0)) + (base - largest) * scale
     tl.store(listed + row * K + place, (own - largest) * (scale * LN2), mask=place < K)
     tl.store(log_rest + row, tl.where(wrong > 0, float("nan"), total * LN2))
@@ -161,13 +170,23 @@ def _share(x, scale, shift):
 def spread_rows(
     logits, classes, log_rest, largest_logit, listed_gradient, rest_gradient, factor, out,
     width, stride_row, stride_column, stride_factor, scale, padding,
-    K: tl.constexpr, KP: tl.constexpr, PART: tl.constexpr, BLOCK: tl.constexpr, FACTOR: tl.constexpr,
+    K: tl.constexpr, KP: tl.constexpr, PART: tl.constexpr, BLOCK: tl.constexpr, GROUP: tl.constexpr,
+    TOGETHER: tl.constexpr, FACTOR: tl.constexpr,
 ):  # fmt: skip
-    """One program per part of a row: gradients of its logits from those of its listed classes and of all others."""
+    """One program per part of a row: gradients of its logits from those of its listed classes and of all others.
+
+    Places are those of the row of gradients; TOGETHER says that they are those of the row of logits too.
+    """
     row = tl.program_id(0).to(tl.int64)
     first = tl.program_id(1) * (PART * BLOCK)
-    start = logits + row * stride_row
-    here = out + row * width
+    lead = lead_of(row, width, 0, GROUP)
+    start = logits + row * stride_row - lead * stride_column
+    here = out + row * width - lead
+    if GROUP > 1:
+        here = tl.multiple_of(here, 16)
+        if TOGETHER:
+            start = tl.multiple_of(start, 16)
+    end = width + lead
     lane = tl.arange(0, BLOCK)
     place = tl.arange(0, KP)
     largest = tl.load(largest_logit + row)
@@ -179,7 +198,7 @@ def spread_rows(
         times *= tl.load(factor + row * stride_factor).to(tl.float32)
     coefficient = tl.where(times == 0, 0.0, tl.load(rest_gradient + row) * times)
     nothing = coefficient == 0  # whatever the logits are
-    if first + PART * BLOCK <= width:
+    if (first >= lead) & (first + PART * BLOCK <= end):
         for t in tl.range(0, PART, loop_unroll_factor=2):
             at = first + t * BLOCK + lane
             x = tl.load(start + at * stride_column).to(tl.float32)
@@ -188,26 +207,29 @@ def spread_rows(
     else:
         for t in tl.range(0, PART):
             at = first + t * BLOCK + lane
-            x = _tile(start, at, width, stride_column)
+            some = inside(at, lead, end, GROUP)
+            x = tl.load(start + at * stride_column, mask=some, other=-float("inf")).to(tl.float32)
             value = tl.where(nothing, 0.0, _share(x, scale, shift) * coefficient)
-            tl.store(here + at, value.to(out.dtype.element_ty), mask=at < width)
+            tl.store(here + at, value.to(out.dtype.element_ty), mask=some)
     given = tl.load(classes + row * K + place, mask=place < K, other=padding)
-    fits = (given != padding) & (given >= first) & (given < first + PART * BLOCK) & (given < width)
+    listed = given + lead
+    fits = (given != padding) & (given >= 0) & (given < width) & (listed >= first) & (listed < first + PART * BLOCK)
     entry = tl.where(times == 0, 0.0, tl.load(listed_gradient + row * K + place, mask=fits, other=0.0) * times)
     tl.debug_barrier()  # the listed entries come after what all threads of this program wrote there
-    tl.store(here + tl.where(fits, given, 0), entry.to(out.dtype.element_ty), mask=fits)
+    tl.store(here + tl.where(fits, listed, 0), entry.to(out.dtype.element_ty), mask=fits)
 
 
 def coarsen(rows: Tensor, classes: Tensor, temperature: float, padding: int) -> tuple[Tensor, Tensor, Tensor]:
     """The listed logits, the log-sum-exp of all others, both relative to the largest logit, and that logit."""
     (n, width), k = rows.shape, classes.shape[1]
     listed, log_rest, largest = (rows.new_empty(shape, dtype=torch.float32) for shape in ((n, k), (n,), (n,)))
-    block = min(BLOCK, max(1024, triton.next_power_of_2(width)))
+    block, group = min(BLOCK, max(1024, triton.next_power_of_2(width))), group_of(rows)
+    last = triton.cdiv(width + group - 1, block)
     with torch.cuda.device_of(rows):
         coarsen_rows[(n,)](
-            rows, classes, listed, log_rest, largest, width, *rows.stride(), math.log2(math.e) / temperature, LIMIT,
-            padding, K=k, KP=_length(k), WHOLE=width // block,
-            TILES=max(2, triton.next_power_of_2(triton.cdiv(width, block))), BLOCK=block, UNROLL=UNROLL,
+            rows, classes, listed, log_rest, largest, width, *rows.stride(), offset_of(rows),
+            math.log2(math.e) / temperature, LIMIT, padding, K=k, KP=_length(k), WHOLE=width // block, LAST=last,
+            TILES=max(2, triton.next_power_of_2(last)), BLOCK=block, GROUP=group, UNROLL=UNROLL,
             num_warps=WARPS if block == BLOCK else WARPS // 2, **REGISTERS,
         )  # fmt: skip
     return listed, log_rest, largest
@@ -224,13 +246,15 @@ def spread(
     """Gradients of the logits, from those of the listed ones and of the log-sum-exp of all others, times a factor."""
     (n, width), k, (listed, rest, factor) = rows.shape, classes.shape[1], gradients
     out = rows.new_empty((n, width))
-    block = min(BACK_BLOCK, max(16, triton.next_power_of_2(width)))
-    part = min(BACK_TILES, triton.cdiv(width, block))
+    block, group = min(BACK_BLOCK, max(16, triton.next_power_of_2(width))), group_of(out)
+    part = min(BACK_TILES if group == 1 else EDGE_TILES, triton.cdiv(width, block))
+    together = rows.stride(1) == 1 and not offset_of(rows) and not (rows.stride(0) - width) % group
     with torch.cuda.device_of(rows):
-        spread_rows[(n, triton.cdiv(width, part * block))](
+        spread_rows[(n, triton.cdiv(width + group - 1, part * block))](
             rows, classes, *found, listed, rest, rest if factor is None else factor, out, width, *rows.stride(),
             0 if factor is None else factor.stride(0), math.log2(math.e) / temperature, padding, K=k, KP=_length(k),
-            PART=part, BLOCK=block, FACTOR=factor is not None, num_warps=max(1, min(BACK_WARPS, block // 256)),
+            PART=part, BLOCK=block, GROUP=group, TOGETHER=together, FACTOR=factor is not None,
+            num_warps=max(1, min(BACK_WARPS, block // 256)),
         )  # fmt: skip
     return out
 

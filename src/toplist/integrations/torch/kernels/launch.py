@@ -10,6 +10,7 @@ import triton
 from toplist.integrations.torch.kernels import FARTHEST
 from toplist.integrations.torch.kernels.finish import finish_lists
 from toplist.integrations.torch.kernels.logits import narrow_rows, wide_rows
+from toplist.integrations.torch.kernels.rows import aligned, group_of, offset_of
 from toplist.integrations.torch.statistics import Statistics, Wanted, in_chunks
 
 Tensor = torch.Tensor
@@ -26,25 +27,15 @@ def takes(rows: Tensor, k: int) -> bool:
     (n, width), reach = rows.shape, rows.shape[1] * rows.stride(1)
     if width <= NARROW:
         return n > 0 and reach < FARTHEST
-    _, _, tiles, some = _tiling(width, _reach(rows), k)
+    _, _, tiles, some = _tiling(width, group_of(rows), k)
     return n > 0 and some * tiles * (16 // rows.element_size()) <= READ_AGAIN
 
 
-def _tiling(width: int, reach: int, k: int) -> tuple[int, int, int, int]:
+def _tiling(width: int, within: int, k: int) -> tuple[int, int, int, int]:
     """Logits of a tile, tiles of a row, the next power of two of those of a quarter, and units that are read again."""
     block = min(BLOCK, triton.next_power_of_2(width + 1) // 2)
-    last = triton.cdiv(reach, block)
+    last = triton.cdiv(width + within - 1, block)
     return block, last, triton.next_power_of_2(triton.cdiv(last, 4)), triton.next_power_of_2(k + k // 4 + 4)
-
-
-def _reach(rows: Tensor) -> int:
-    """The width of rows, with what may precede them in a group of 16 bytes."""
-    even = _aligned(rows) and not rows.shape[1] % 16
-    return rows.shape[1] if even else rows.shape[1] + 16 // rows.element_size() - 1
-
-
-def _aligned(rows: Tensor) -> bool:
-    return rows.stride(1) == 1 and not (rows.stride(0) * rows.element_size() % 16 or rows.data_ptr() % 16)
 
 
 def statistics(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistics:
@@ -72,17 +63,17 @@ def _one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statisti
         if width <= NARROW:
             block = max(2, triton.next_power_of_2(width))
             narrow_rows[(n,)](
-                *about, n, *rows.stride(), *how, WIDTH=width, BLOCK=block, ALIGNED=_aligned(rows),
+                *about, n, *rows.stride(), *how, WIDTH=width, BLOCK=block, ALIGNED=aligned(rows),
                 GROUP=max(1, min(16 // size, block // padded)), num_warps=max(1, min(8, block // 1024)), **SHORT,
                 **same,
             )  # fmt: skip
         else:
-            reach, group = _reach(rows), 16 // size
-            block, last, tiles, some = _tiling(width, reach, k)
+            within = group_of(rows)
+            block, last, tiles, some = _tiling(width, within, k)
             wide_rows[(n,)](
-                *about, made((n, some), dtype=torch.int32), n, width, rows.stride(0), rows.data_ptr() // size % group,
+                *about, made((n, some), dtype=torch.int32), n, width, rows.stride(0), offset_of(rows),
                 *how, 100.0 / max(2.0, wanted.power), WHOLE=width // block, LAST=last, QUARTER=triton.cdiv(last, 4),
-                TILES=tiles, BLOCK=block, GROUP=group, EVEN=reach == width, UNROLL=UNROLL, num_warps=WARPS,
+                TILES=tiles, BLOCK=block, GROUP=16 // size, WITHIN=within, UNROLL=UNROLL, num_warps=WARPS,
                 **WIDE, **same | {"KP": some},
             )  # fmt: skip
         finish_lists[(triton.cdiv(n, ROWS),)](

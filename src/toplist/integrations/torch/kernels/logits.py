@@ -1,18 +1,14 @@
 """Lists and statistics of rows of logits in one read: kernels for wide rows and for rows that fit into registers.
 
 **Wide rows.** One program sweeps a row in tiles of `BLOCK` logits. A group is what one thread loads of a tile at once,
-16 bytes; the first one starts at the multiple of 16 bytes at or before the start of the row, and what it holds before
-the row counts as minus infinity, like what the last one holds after it. A place is a class index plus the number of
-logits before the row in its first group; places order as class indices do.
-
-A unit is one group of each tile in a quarter of the row. Registers keep, per unit, the largest logit and sums of
-exponentials. The units whose largest logit reaches the k-th largest of all units hold every logit of the list. A
-threshold at or below that is found among the largest logits of many units together; if at most KP units reach it, a
-power of two somewhat above k, these are read again: a few sectors of memory each. If more do, because logits tie, a
-second sweep finds which class has the largest logit of each unit first: now the units have a total order (value, then
-class index), and the first KP of them hold the list, since fewer than k logits come before any logit of it. The list
-is then found among the logits of these units: first the largest of each, then the second of each, until what is left
-comes after the k-th.
+16 bytes, and a place is where a logit is, counted from the first group of the row on (see `rows`). A unit is one group
+of each tile in a quarter of the row. Registers keep, per unit, the largest logit and sums of exponentials. The units
+whose largest logit reaches the k-th largest of all units hold every logit of the list. A threshold at or below that is
+found among the largest logits of many units together; if at most KP units reach it, a power of two somewhat above k,
+these are read again: a few sectors of memory each. If more do, because logits tie, a second sweep finds which class
+has the largest logit of each unit first: now the units have a total order (value, then class index), and the first KP
+of them hold the list, since fewer than k logits come before any logit of it. The list is then found among the logits
+of these units: first the largest of each, then the second of each, until what is left comes after the k-th.
 
 Sums beside the list add up other units, and other logits of the units that were read again. Nothing is subtracted, so
 that what a nearly certain list leaves over keeps its digits. `finish` adds the listed classes to them, without the
@@ -26,6 +22,8 @@ from __future__ import annotations
 
 import triton
 import triton.language as tl
+
+from toplist.integrations.torch.kernels.rows import inside, lead_of, load_places
 
 TINY = tl.constexpr(1e-30)  # sums below this may have lost digits to underflow
 LEAST = tl.constexpr(-(2**63))  # below the key of any logit
@@ -78,25 +76,6 @@ def _groups(x, BLOCK: tl.constexpr, GROUP: tl.constexpr):
 
 
 @triton.jit
-def _inside(at, lead, end, EVEN: tl.constexpr):
-    """Which places are in the row."""
-    if EVEN:
-        return at < end
-    else:
-        return (at >= lead) & (at < end)
-
-
-@triton.jit
-def _places(start, at, lead, end, GROUP: tl.constexpr, EVEN: tl.constexpr):
-    """Logits at some places; minus infinity outside of the row. Groups are loaded whole, and only those of the row."""
-    if EVEN:
-        return tl.load(start + at, mask=at < end, other=-float("inf")).to(tl.float32)
-    else:
-        x = tl.load(start + at, mask=at // GROUP < tl.cdiv(end, GROUP), other=-float("inf")).to(tl.float32)
-        return tl.where((at >= lead) & (at < end), x, -float("inf"))
-
-
-@triton.jit
 def _sums(x, shift, scale, BLOCK: tl.constexpr, GROUP: tl.constexpr, SQUARES: tl.constexpr, POWER: tl.constexpr):
     """The exponentials of a tile, their squares and their powers, added up by groups."""
     e = _groups(_exp(x, shift, scale), BLOCK, GROUP)
@@ -128,7 +107,7 @@ def _ahead(x, t, y, xy, above, BLOCK: tl.constexpr, GROUP: tl.constexpr):
 @triton.jit
 def _sweep(start, tile, second, before, lead, end, y, xy, above, shift, scale,
            FROM: tl.constexpr, TO: tl.constexpr, WHOLE: tl.constexpr, LAST: tl.constexpr, BLOCK: tl.constexpr,
-           GROUP: tl.constexpr, EVEN: tl.constexpr, OUTCOMES: tl.constexpr, SQUARES: tl.constexpr,
+           GROUP: tl.constexpr, WITHIN: tl.constexpr, OUTCOMES: tl.constexpr, SQUARES: tl.constexpr,
            POWER: tl.constexpr, UNROLL: tl.constexpr):  # fmt: skip
     """A quarter of a row: the largest logits and sums of its units, and how many come before the outcome by groups."""
     lane = tl.arange(0, BLOCK)
@@ -145,7 +124,7 @@ def _sweep(start, tile, second, before, lead, end, y, xy, above, shift, scale,
         second = third
     for t in tl.static_range(WHOLE, LAST):  # what is left of the row
         if t >= FROM and t < TO:
-            x = _places(start, t * BLOCK + lane, lead, end, GROUP, EVEN)
+            x = load_places(start, t * BLOCK + lane, lead, end, 1, WITHIN).to(tl.float32)
             m, s, q, r = _take(x, shift, scale, m, s, q, r, BLOCK, GROUP, SQUARES, POWER)
             if OUTCOMES:
                 before += _ahead(x, t, y, xy, above, BLOCK, GROUP)
@@ -221,18 +200,15 @@ def wide_rows(
     logits, outcomes, classes, values, ranks, sums, scratch, cases,
     width, stride_row, offset, scale, ignore, limit,
     K: tl.constexpr, KP: tl.constexpr, WHOLE: tl.constexpr, LAST: tl.constexpr, QUARTER: tl.constexpr,
-    TILES: tl.constexpr, BLOCK: tl.constexpr, GROUP: tl.constexpr, EVEN: tl.constexpr, OUTCOMES: tl.constexpr,
+    TILES: tl.constexpr, BLOCK: tl.constexpr, GROUP: tl.constexpr, WITHIN: tl.constexpr, OUTCOMES: tl.constexpr,
     SQUARES: tl.constexpr, POWER: tl.constexpr, UNROLL: tl.constexpr,
 ):  # fmt: skip
     """One program per row of at least BLOCK logits. See the module for the method.
 
-    The first row starts `offset` logits after a multiple of 16 bytes. With EVEN, every row starts at such a multiple,
-    and its width is a multiple of 16.
+    GROUP is the number of logits in 16 bytes, and WITHIN that of `group_of`.
     """
     row = tl.program_id(0).to(tl.int64)
-    lead = 0
-    if not EVEN:
-        lead = ((offset + row * stride_row) % GROUP).to(tl.int32)
+    lead = lead_of(row, stride_row, offset, WITHIN)
     start = tl.multiple_of(logits + row * stride_row - lead, 16)
     end = width + lead
     lane = tl.arange(0, BLOCK)
@@ -249,7 +225,7 @@ def wide_rows(
         xy = tl.load(start + y).to(tl.float32)
         above = _above(xy)
     tile = tl.load(start + lane)
-    if not EVEN:
+    if WITHIN > 1:
         tile = tl.where(lane >= lead, tile, tl.full([BLOCK], -float("inf"), tile.dtype))
     second = tl.load(start + min(1, WHOLE - 1) * BLOCK + lane)
     ref = tl.max(tile.to(tl.float32), axis=0)
@@ -258,19 +234,19 @@ def wide_rows(
     before = tl.zeros([BLOCK // GROUP], tl.float32)
     m0, s0, q0, r0, before, tile, second = _sweep(
         start, tile, second, before, lead, end, y, xy, above, shift, scale,
-        0, QUARTER, WHOLE, LAST, BLOCK, GROUP, EVEN, OUTCOMES, SQUARES, POWER, UNROLL,
+        0, QUARTER, WHOLE, LAST, BLOCK, GROUP, WITHIN, OUTCOMES, SQUARES, POWER, UNROLL,
     )  # fmt: skip
     m1, s1, q1, r1, before, tile, second = _sweep(
         start, tile, second, before, lead, end, y, xy, above, shift, scale,
-        QUARTER, 2 * QUARTER, WHOLE, LAST, BLOCK, GROUP, EVEN, OUTCOMES, SQUARES, POWER, UNROLL,
+        QUARTER, 2 * QUARTER, WHOLE, LAST, BLOCK, GROUP, WITHIN, OUTCOMES, SQUARES, POWER, UNROLL,
     )  # fmt: skip
     m2, s2, q2, r2, before, tile, second = _sweep(
         start, tile, second, before, lead, end, y, xy, above, shift, scale,
-        2 * QUARTER, 3 * QUARTER, WHOLE, LAST, BLOCK, GROUP, EVEN, OUTCOMES, SQUARES, POWER, UNROLL,
+        2 * QUARTER, 3 * QUARTER, WHOLE, LAST, BLOCK, GROUP, WITHIN, OUTCOMES, SQUARES, POWER, UNROLL,
     )  # fmt: skip
     m3, s3, q3, r3, before, tile, second = _sweep(
         start, tile, second, before, lead, end, y, xy, above, shift, scale,
-        3 * QUARTER, 4 * QUARTER, WHOLE, LAST, BLOCK, GROUP, EVEN, OUTCOMES, SQUARES, POWER, UNROLL,
+        3 * QUARTER, 4 * QUARTER, WHOLE, LAST, BLOCK, GROUP, WITHIN, OUTCOMES, SQUARES, POWER, UNROLL,
     )  # fmt: skip
     m = _quarters(m0, m1, m2, m3, units)
     s = _quarters(s0, s1, s2, s3, units)
@@ -281,7 +257,7 @@ def wide_rows(
         same = tl.load(start + at, mask=(at >= lead) & (at < y), other=float("nan")).to(tl.float32)
         before += tl.sum(_groups((same == xy).to(tl.float32), BLOCK, GROUP), axis=1)
         rank = tl.sum(before.to(tl.int32), axis=0)
-        if not EVEN:  # what precedes the row in its first tile ties with minus infinity
+        if WITHIN > 1:  # what precedes the row in its first tile ties with minus infinity
             rank -= tl.where((xy == nothing) & (y >= BLOCK), lead, 0)
         tl.store(ranks + row, tl.where(scored, rank + 1, tl.where(asked, -1, 0)).to(tl.int64))
     largest = tl.max(m, axis=0)
@@ -293,7 +269,7 @@ def wide_rows(
         rr = tl.zeros([units // 4, 4], tl.float32)
         for t in tl.range(0, LAST):
             at = t * BLOCK + lane
-            x = _places(start, at, lead, end, GROUP, EVEN)
+            x = load_places(start, at, lead, end, 1, WITHIN).to(tl.float32)
             more_s, more_q, more_r = _sums(x, shift, scale, BLOCK, GROUP, SQUARES, POWER)
             ss += tl.where(quarter == t // QUARTER, more_s[:, None], 0.0)
             qq += tl.where(quarter == t // QUARTER, more_q[:, None], 0.0)
@@ -309,11 +285,11 @@ def wide_rows(
         found = tl.full([units // 4, 4], 0x7FFFFFFF, tl.int32)
         for t in tl.range(0, LAST):
             at = t * BLOCK + lane
-            x = _places(start, at, lead, end, GROUP, EVEN)
+            x = load_places(start, at, lead, end, 1, WITHIN).to(tl.float32)
             here = quarter == t // QUARTER
             largest_here = tl.max(tl.where(here, mm, nothing), axis=1)
             is_it = _groups(x, BLOCK, GROUP) == largest_here[:, None]
-            is_it &= _groups(_inside(at, lead, end, EVEN), BLOCK, GROUP)
+            is_it &= _groups(inside(at, lead, end, WITHIN), BLOCK, GROUP)
             first = tl.min(tl.where(is_it, _groups(at, BLOCK, GROUP), 0x7FFFFFFF), axis=1)
             found = tl.minimum(found, tl.where(here, first[:, None], 0x7FFFFFFF))
         by_unit = tl.reshape(found, [units])
@@ -331,7 +307,7 @@ def wide_rows(
     some = used[:, None, None] & (step < QUARTER) & (first_cell + step * BLOCK < end)  # groups of the row
     cells = first_cell + step * BLOCK + tl.arange(0, GROUP)[None, None, :]
     x2 = tl.load(start + cells, mask=some, other=nothing).to(tl.float32)
-    fits = some & _inside(cells, lead, end, EVEN)
+    fits = some & inside(cells, lead, end, WITHIN)
     x2 = tl.where(fits, x2, nothing)
     candidates = tl.reshape(tl.where(fits, _keys(x2, cells), LEAST), [KP, TILES * GROUP])
     top, last = _first_keys(candidates, place, K, KP)
@@ -355,15 +331,15 @@ def wide_rows(
         nearest = -float("inf")
         for t in tl.range(0, LAST):
             at = t * BLOCK + lane
-            x = _places(start, at, lead, end, GROUP, EVEN)
+            x = load_places(start, at, lead, end, 1, WITHIN).to(tl.float32)
             nearest = tl.maximum(nearest, tl.max(tl.where(_keys(x, at) < last, x, nothing), axis=0))
         if nearest > nothing:
             shift_others = -nearest * scale
             near_s = tl.zeros([BLOCK], tl.float32)
             for t in tl.range(0, LAST):
                 at = t * BLOCK + lane
-                x = _places(start, at, lead, end, GROUP, EVEN)
-                after = _inside(at, lead, end, EVEN) & (_keys(x, at) < last)
+                x = load_places(start, at, lead, end, 1, WITHIN).to(tl.float32)
+                after = inside(at, lead, end, WITHIN) & (_keys(x, at) < last)
                 near_s += tl.where(after, _exp(x, shift_others, scale), 0.0)
             others = tl.sum(near_s, axis=0)
     tl.store(sums + row, shift)
