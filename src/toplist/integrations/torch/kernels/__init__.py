@@ -12,6 +12,11 @@ import os
 
 import torch
 
+# What reads logits rounds products and sums once, together: exponents of large logits keep their digits.
+FUSED = {"enable_fp_fusion": True}
+# Elsewhere, threads that hold one sum of a row write it to the same place. Were a product fused into the sum of one of
+# them, their last digits would differ, and which of them stays would be left to chance.
+NOT_FUSED = {"enable_fp_fusion": False}
 FARTHEST = 1 << 31  # offsets within a row have 32 bits
 KERNEL_TYPES = (torch.float32, torch.bfloat16, torch.float16)  # float64 is computed in float64, in plain torch
 

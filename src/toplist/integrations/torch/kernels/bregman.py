@@ -10,6 +10,7 @@ import torch
 import triton
 import triton.language as tl
 
+from toplist.integrations.torch.kernels import NOT_FUSED
 from toplist.integrations.torch.kernels.finish import twice_atanh
 
 Tensor = torch.Tensor
@@ -210,6 +211,6 @@ def diverge(
         diverge_rows[(triton.cdiv(n, rows),)](
             classes, given, rest, listed, log_rest, values, listed_gradient, rest_gradient,
             n, width, padding, tolerance, unit, A=a, SPHERICAL=spherical, REVERSE=reverse,
-            K=k, KP=padded, ROWS=rows, num_warps=4,
+            K=k, KP=padded, ROWS=rows, num_warps=4, **NOT_FUSED,
         )  # fmt: skip
     return values, listed_gradient, rest_gradient

@@ -28,6 +28,7 @@ import torch
 import triton
 import triton.language as tl
 
+from toplist.integrations.torch.kernels import FUSED
 from toplist.integrations.torch.kernels.rows import group_of, inside, lead_of, load_places, offset_of
 
 Tensor = torch.Tensor
@@ -36,7 +37,7 @@ LOG2E = tl.constexpr(1.4426950408889634)
 TINY = tl.constexpr(1e-30)  # sums below this may have lost digits to underflow
 LOW = tl.constexpr(64)  # lanes are counted in a table with so many columns
 BLOCK, WARPS, UNROLL = 2048, 8, 2
-REGISTERS = {"maxnreg": 64}  # of a thread, so that four programs fit
+REGISTERS = FUSED | {"maxnreg": 64}  # of a thread, so that four programs fit
 BACK_BLOCK, BACK_WARPS, BACK_TILES = 2048, 8, 16
 EDGE_TILES = 2  # of a part, where the first and the last one of a row are written by single logits
 LIMIT = 100.0  # exponents of two between the first tile and the largest logit, before sums could overflow
@@ -254,7 +255,7 @@ def spread(
             rows, classes, *found, listed, rest, rest if factor is None else factor, out, width, *rows.stride(),
             0 if factor is None else factor.stride(0), math.log2(math.e) / temperature, padding, K=k, KP=_length(k),
             PART=part, BLOCK=block, GROUP=group, TOGETHER=together, FACTOR=factor is not None,
-            num_warps=max(1, min(BACK_WARPS, block // 256)),
+            num_warps=max(1, min(BACK_WARPS, block // 256)), **FUSED,
         )  # fmt: skip
     return out
 

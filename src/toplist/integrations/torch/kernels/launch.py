@@ -7,7 +7,7 @@ import math
 import torch
 import triton
 
-from toplist.integrations.torch.kernels import FARTHEST
+from toplist.integrations.torch.kernels import FARTHEST, FUSED, NOT_FUSED
 from toplist.integrations.torch.kernels.finish import finish_lists
 from toplist.integrations.torch.kernels.logits import narrow_rows, wide_rows
 from toplist.integrations.torch.kernels.rows import aligned, group_of, offset_of
@@ -16,7 +16,7 @@ from toplist.integrations.torch.statistics import Statistics, Wanted, in_chunks
 Tensor = torch.Tensor
 NARROW = 2048  # rows of up to so many logits stay in registers
 BLOCK, WARPS, UNROLL = 4096, 8, 4
-WIDE, SHORT = {"maxnreg": 128}, {"maxnreg": 96}  # registers of a thread, so that several programs fit
+WIDE, SHORT = FUSED | {"maxnreg": 128}, FUSED | {"maxnreg": 96}  # registers of a thread, so that several programs fit
 ROWS = 128  # that finish at once
 READ_AGAIN = 1 << 16  # logits of a row that are read again at most, held in registers
 COPIED = 1 << 27  # bytes of wide rows that are copied at once, where logits of a row are apart in memory
@@ -78,6 +78,6 @@ def _one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statisti
             )  # fmt: skip
         finish_lists[(triton.cdiv(n, ROWS),)](
             log_confidences, log_rest, rank, sums, *tables, n, width, scale,
-            KS=wanted.ks, ROWS=ROWS, num_warps=4, **same,
+            KS=wanted.ks, ROWS=ROWS, num_warps=4, **NOT_FUSED, **same,
         )  # fmt: skip
     return Statistics(classes, log_confidences, log_rest, rank, *tables)

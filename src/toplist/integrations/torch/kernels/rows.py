@@ -2,7 +2,9 @@
 
 The first group of a row starts at the multiple of 16 bytes at or before the start of the row. What it holds before the
 row counts as minus infinity, like what the last one holds after it. A place is a class index plus the number of logits
-before the row in its first group, its lead; places order as class indices do. Rows whose places are class indices
+before the row in its first group, its lead; places order as class indices do. Each group that is read holds a logit of
+the row, so that no read leaves the memory that was allocated for it. (`compute-sanitizer --tool initcheck` names the
+reads beyond the last logit of a tensor.) Rows whose places are class indices
 (those that start at a multiple of 16 bytes and have a multiple of 16 logits, or whose logits are apart in memory) have
 groups of one logit.
 """
