@@ -18,7 +18,7 @@ def on_the_cpu(scores: LogitScores) -> LogitScores:
     """A copy of the scores."""
     padded, full = ({name: one.cpu() for name, one in side.items()} for side in (scores.padded, scores.full))
     lists = type(scores.lists)(*(one.cpu() for one in scores.lists))
-    return LogitScores(lists, scores.rank.cpu(), scores.log_prob.cpu(), padded, full, scores.ks)
+    return LogitScores(lists, scores.rank.cpu(), scores.log_prob.cpu(), padded, full, *scores[5:])
 
 
 def main() -> None:

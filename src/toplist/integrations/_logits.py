@@ -83,6 +83,8 @@ class LogitScores(NamedTuple):
         By rule, the scores of the full distributions; NaN where the outcome is ignored.
     ks : tuple of int
         The lengths, in the order of the columns of `padded`.
+    temperature : float, optional
+        By which the logits were divided; None where it is not known, as under JAX, where it may be traced.
     """
 
     lists: LogitLists
@@ -91,6 +93,7 @@ class LogitScores(NamedTuple):
     padded: dict[str, Array]
     full: dict[str, Array]
     ks: tuple[int, ...]
+    temperature: float | None = None
 
 
 def rules_by_name(rules: Any) -> dict[str, Rule]:

@@ -87,6 +87,7 @@ def scores_from_logits(
         {name: back(one) for name, one in found.padded.items()},
         {name: back(one) for name, one in found.full.items()},
         found.ks,
+        found.temperature,
     )
 
 

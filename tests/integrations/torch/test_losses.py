@@ -245,6 +245,8 @@ def test_derivatives_that_are_not_there_are_refused_and_not_zero() -> None:
     for loss in (lambda a: score_loss(a, y, k=2), lambda a: list_divergence(*lists[:2], a)):
         with pytest.raises(TopListError, match="no forward-mode derivatives"):
             torch.func.jvp(loss, (z,), (v,))
+        with pytest.raises(TopListError, match="no second derivatives of lists"):
+            torch.autograd.functional.hessian(loss, z)
     _, slope = torch.func.jvp(lambda a: score_loss(a, y), (z,), (v,))
     z.requires_grad_()
     (gradient,) = torch.autograd.grad(score_loss(z, y), z)
@@ -300,6 +302,7 @@ def test_mistakes_are_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
         (MassError, "add up to 1.2", lambda: list_loss(classes, (logs.exp() + 0.25).log(), y, num_classes=4)),
         (MassError, "add up to 0.7", lambda: list_loss(classes, logs, y, num_classes=2)),
         (ConfidenceError, "no log probability", lambda: list_loss(classes, logs.exp(), y, num_classes=4)),
+        (TopListError, "num_classes is at most 9007", lambda: list_loss(classes, logs, y, num_classes=2**70)),
         (ShapeError, "log_confidences is", lambda: list_loss(classes, logs[0], y, num_classes=4)),
         (ShapeError, "classes is", lambda: list_loss(logs, logs, y, num_classes=4)),
         (ShapeError, "log_rest is", lambda: list_loss(classes, logs, y, num_classes=4, log_rest=logs)),

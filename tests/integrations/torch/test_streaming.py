@@ -312,7 +312,7 @@ def test_sums_on_a_gpu_are_those_on_the_cpu() -> None:
         scores.rank.cuda(),
         scores.log_prob.cuda(),
         *({name: one.cuda() for name, one in side.items()} for side in (scores.padded, scores.full)),
-        scores.ks,
+        *scores[5:],
     )
     for w in (None, weight):
         here, there = StreamingScores(KS), StreamingScores(KS)
@@ -327,3 +327,10 @@ def test_scores_of_other_lengths_are_refused(ks: tuple[int, ...]) -> None:
     scores = scores_from_logits(torch.randn(4, 6), torch.arange(4), ks=ks)
     with pytest.raises(ShapeError, match=r"for k = 1, 3: score with the same rules and ks"):
         StreamingScores(ks=(1, 3)).update_scores(scores)
+
+
+def test_scores_at_another_temperature_are_refused() -> None:
+    scores = scores_from_logits(torch.randn(4, 6), torch.arange(4), ks=(1, 3), temperature=2)
+    with pytest.raises(ShapeError, match=r"logits divided by 2\.0, and sums are of logits divided by 1\.0"):
+        StreamingScores(ks=(1, 3)).update_scores(scores)
+    StreamingScores(ks=(1, 3), temperature=2).update_scores(scores)

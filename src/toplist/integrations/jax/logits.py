@@ -158,13 +158,10 @@ def _scores(
     )
 
 
-def _with_lengths(ks: tuple[int, ...], parts: Any) -> LogitScores:
-    lists, rank, log_prob, padded, full = parts
-    return LogitScores(lists, rank, log_prob, padded, full, ks)
-
-
-jax.tree_util.register_pytree_node(LogitScores, lambda scores: (scores[:-1], scores.ks), _with_lengths)
-"""The lengths are no arrays."""
+jax.tree_util.register_pytree_node(
+    LogitScores, lambda scores: (scores[:5], scores[5:]), lambda known, arrays: LogitScores(*arrays, *known)
+)
+"""The lengths and the temperature are no arrays."""
 
 
 def _as_lists(rows: LogitRows) -> LogitLists:

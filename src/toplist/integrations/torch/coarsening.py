@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from toplist.errors import TopListError
 from toplist.integrations.torch import kernels
 from toplist.integrations.torch.checks import repeated
 from toplist.integrations.torch.statistics import CHUNK
@@ -143,6 +144,13 @@ def spread(
 @spread.register_fake
 def _(rows: Tensor, *others: object) -> Tensor:
     return rows.new_empty(rows.shape)
+
+
+def _refuse(ctx: Any, *gradients: Tensor) -> Any:
+    raise TopListError("there are no second derivatives of lists of logits: use score_loss without k.")
+
+
+spread.register_autograd(_refuse)
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:

@@ -32,8 +32,8 @@ def lists_from_logits(logits: Tensor, k: int, *, temperature: float = 1.0) -> Lo
     """The k most likely classes of each row of logits, their log probabilities, and the log of what is left over.
 
     On a CUDA device the logits are read once, and probabilities are not stored. Rows of more than 2,048 logits are
-    copied before, at most 128 MiB at a time, where their number is no multiple of 16 or a row does not start at a
-    multiple of 16 bytes. Plain torch, which does it elsewhere, reads logits several times, in chunks.
+    copied before, at most 128 MiB at a time, where logits of a row are not neighbours in memory. Plain torch, which
+    does it elsewhere, reads logits several times, in chunks.
     Float32, float16 and bfloat16 logits are computed in float32, float64 ones in float64. A class whose logit is minus
     infinity has probability zero, and is a class all the same. A row with NaN or plus infinity gives NaN. There are no
     gradients; `toplist.integrations.torch` has losses.
@@ -126,6 +126,7 @@ def scores_from_logits(
         {name: one[:, :-1].reshape(*leading, len(lengths)) for name, one in made.items()},
         {name: one[:, -1].reshape(leading) for name, one in made.items()},
         lengths,
+        warm,
     )
 
 

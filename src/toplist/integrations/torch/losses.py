@@ -21,6 +21,7 @@ from toplist.integrations.torch.statistics import CHUNK
 from toplist.scoring.rules.base import Rule
 
 Tensor = torch.Tensor
+MOST_CLASSES = 2**53
 
 
 def score_loss(
@@ -156,7 +157,7 @@ def list_loss(
     found, smoothing, size = (
         constant_rule(rule),
         _as_smoothing(label_smoothing),
-        as_whole(num_classes, "num_classes", 1),
+        _as_size(num_classes),
     )
     codes, logs, rest = _as_lists(classes, log_confidences, log_rest)
     outcomes = as_outcomes(y, log_confidences, size, ignore_index)
@@ -246,7 +247,7 @@ class ListLoss(torch.nn.Module):
         reduction: str = "mean",
     ) -> None:
         super().__init__()
-        self.num_classes = as_whole(num_classes, "num_classes", 1)
+        self.num_classes = _as_size(num_classes)
         self.rule = constant_rule(rule)
         self.label_smoothing = _as_smoothing(label_smoothing)
         self.ignore_index = ignore_index
@@ -362,6 +363,13 @@ def _counted(outcomes: Tensor, ignore: int, weights: Tensor | None) -> Tensor:
 def _where_inside(values: Tensor, outcomes: Tensor, size: int) -> Tensor:
     """NaN where the outcome is no class; those that are not counted are left out later."""
     return torch.where((outcomes >= 0) & (outcomes < size), values, torch.nan)
+
+
+def _as_size(num_classes: Any) -> int:
+    size = as_whole(num_classes, "num_classes", 1)
+    if size > MOST_CLASSES:
+        raise TopListError(f"num_classes is at most {MOST_CLASSES}, which floats can count, not {size}.")
+    return size
 
 
 def _as_smoothing(smoothing: Any) -> float:

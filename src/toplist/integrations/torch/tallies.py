@@ -113,6 +113,11 @@ class Columns:
                 f"these scores are of the rules {', '.join(scores.padded)} for k = {theirs}, and sums are of "
                 f"{', '.join(self.rules)} for k = {ours}: score with the same rules and ks."
             )
+        if scores.temperature not in (None, self.temperature):
+            raise ShapeError(
+                f"these scores are of logits divided by {scores.temperature}, and sums are of logits divided by "
+                f"{self.temperature}: score with the same temperature."
+            )
         found = [column for name in self.rules for column in (*scores.padded[name].unbind(-1), scores.full[name])]
         found += [(scores.rank <= k).to(scores.log_prob.dtype) for k in self.hits]
         return torch.stack([one.reshape(-1) for one in found], dim=1)
