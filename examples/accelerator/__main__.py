@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 from typing import Any
 
+import torch
 from examples.accelerator import classifier, distillation, next_tokens, page, words
 
 NAMES = ("classifier", "distillation", "next_tokens")
@@ -22,6 +24,8 @@ def main() -> int:
     if unknown:
         parser.error(f"{unknown[0]!r} is not among {', '.join(NAMES)}")
     wanted = asked.names or NAMES
+    logging.basicConfig(level=logging.INFO, format="%(message)s")  # what is being done, on standard error
+    torch.set_num_threads(1)  # the models are small, and threads would wait for each other
     results: dict[str, Any] = {}
     if "classifier" in wanted:
         results["classifier"] = classifier.run()

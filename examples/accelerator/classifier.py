@@ -6,6 +6,7 @@ by random ones. Held-out labels are always the true ones: `python -m examples.ac
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from torch import nn
 import toplist as tl
 from toplist.integrations.torch import lists_from_logits, score_loss
 
+log = logging.getLogger(__name__)
 K = 3
 WRONG = (0.0, 0.2)
 ENTROPY, BRIER, PADDED = "cross-entropy", "Brier", f"Brier of top {K}"
@@ -73,7 +75,10 @@ def run(*, splits: int = 10, epochs: int = 60) -> dict[str, Any]:
 
 
 def _version(wrong: float, splits: int, epochs: int) -> dict[str, Any]:
-    made = [compare(seed, wrong, epochs) for seed in range(splits)]
+    made = []
+    for seed in range(splits):
+        log.info("digits with %.0f %% of labels wrong: split %d of %d", 100 * wrong, seed + 1, splits)
+        made.append(compare(seed, wrong, epochs))
     rows = []
     for loss in LOSSES:
         differences = [board.difference(loss, ENTROPY) for board, _ in made] if loss != ENTROPY else []

@@ -8,6 +8,7 @@ out: `python -m examples.accelerator distillation`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from examples.accelerator.words import Model, Text
 import toplist as tl
 from toplist.integrations.torch import LogitLists, StreamingScores, list_divergence, lists_from_logits
 
+log = logging.getLogger(__name__)
 K = 8
 TEACHER, TRUNCATED, BUCKET, BRIER, FULL = "teacher", "truncated KL", "tail-bucket KL", "Brier divergence", "full KL"
 Loss = Callable[[torch.Tensor, LogitLists, torch.Tensor], torch.Tensor]
@@ -111,6 +113,7 @@ def run(text: Text, teacher: Model, *, epochs: int = 6, seeds: int = 3) -> dict[
     """Distil and judge with several seeds; the leaderboard is that of the first one."""
     boards, all_rows = [], []
     for seed in range(seeds):
+        log.info("students of seed %d of %d", seed + 1, seeds)
         students = distil(text, teacher, 16, 32, epochs, seed)
         board, rows = judge(text, {TEACHER: teacher, **students})
         boards.append(board)

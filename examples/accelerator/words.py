@@ -6,6 +6,7 @@ model is that of Bengio et al. (2003): embeddings of the words before, one hidde
 
 from __future__ import annotations
 
+import logging
 import re
 import sysconfig
 from collections import Counter
@@ -16,6 +17,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
+log = logging.getLogger(__name__)
 BEFORE = 6  # words that the model sees
 HELD_OUT = 4  # every so many-th module
 _TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -111,7 +113,8 @@ def trained(text: Text, width: int, hidden: int, epochs: int, seed: int = 0) -> 
     steps = epochs * -(-len(text.train.y) // 256)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, total_steps=steps)
     draw = torch.Generator().manual_seed(seed)
-    for _ in range(epochs):
+    for epoch in range(epochs):
+        log.info("language model of %d words: epoch %d of %d", text.classes, epoch + 1, epochs)
         for before, y in text.train.batches(256, draw):
             optimizer.zero_grad()
             nn.functional.cross_entropy(model(before), y).backward()
