@@ -17,7 +17,7 @@ Array = Any
 SUPPORTED = "brier, log, spherical, Power(a) and PseudoSpherical(a)"
 REDUCTIONS = ("mean", "sum", "none")
 OUTSIDE, UNDEFINED = -1, -2  # ranks of outcomes outside the classes, and in rows that are no distribution
-COLDEST, HOTTEST = 1e-30, 1e30  # temperatures that float32 and its reciprocals hold
+COLDEST, HOTTEST = 1e-6, 1e30  # temperatures that leave logits, divided by them, in the range of float32
 
 
 class LogitLists(NamedTuple):
@@ -147,6 +147,15 @@ def as_lengths(ks: Any, width: int, longest: int) -> tuple[int, ...]:
         why = "there are no more classes" if most == width else "the kernels keep lists of up to that length"
         raise TopListError(f"k is at most {most} here, not {max(made)}: {why}.")
     return made
+
+
+def as_ignored(ignore_index: Any) -> int:
+    """What stands for no class, as a number of Python.
+
+    >>> as_ignored(np.int64(-100))
+    -100
+    """
+    return as_whole(ignore_index, "ignore_index", -(2**31))
 
 
 def as_temperature(temperature: Any) -> float:

@@ -38,6 +38,27 @@ def test_scores_of_trained_models_are_those_of_float64(dtype: str) -> None:
     agree_on(*of_words(1000, 20_000), dtype, (1, 5, 20), device="cpu")
 
 
+def test_an_outcome_is_listed_if_and_only_if_its_rank_says_so() -> None:
+    """Also where logits differ by less than the rounding of their difference to the largest."""
+    x = torch.tensor([[100.0, 0.0, 1e-6, -5.0]]).repeat(2, 1)
+    found = scores_from_logits(x, torch.tensor([1, 2]), ks=(2,))
+    assert found.lists.classes[0].tolist() == [0, 2]
+    assert found.rank.tolist() == [3, 2]
+    torch.manual_seed(0)
+    x, y = 3 * torch.randn(300, 5000), torch.randint(0, 5000, (300,))
+    x[:, 0] = 40
+    for k in (1, 20, 128):
+        y[:k] = x[:k].argsort(dim=1, descending=True)[torch.arange(k), torch.arange(k)]
+        found = scores_from_logits(x, y, ks=(k,))
+        assert torch.equal(found.rank <= k, (found.lists.classes == y[:, None]).any(dim=1))
+        assert torch.equal(found.rank, scores_from_logits(x.double(), y, ks=(k,)).rank)
+
+
+def test_what_is_ignored_may_be_a_number_of_numpy() -> None:
+    x, y = torch.randn(2, 5), torch.tensor([0, -7])
+    assert scores_from_logits(x, y, ks=(1,), ignore_index=np.int64(-7)).rank[1] == 0
+
+
 def test_rows_are_worked_on_some_at_a_time_and_nothing_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = (torch.from_numpy(one) for one in made("random", 50, 40))
     whole = scores_from_logits(x, y)

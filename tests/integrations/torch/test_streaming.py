@@ -329,6 +329,12 @@ def test_scores_of_other_lengths_are_refused(ks: tuple[int, ...]) -> None:
         StreamingScores(ks=(1, 3)).update_scores(scores)
 
 
+@pytest.mark.parametrize("temperature", [0, -1.0, float("nan"), "2", 1e-9])
+def test_what_is_no_temperature_is_refused(temperature: object) -> None:
+    with pytest.raises(TopListError, match="temperature is a number from 1e-06"):
+        StreamingScores(temperature=temperature)
+
+
 def test_scores_at_another_temperature_are_refused() -> None:
     scores = scores_from_logits(torch.randn(4, 6), torch.arange(4), ks=(1, 3), temperature=2)
     with pytest.raises(ShapeError, match=r"logits divided by 2\.0, and sums are of logits divided by 1\.0"):

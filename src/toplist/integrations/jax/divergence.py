@@ -11,9 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.core.arguments import as_whole
 from toplist.errors import ClassError, ConfidenceError, MassError, ShapeError
-from toplist.integrations._logits import as_reduction, one_rule
+from toplist.integrations._logits import as_ignored, as_reduction, one_rule
 from toplist.integrations.jax.bregman import divergence
 from toplist.integrations.jax.logits import as_indices, as_logits, as_scalar, is_known
 from toplist.integrations.jax.reduction import as_weights, reduce
@@ -102,7 +101,7 @@ def list_divergence(
     rest = None if teacher_log_rest is None else _as_rest(teacher_log_rest, logits)
     found, how = one_rule(rule), as_reduction(reduction)
     weights = as_weights(sample_weight, logits.shape[:-1])
-    padding = as_whole(ignore_index, "ignore_index", -(2**31))
+    padding = as_ignored(ignore_index)
     entries = jnp.where(classes == padding, -1, jnp.where(classes < 0, over.width(logits), classes))
     if weights is not None:  # rows that do not count may hold anything
         entries = jnp.where((weights == 0)[..., None], -1, entries)

@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from toplist.core.arguments import as_whole
 from toplist.errors import ShapeError, TopListError
 from toplist.integrations._logits import (
     COLDEST,
@@ -19,6 +18,7 @@ from toplist.integrations._logits import (
     UNDEFINED,
     LogitLists,
     LogitScores,
+    as_ignored,
     as_lengths,
     as_temperature,
     exponent,
@@ -117,7 +117,7 @@ def scores_from_logits(
     given, over = as_logits(logits), Vocabulary(axis_name)
     width = over.width(given)
     lengths, asked = as_lengths(ks, width, width), tuple(rules_by_name(rules).items())
-    ignore = as_whole(ignore_index, "ignore_index", -(2**31))
+    ignore = as_ignored(ignore_index)
     outcomes = as_outcomes(y, given.shape[:-1], width, ignore)
     found = _scores(given, outcomes, as_scalar(temperature, given), jnp.int32(ignore), lengths, asked, over)
     padded, full = ({name: part[name] for name, _ in asked} for part in (found.padded, found.full))  # jit sorts names

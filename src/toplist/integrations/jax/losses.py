@@ -8,8 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from toplist.core.arguments import as_number, as_whole
-from toplist.integrations._logits import as_lengths, as_reduction, exponent, one_rule
+from toplist.core.arguments import as_number
+from toplist.integrations._logits import as_ignored, as_lengths, as_reduction, exponent, one_rule
 from toplist.integrations.jax.logits import as_logits, as_outcomes, as_scalar
 from toplist.integrations.jax.reduction import as_weights, reduce
 from toplist.integrations.jax.rules import score
@@ -76,7 +76,7 @@ def score_loss(
     (Array(1.02, dtype=float32), Array([[ 0.53, -0.03, -0.5 ]], dtype=float32))
     """
     given, over = as_logits(logits), Vocabulary(axis_name)
-    width, ignore = over.width(given), as_whole(ignore_index, "ignore_index", -(2**31))
+    width, ignore = over.width(given), as_ignored(ignore_index)
     length = None if k is None or as_lengths((k,), width, width) == (width,) else int(k)
     outcomes = as_outcomes(y, given.shape[:-1], width, ignore)
     weights = as_weights(sample_weight, given.shape[:-1])

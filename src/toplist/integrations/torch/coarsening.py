@@ -13,6 +13,7 @@ from toplist.integrations.torch.statistics import CHUNK
 
 Tensor = torch.Tensor
 LONGEST = 256  # classes of a list that the kernels take
+WIDEST = 1 << 29  # logits of a row times classes of a list: one column of all tiles is compared with the list
 
 
 def coarsened(rows: Tensor, classes: Tensor, temperature: float, padding: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -183,5 +184,6 @@ def _padded_rows(rows: Tensor, classes: Tensor, kind: torch.dtype, padding: int)
 
 def in_kernels(rows: Tensor, classes: Tensor) -> bool:
     """Whether kernels take these rows: on their devices, with lists and strides that they can hold."""
-    near = rows.shape[1] * rows.stride(1) < kernels.FARTHEST
-    return bool(rows.shape[0]) and 0 < classes.shape[1] <= LONGEST and near and kernels.usable(rows)
+    width, k = rows.shape[1], classes.shape[1]
+    fits = width * rows.stride(1) < kernels.FARTHEST and width * max(k, 16) <= WIDEST
+    return bool(rows.shape[0]) and 0 < k <= LONGEST and fits and kernels.usable(rows)

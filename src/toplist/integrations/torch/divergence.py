@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from toplist.errors import ShapeError, TopListError
-from toplist.integrations._logits import as_reduction, as_temperature
+from toplist.integrations._logits import as_ignored, as_reduction, as_temperature
 from toplist.integrations.torch.bregman import form
 from toplist.integrations.torch.checks import can_refuse, masses, refuse, refuse_tangents
 from toplist.integrations.torch.distillation import diverge
@@ -93,17 +93,17 @@ def list_divergence(
     >>> loss.detach(), student.grad
     (tensor(0.0058), tensor([[-0.0348, -0.0100,  0.0447]]))
     """
-    found = constant_rule(rule)
+    found, padding = constant_rule(rule), as_ignored(ignore_index)
     rows, classes, log_probs = _as_rows(teacher_classes, teacher_log_probs, student_logits)
     rest = None if teacher_log_rest is None else _as_rest(teacher_log_rest, student_logits)
     weights = as_weights(sample_weight, student_logits.shape[:-1], student_logits.device)
     if weights is not None:  # rows that do not count may hold anything
-        classes = torch.where(weights[:, None] == 0, ignore_index, classes)
+        classes = torch.where(weights[:, None] == 0, padding, classes)
         rest = None if rest is None else torch.where(weights == 0, 0.0, rest)
     if can_refuse(log_probs):
-        refuse(classes, masses(classes, log_probs, rest, rows.shape[1], ignore_index), rows.shape[1], ignore_index)
+        refuse(classes, masses(classes, log_probs, rest, rows.shape[1], padding), rows.shape[1], padding)
     refuse_tangents(rows)
-    about = *form(found), bool(reverse), as_temperature(temperature), ignore_index
+    about = *form(found), bool(reverse), as_temperature(temperature), padding
     values = diverge(rows, classes, log_probs, rest, *about)[0]
     return reduce(values, weights, as_reduction(reduction), student_logits.shape[:-1])
 
@@ -137,7 +137,7 @@ class ListDivergence(torch.nn.Module):
         self.rule = constant_rule(rule)
         self.reverse = reverse
         self.temperature = as_temperature(temperature)
-        self.ignore_index = ignore_index
+        self.ignore_index = as_ignored(ignore_index)
         self.reduction = as_reduction(reduction)
 
     def forward(

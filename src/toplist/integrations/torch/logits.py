@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
-from toplist.core.arguments import as_whole
 from toplist.errors import ShapeError
 from toplist.integrations._logits import (
     LogitLists,
     LogitScores,
+    as_ignored,
     as_lengths,
     as_temperature,
     exponent,
@@ -107,12 +107,13 @@ def scores_from_logits(
     """
     rows, leading = _as_rows(logits)
     lengths, asked = as_lengths(ks, rows.shape[1], LONGEST), rules_by_name(rules)
-    outcomes = as_outcomes(y, logits, rows.shape[1], as_whole(ignore_index, "ignore_index", -(2**31)))
+    ignored = as_ignored(ignore_index)
+    outcomes = as_outcomes(y, logits, rows.shape[1], ignored)
     exponents = sorted({a for a in map(exponent, asked.values()) if a is not None})
     squares, powers = 2.0 in exponents, [a for a in exponents if a != 2.0]
     warm = as_temperature(temperature)
     found = [
-        _statistics(rows, outcomes, Wanted(lengths, ignore_index, squares and not i, a, warm, rows.shape[1]))
+        _statistics(rows, outcomes, Wanted(lengths, ignored, squares and not i, a, warm, rows.shape[1]))
         for i, a in enumerate(powers or [0.0])
     ]
     first, others = found[0], {a: one.powers for a, one in zip(powers, found, strict=False)}

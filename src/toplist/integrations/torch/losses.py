@@ -9,7 +9,7 @@ import torch
 
 from toplist.core.arguments import as_whole
 from toplist.errors import ShapeError, TopListError
-from toplist.integrations._logits import as_reduction, as_temperature
+from toplist.integrations._logits import as_ignored, as_reduction, as_temperature
 from toplist.integrations.torch.bregman import log_shares
 from toplist.integrations.torch.checks import can_refuse, masses, refuse, refuse_tangents, repeated
 from toplist.integrations.torch.coarsening import coarsen
@@ -81,8 +81,9 @@ def score_loss(
     found, smoothing = constant_rule(rule), _as_smoothing(label_smoothing)
     if not isinstance(logits, Tensor) or not logits.dtype.is_floating_point or not logits.ndim or not logits.shape[-1]:
         raise ShapeError("logits are a torch tensor of floating-point numbers, of the shape (..., classes).")
-    outcomes = as_outcomes(y, logits, logits.shape[-1], ignore_index)
-    weights = _counted(outcomes, ignore_index, as_weights(sample_weight, logits.shape[:-1], logits.device))
+    ignored = as_ignored(ignore_index)
+    outcomes = as_outcomes(y, logits, logits.shape[-1], ignored)
+    weights = _counted(outcomes, ignored, as_weights(sample_weight, logits.shape[:-1], logits.device))
     rows, how = logits.reshape(-1, logits.shape[-1]), (found, as_temperature(temperature), smoothing)
     if k is None:
         few = rows.numel() <= CHUNK or torch.compiler.is_compiling()
@@ -160,13 +161,14 @@ def list_loss(
         _as_size(num_classes),
     )
     codes, logs, rest = _as_lists(classes, log_confidences, log_rest)
-    outcomes = as_outcomes(y, log_confidences, size, ignore_index)
-    weights = _counted(outcomes, ignore_index, as_weights(sample_weight, y.shape, y.device))
-    codes = torch.where(weights[:, None] == 0, ignore_index, codes)
+    padding = as_ignored(ignore_index)
+    outcomes = as_outcomes(y, log_confidences, size, padding)
+    weights = _counted(outcomes, padding, as_weights(sample_weight, y.shape, y.device))
+    codes = torch.where(weights[:, None] == 0, padding, codes)
     rest = None if rest is None else torch.where(weights == 0, 0.0, rest)
-    checked, entry = masses(codes, logs, rest, size, ignore_index), codes != ignore_index
+    checked, entry = masses(codes, logs, rest, size, padding), codes != padding
     if can_refuse(logs):
-        refuse(codes, checked, size, ignore_index)
+        refuse(codes, checked, size, padding)
     unlisted = size - entry.sum(dim=1).to(checked.logs.dtype)
     lists, kept = largest_valid(LogLists(checked.logs, entry, checked.log_rest, unlisted), size)
     values = _smoothed(found, lists, kept & (codes == outcomes[:, None]), smoothing, size)
@@ -204,7 +206,7 @@ class ScoreLoss(torch.nn.Module):
         self.k = None if k is None else as_whole(k, "k", 1)
         self.temperature = as_temperature(temperature)
         self.label_smoothing = _as_smoothing(label_smoothing)
-        self.ignore_index = ignore_index
+        self.ignore_index = as_ignored(ignore_index)
         self.reduction = as_reduction(reduction)
 
     def forward(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None = None) -> Tensor:
@@ -250,7 +252,7 @@ class ListLoss(torch.nn.Module):
         self.num_classes = _as_size(num_classes)
         self.rule = constant_rule(rule)
         self.label_smoothing = _as_smoothing(label_smoothing)
-        self.ignore_index = ignore_index
+        self.ignore_index = as_ignored(ignore_index)
         self.reduction = as_reduction(reduction)
 
     def forward(

@@ -63,10 +63,10 @@ def in_chunks(
 
 
 def _of_rows(given: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statistics:
-    x = given if given.dtype == torch.float64 else given.float()
+    logits = given if given.dtype == torch.float64 else given.float()
     k, nan = wanted.longest, torch.nan
-    classes = first_classes(x, k)
-    x = (x - x.amax(dim=1, keepdim=True)) / wanted.temperature
+    classes = first_classes(logits, k)
+    x = (logits - logits.amax(dim=1, keepdim=True)) / wanted.temperature
     e = x.exp()
     listed = x.gather(1, classes)
     own = listed.exp()
@@ -83,8 +83,9 @@ def _of_rows(given: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statisti
     inside = (outcomes >= 0) & (outcomes < x.shape[1])
     scored = inside & (outcomes != wanted.ignore)
     y = torch.where(scored, outcomes, 0).long()[:, None]
-    xy = x.gather(1, y)
-    ahead = (x > xy) | ((x == xy) & (torch.arange(x.shape[1], device=x.device) < y))
+    xy, own_logit = x.gather(1, y), logits.gather(1, y)
+    ties = (logits == own_logit) & (torch.arange(x.shape[1], device=x.device) < y)
+    ahead = (logits > own_logit) | ties  # of the logits themselves: differences to the largest may tie by rounding
     rank = torch.where(scored, ahead.sum(dim=1) + 1, torch.where(inside | (outcomes == wanted.ignore), 0, OUTSIDE))
     e = e.scatter(1, y, 0.0)
     own_y, others = xy[:, 0].exp(), e.sum(dim=1)

@@ -106,7 +106,7 @@ class StreamingScores:
 
     @torch.no_grad()
     def update_scores(self, scores: LogitScores, sample_weight: Tensor | None = None) -> None:
-        """Add cases that `scores_from_logits` has scored, with the same lengths and rules.
+        """Add cases that `scores_from_logits` has scored, with the same lengths, rules and temperature.
 
         Parameters
         ----------

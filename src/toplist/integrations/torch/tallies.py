@@ -18,7 +18,14 @@ from toplist._text import significant
 from toplist.core.arguments import as_tuple, as_whole
 from toplist.core.kernel import BITS, UNIT
 from toplist.errors import ShapeError, TopListError
-from toplist.integrations._logits import OUTSIDE, UNDEFINED, LogitScores, rules_by_name
+from toplist.integrations._logits import (
+    OUTSIDE,
+    UNDEFINED,
+    LogitScores,
+    as_ignored,
+    as_temperature,
+    rules_by_name,
+)
 from toplist.integrations.torch.exact import LARGEST, LIMB, LIMBS, carried, products_of, sums_of, to_integers
 from toplist.integrations.torch.logits import scores_from_logits
 from toplist.scoring.rules.base import Rule
@@ -51,7 +58,7 @@ class Columns:
             raise TopListError('rules names no rule; ("brier", "log") are two.')
         if unit not in UNITS:
             raise TopListError(f'unit is "case" or "sequence", not {unit!r}.')
-        return cls(given, found, float(temperature), as_whole(ignore_index, "ignore_index", -(2**31)), unit)
+        return cls(given, found, as_temperature(temperature), as_ignored(ignore_index), unit)
 
     @property
     def hits(self) -> tuple[int, ...]:

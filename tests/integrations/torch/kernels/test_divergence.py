@@ -102,6 +102,25 @@ def test_gradients_are_bounded_where_logits_are_too_large_to_tell_shares_apart()
     assert found.max() <= 3
 
 
+@pytest.mark.parametrize("constant", [1e3, 1e5])
+def test_a_constant_beside_all_logits_changes_no_gradient(constant: float) -> None:
+    """Differences of logits are exact here: they and the constant are multiples of 1/64."""
+    torch.manual_seed(5)
+    x = torch.randn(3, 3000, device=DEVICE).mul(64).round().div(64)
+    classes = x.topk(5).indices
+    gradients = torch.randn(3, 5, device=DEVICE), torch.randn(3, device=DEVICE)
+    log_rest = coarsen(x.double(), classes, 1.0, -100)[1].float()
+    found = [spread(one, classes, log_rest, one.amax(dim=1), *gradients, None, 1.0, -100) for one in (x, x + constant)]
+    torch.testing.assert_close(*found, rtol=1e-6, atol=0)
+    torch.testing.assert_close(found[0].sum(dim=1), gradients[0].sum(dim=1) + gradients[1], rtol=1e-5, atol=1e-5)
+
+
+def test_rows_too_wide_for_the_kernels_are_left_to_plain_torch() -> None:
+    classes = torch.zeros(1, 200, dtype=torch.int64, device=DEVICE)
+    assert in_kernels(torch.zeros(1, 256_000, device=DEVICE), classes)
+    assert not in_kernels(torch.zeros(1, 2048 * 4096 + 1, device=DEVICE), classes)
+
+
 def test_what_is_beside_a_certain_list_keeps_its_digits() -> None:
     """In float32, where the rest is 1e-9 of the listed classes, and where its exponentials underflow."""
     torch.manual_seed(1)

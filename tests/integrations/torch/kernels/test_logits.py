@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("triton", reason="Triton is not installed")
 
 from tests.integrations.torch.checking import CASES, RELATIVE, agree, agree_on
-from tests.integrations.torch.logit_cases import KINDS, made
+from tests.integrations.torch.logit_cases import KINDS, RULES, made
 from tests.integrations.torch.real_logits import of_digits, of_words
 from toplist.integrations.torch import kernels, lists_from_logits, scores_from_logits
 
@@ -64,12 +64,26 @@ def test_scores_of_trained_models_are_those_of_float64(dtype: str) -> None:
         agree_on(x[some], y[some], dtype, ks, device=DEVICE)
 
 
+@pytest.mark.parametrize("width", [30, 600])
+def test_a_constant_beside_all_logits_changes_nothing(width: int) -> None:
+    """Differences of logits are exact here: they and the constant are multiples of 1/64."""
+    x, y = made("random", 3, width)
+    logits, outcomes = (torch.from_numpy(x) * 64).round().div(64).to(DEVICE), torch.from_numpy(y).to(DEVICE)
+    here, there = (scores_from_logits(one, outcomes, (1, 5), RULES) for one in (logits, logits + 10_000))
+    assert torch.equal(here.rank, there.rank)
+    for name in here.full:
+        torch.testing.assert_close(
+            here.padded[name], there.padded[name], rtol=1e-5 if not INTERPRETED else 1e-2, atol=0
+        )
+        torch.testing.assert_close(here.full[name], there.full[name], rtol=1e-5 if not INTERPRETED else 1e-2, atol=0)
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(INTERPRETED, reason="takes too long in the interpreter")
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 @pytest.mark.parametrize("classes", [12_000, 11_999])
 def test_scores_of_a_large_vocabulary_are_those_of_float64(classes: int, dtype: str) -> None:
-    """As they are, and copied, since rows of 11,999 logits are not made of groups of 16 bytes."""
+    """Rows of 11,999 logits start anywhere in a group of 16 bytes."""
     x, y = of_words(12_000, 120_000)
     agree_on(x[:, :classes], np.minimum(y, classes - 1), dtype, (1, 5, 20), device=DEVICE)
 
@@ -182,20 +196,21 @@ def test_outcomes_that_are_ignored_or_no_class_and_rows_that_are_no_distribution
     assert found.rank[[2, 3, 4, 6]].tolist() == [-2] * 4
 
 
+@pytest.mark.parametrize("width", [9, 30, 150, 608])
 @pytest.mark.parametrize("nan", [torch.nan, -torch.nan])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_nan_shows_wherever_it_is(dtype: str, nan: float) -> None:
+def test_nan_shows_wherever_it_is(dtype: str, nan: float, width: int) -> None:
     """Beside the largest logit too, where it is read again and comes first, and in rows that hold nothing else."""
-    logits = torch.zeros(4, 608, dtype=getattr(torch, dtype), device=DEVICE)
+    logits = torch.zeros(4, width, dtype=getattr(torch, dtype), device=DEVICE)
     logits[:, 0] = 10
-    for row, at in enumerate((1, 300, 607)):
+    for row, at in enumerate((1, width // 2, width - 1)):
         logits[row, at] = nan
     logits[3] = nan
     found = scores_from_logits(logits, torch.zeros(4, dtype=torch.int64, device=DEVICE), ks=(1, 2))
     for score in (found.full["brier"], found.full["log"], found.padded["log"], found.lists.log_rest):
         assert score.isnan().all()
     assert (found.lists.classes >= 0).all()
-    assert (found.lists.classes < 608).all()
+    assert (found.lists.classes < width).all()
     assert (found.rank == -2).all()
 
 

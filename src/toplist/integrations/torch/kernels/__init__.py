@@ -21,9 +21,16 @@ FARTHEST = 1 << 31  # offsets within a row have 32 bits
 KERNEL_TYPES = (torch.float32, torch.bfloat16, torch.float16)  # float64 is computed in float64, in plain torch
 
 
+OLDEST = (3, 3)  # version of Triton
+
+
 @functools.cache
 def _installed() -> bool:
-    return importlib.util.find_spec("triton") is not None
+    if importlib.util.find_spec("triton") is None:
+        return False
+    import triton  # noqa: PLC0415  takes its time
+
+    return tuple(int(part) for part in triton.__version__.split(".")[:2]) >= OLDEST
 
 
 def usable(x: torch.Tensor) -> bool:

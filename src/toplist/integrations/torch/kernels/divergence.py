@@ -51,9 +51,9 @@ def _add_tile(x, m, r, scale, shift):
 
 
 @triton.jit
-def _take_tile(start, at, lead, end, stride_column, m, r, scale, shift, GROUP: tl.constexpr):
+def _take_tile(start, at, lead, end, stride_column, m, r, scale, shift, ROW_GROUP: tl.constexpr):
     """`_add_tile` of a tile at an end of the row."""
-    return _add_tile(load_places(start, at, lead, end, stride_column, GROUP).to(tl.float32), m, r, scale, shift)
+    return _add_tile(load_places(start, at, lead, end, stride_column, ROW_GROUP).to(tl.float32), m, r, scale, shift)
 
 
 @triton.jit
@@ -68,9 +68,9 @@ def _count_lanes(c, known, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def _without_list(start, at, lead, end, stride_column, classes, row, K: tl.constexpr, GROUP: tl.constexpr):
+def _without_list(start, at, lead, end, stride_column, classes, row, K: tl.constexpr, ROW_GROUP: tl.constexpr):
     """A tile of logits, minus infinity where a class is listed."""
-    x = load_places(start, at, lead, end, stride_column, GROUP).to(tl.float32)
+    x = load_places(start, at, lead, end, stride_column, ROW_GROUP).to(tl.float32)
     for j in tl.range(0, K):
         x = tl.where(at - lead == tl.load(classes + row * K + j), -float("inf"), x)
     return x
@@ -81,7 +81,7 @@ def coarsen_rows(
     logits, classes, listed, log_rest, largest_logit,
     width, stride_row, stride_column, offset, scale, limit, padding,
     K: tl.constexpr, KP: tl.constexpr, WHOLE: tl.constexpr, LAST: tl.constexpr, TILES: tl.constexpr,
-    BLOCK: tl.constexpr, GROUP: tl.constexpr, UNROLL: tl.constexpr,
+    BLOCK: tl.constexpr, ROW_GROUP: tl.constexpr, UNROLL: tl.constexpr,
 ):  # fmt: skip
     """One program per row: the listed logits, the log-sum-exp of all others, and the largest logit.
 
@@ -89,9 +89,9 @@ def coarsen_rows(
     padded. A class that is listed twice or is outside of the row makes the log-sum-exp NaN.
     """
     row = tl.program_id(0).to(tl.int64)
-    lead = lead_of(row, stride_row, offset, GROUP)
+    lead = lead_of(row, stride_row, offset, ROW_GROUP)
     start = logits + row * stride_row - lead
-    if GROUP > 1:
+    if ROW_GROUP > 1:
         start = tl.multiple_of(start, 16)
     end = width + lead
     lane = tl.arange(0, BLOCK)
@@ -102,8 +102,8 @@ def coarsen_rows(
     c = tl.where(known, given, 0).to(tl.int32) + lead
     own = tl.load(start + c * stride_column, mask=known, other=-float("inf")).to(tl.float32)
 
-    tile = load_places(start, lane, lead, end, stride_column, GROUP)
-    following = load_places(start, lane + BLOCK, lead, end, stride_column, GROUP)
+    tile = load_places(start, lane, lead, end, stride_column, ROW_GROUP)
+    following = load_places(start, lane + BLOCK, lead, end, stride_column, ROW_GROUP)
     ref = tl.max(tile.to(tl.float32), axis=0)
     ref = tl.where(ref == -float("inf"), 0.0, ref)
     shift = -ref * scale
@@ -115,14 +115,14 @@ def coarsen_rows(
         tile = following
         following = later
     for tail in tl.static_range(WHOLE, LAST):
-        m, r = _take_tile(start, tail * BLOCK + lane, lead, end, stride_column, m, r, scale, shift, GROUP)
+        m, r = _take_tile(start, tail * BLOCK + lane, lead, end, stride_column, m, r, scale, shift, ROW_GROUP)
     largest = tl.max(m, axis=0)
     if tl.abs(largest - ref) * scale > limit:  # exponentials may overflow: add them up again
         shift = -largest * scale
         m = tl.full([BLOCK], -float("inf"), tl.float32)
         r = tl.zeros([BLOCK], tl.float32)
         for t in tl.range(0, LAST):
-            m, r = _take_tile(start, t * BLOCK + lane, lead, end, stride_column, m, r, scale, shift, GROUP)
+            m, r = _take_tile(start, t * BLOCK + lane, lead, end, stride_column, m, r, scale, shift, ROW_GROUP)
 
     count = _count_lanes(c, known, BLOCK)
     rest = tl.sum(tl.where(count == 0, tl.exp2(m * scale + shift) + r, 0.0), axis=0)
@@ -137,7 +137,9 @@ def coarsen_rows(
         at = pick + tiles * BLOCK
         hits = tl.sum(((at[:, None] == c[None, :]) & known[None, :]).to(tl.int32), axis=1)
         wrong += tl.sum((hits > 1).to(tl.int32), axis=0)
-        x = tl.load(start + at * stride_column, mask=inside(at, lead, end, GROUP), other=-float("inf")).to(tl.float32)
+        x = tl.load(start + at * stride_column, mask=inside(at, lead, end, ROW_GROUP), other=-float("inf")).to(
+            tl.float32
+        )
         rest += tl.sum(tl.where(hits == 0, tl.exp2(x * scale + shift), 0.0), axis=0)
         pick = tl.max(tl.where((count > 1) & (lane < pick), lane, -1), axis=0)
 
@@ -146,13 +148,13 @@ def coarsen_rows(
         second = -float("inf")
         for t in tl.range(0, LAST):
             at = t * BLOCK + lane
-            beside_list = _without_list(start, at, lead, end, stride_column, classes, row, K, GROUP)
+            beside_list = _without_list(start, at, lead, end, stride_column, classes, row, K, ROW_GROUP)
             second = tl.maximum(second, tl.max(beside_list, axis=0))
         base = tl.where(second == -float("inf"), 0.0, second)
         s = tl.zeros([BLOCK], tl.float32)
         for t in tl.range(0, LAST):
             at = t * BLOCK + lane
-            beside_list = _without_list(start, at, lead, end, stride_column, classes, row, K, GROUP)
+            beside_list = _without_list(start, at, lead, end, stride_column, classes, row, K, ROW_GROUP)
             s += tl.exp2((beside_list - base) * scale)
         total = tl.log2(tl.sum(s, axis=0)) + (base - largest) * scale
     tl.store(listed + row * K + place, (own - largest) * (scale * LN2), mask=place < K)
@@ -161,9 +163,9 @@ def coarsen_rows(
 
 
 @triton.jit
-def _share(x, scale, shift):
+def _share(x, largest, scale, rest):
     """What a class has of the mass beside the list: at most one, also where logits are so large that rounding shows."""
-    d = x * scale + shift
+    d = (x - largest) * scale - rest
     return tl.exp2(tl.where(d > 0, 0.0, d))
 
 
@@ -171,7 +173,7 @@ def _share(x, scale, shift):
 def spread_rows(
     logits, classes, log_rest, largest_logit, listed_gradient, rest_gradient, factor, out,
     width, stride_row, stride_column, stride_factor, scale, padding,
-    K: tl.constexpr, KP: tl.constexpr, PART: tl.constexpr, BLOCK: tl.constexpr, GROUP: tl.constexpr,
+    K: tl.constexpr, KP: tl.constexpr, PART: tl.constexpr, BLOCK: tl.constexpr, ROW_GROUP: tl.constexpr,
     TOGETHER: tl.constexpr, FACTOR: tl.constexpr,
 ):  # fmt: skip
     """One program per part of a row: gradients of its logits from those of its listed classes and of all others.
@@ -180,10 +182,10 @@ def spread_rows(
     """
     row = tl.program_id(0).to(tl.int64)
     first = tl.program_id(1) * (PART * BLOCK)
-    lead = lead_of(row, width, 0, GROUP)
+    lead = lead_of(row, width, 0, ROW_GROUP)
     start = logits + row * stride_row - lead * stride_column
     here = out + row * width - lead
-    if GROUP > 1:
+    if ROW_GROUP > 1:
         here = tl.multiple_of(here, 16)
         if TOGETHER:
             start = tl.multiple_of(start, 16)
@@ -193,7 +195,6 @@ def spread_rows(
     largest = tl.load(largest_logit + row)
     rest = tl.load(log_rest + row) * LOG2E
     rest = tl.where(rest == -float("inf"), 0.0, rest)
-    shift = -largest * scale - rest
     times = scale * LN2
     if FACTOR:
         times *= tl.load(factor + row * stride_factor).to(tl.float32)
@@ -203,14 +204,14 @@ def spread_rows(
         for t in tl.range(0, PART, loop_unroll_factor=2):
             at = first + t * BLOCK + lane
             x = tl.load(start + at * stride_column).to(tl.float32)
-            value = tl.where(nothing, 0.0, _share(x, scale, shift) * coefficient)
+            value = tl.where(nothing, 0.0, _share(x, largest, scale, rest) * coefficient)
             tl.store(here + at, value.to(out.dtype.element_ty))
     else:
         for t in tl.range(0, PART):
             at = first + t * BLOCK + lane
-            some = inside(at, lead, end, GROUP)
+            some = inside(at, lead, end, ROW_GROUP)
             x = tl.load(start + at * stride_column, mask=some, other=-float("inf")).to(tl.float32)
-            value = tl.where(nothing, 0.0, _share(x, scale, shift) * coefficient)
+            value = tl.where(nothing, 0.0, _share(x, largest, scale, rest) * coefficient)
             tl.store(here + at, value.to(out.dtype.element_ty), mask=some)
     given = tl.load(classes + row * K + place, mask=place < K, other=padding)
     listed = given + lead
@@ -230,7 +231,7 @@ def coarsen(rows: Tensor, classes: Tensor, temperature: float, padding: int) -> 
         coarsen_rows[(n,)](
             rows, classes, listed, log_rest, largest, width, *rows.stride(), offset_of(rows),
             math.log2(math.e) / temperature, LIMIT, padding, K=k, KP=_length(k), WHOLE=width // block, LAST=last,
-            TILES=max(2, triton.next_power_of_2(last)), BLOCK=block, GROUP=group, UNROLL=UNROLL,
+            TILES=max(2, triton.next_power_of_2(last)), BLOCK=block, ROW_GROUP=group, UNROLL=UNROLL,
             num_warps=WARPS if block == BLOCK else WARPS // 2, **REGISTERS,
         )  # fmt: skip
     return listed, log_rest, largest
@@ -254,7 +255,7 @@ def spread(
         spread_rows[(n, triton.cdiv(width + group - 1, part * block))](
             rows, classes, *found, listed, rest, rest if factor is None else factor, out, width, *rows.stride(),
             0 if factor is None else factor.stride(0), math.log2(math.e) / temperature, padding, K=k, KP=_length(k),
-            PART=part, BLOCK=block, GROUP=group, TOGETHER=together, FACTOR=factor is not None,
+            PART=part, BLOCK=block, ROW_GROUP=group, TOGETHER=together, FACTOR=factor is not None,
             num_warps=max(1, min(BACK_WARPS, block // 256)), **FUSED,
         )  # fmt: skip
     return out

@@ -44,12 +44,6 @@ def _log_share(own, others):
 
 
 @triton.jit
-def _exponent(x, scale, shift):
-    """x * scale + shift, rounded once, as where the logits were read."""
-    return tl.fma(x, scale, shift)
-
-
-@triton.jit
 def _power(x, a: tl.constexpr):
     """x to the power a, for x from 0 on."""
     if a == 2:
@@ -60,7 +54,7 @@ def _power(x, a: tl.constexpr):
 
 @triton.jit
 def finish_lists(
-    values, log_rest, ranks, sums, log_q, miss, squares, powers, cases, classes, scale,
+    values, log_rest, ranks, sums, log_q, miss, squares, powers, number_of_cases, classes, scale,
     K: tl.constexpr, KP: tl.constexpr, KS: tl.constexpr, ROWS: tl.constexpr,
     OUTCOMES: tl.constexpr, SQUARES: tl.constexpr, POWER: tl.constexpr,
 ):  # fmt: skip
@@ -69,6 +63,7 @@ def finish_lists(
     That is, for lists cut to each length in KS and for the full distribution, in the last column: the log of the
     outcome's share, what that lacks to one, and sums of squares and powers over the other classes.
     """
+    cases = tl.cast(number_of_cases, tl.int64)
     row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
     inside = row < cases
     place = tl.arange(0, KP)[None, :]
@@ -80,14 +75,14 @@ def finish_lists(
     found = tl.load(sums + 2 * cases + row, mask=inside, other=1.0)
     same = shift == shift_others
     others = tl.where(same, found, found * tl.exp2(shift - shift_others))
-    e = tl.where(listed, tl.exp2(_exponent(v, scale, shift[:, None])), 0.0)
+    e = tl.where(listed, tl.exp2(tl.fma(v, scale, shift[:, None])), 0.0)
     first = tl.max(v, axis=1)
-    own = tl.exp2(_exponent(first, scale, shift))
+    own = tl.exp2(tl.fma(first, scale, shift))
     more = tl.sum(tl.where(place == 0, 0.0, e), axis=1)
     log_first = _log_share(own, more + others)
     logs = (v - first[:, None]) * (scale * LN2) + log_first[:, None]
     tl.store(values + row[:, None] * K + place, logs, mask=listed)
-    far = tl.log(found) - _exponent(first, scale, shift_others) * LN2 + log_first
+    far = tl.log(found) - tl.fma(first, scale, shift_others) * LN2 + log_first
     beyond = tl.where(same, _log_share(others, own + more), far)
     tl.store(log_rest + row, beyond, mask=inside)
     if OUTCOMES:
@@ -98,7 +93,7 @@ def finish_lists(
         columns: tl.constexpr = len(KS) + 1
         is_own = place == rank[:, None] - 1
         left = tl.where(is_own, 0.0, e)
-        own = tl.exp2(_exponent(xy, scale, shift))
+        own = tl.exp2(tl.fma(xy, scale, shift))
         inner = rank <= K
         beside = tl.sum(left, axis=1) + tl.where(inner, others, tl.maximum(others - own, 0.0))
         total = own + beside
@@ -115,7 +110,7 @@ def finish_lists(
             tl.store(squares + at, tl.where(unscored, nan, sum2 / total / total), mask=inside)
         if POWER != 0:
             unlistedp = tl.load(sums + 5 * cases + row, mask=inside, other=0.0)
-            ownp = tl.exp2(_exponent(xy, scale, shift) * POWER)
+            ownp = tl.exp2(tl.fma(xy, scale, shift) * POWER)
             sump = tl.sum(_power(left, POWER), axis=1) + tl.where(inner, unlistedp, tl.maximum(unlistedp - ownp, 0.0))
             tl.store(powers + at, tl.where(unscored, nan, sump * tl.exp2(-POWER * tl.log2(total))), mask=inside)
         logs = tl.where(listed, logs, nothing)

@@ -27,14 +27,14 @@ def takes(rows: Tensor, k: int) -> bool:
     (n, width), reach = rows.shape, rows.shape[1] * rows.stride(1)
     if width <= NARROW:
         return n > 0 and reach < FARTHEST
-    _, _, tiles, some = _tiling(width, group_of(rows), k)
-    return n > 0 and some * tiles * (16 // rows.element_size()) <= READ_AGAIN
+    _, _, tiles, units = _tiling(width, 16 // rows.element_size(), k)
+    return n > 0 and units * tiles * (16 // rows.element_size()) <= READ_AGAIN
 
 
-def _tiling(width: int, within: int, k: int) -> tuple[int, int, int, int]:
+def _tiling(width: int, row_group: int, k: int) -> tuple[int, int, int, int]:
     """Logits of a tile, tiles of a row, the next power of two of those of a quarter, and units that are read again."""
     block = min(BLOCK, triton.next_power_of_2(width + 1) // 2)
-    last = triton.cdiv(width + within - 1, block)
+    last = triton.cdiv(width + row_group - 1, block)
     return block, last, triton.next_power_of_2(triton.cdiv(last, 4)), triton.next_power_of_2(k + k // 4 + 4)
 
 
@@ -68,13 +68,13 @@ def _one_read(rows: Tensor, outcomes: Tensor | None, wanted: Wanted) -> Statisti
                 **same,
             )  # fmt: skip
         else:
-            within = group_of(rows)
-            block, last, tiles, some = _tiling(width, within, k)
+            row_group = group_of(rows)
+            block, last, tiles, units = _tiling(width, row_group, k)
             wide_rows[(n,)](
-                *about, made((n, some), dtype=torch.int32), n, width, rows.stride(0), offset_of(rows),
+                *about, made((n, units), dtype=torch.int32), n, width, rows.stride(0), offset_of(rows),
                 *how, 100.0 / max(2.0, wanted.power), WHOLE=width // block, LAST=last, QUARTER=triton.cdiv(last, 4),
-                TILES=tiles, BLOCK=block, GROUP=16 // size, WITHIN=within, UNROLL=UNROLL, num_warps=WARPS,
-                **WIDE, **same | {"KP": some},
+                TILES=tiles, BLOCK=block, GROUP=16 // size, ROW_GROUP=row_group, UNROLL=UNROLL, num_warps=WARPS,
+                **WIDE, **same | {"KP": units},
             )  # fmt: skip
         finish_lists[(triton.cdiv(n, ROWS),)](
             log_confidences, log_rest, rank, sums, *tables, n, width, scale,

@@ -5,10 +5,11 @@
 of each tile in a quarter of the row. Registers keep, per unit, the largest logit and sums of exponentials. The units
 whose largest logit reaches the k-th largest of all units hold every logit of the list. A threshold at or below that is
 found among the largest logits of many units together; if at most KP units reach it, a power of two somewhat above k,
-these are read again: a few sectors of memory each. If more do, because logits tie, a second sweep finds which class
-has the largest logit of each unit first: now the units have a total order (value, then class index), and the first KP
-of them hold the list, since fewer than k logits come before any logit of it. The list is then found among the logits
-of these units: first the largest of each, then the second of each, until what is left comes after the k-th.
+these are read again: a few sectors of memory each. If more do, because logits tie or many of the largest are
+neighbours, a second sweep finds which class has the largest logit of each unit first: now the units have a total order
+(value, then class index), and the first KP of them hold the list, since fewer than k logits come before any logit of
+it. The list is then found among the logits of these units: first the largest of each, then the second of each, until
+what is left comes after the k-th.
 
 Sums beside the list add up other units, and other logits of the units that were read again. Nothing is subtracted, so
 that what a nearly certain list leaves over keeps its digits. `finish` adds the listed classes to them, without the
@@ -63,6 +64,12 @@ def _exp(x, shift, scale):
 
 
 @triton.jit
+def _power(x, shift, scale, POWER: tl.constexpr):
+    """A power of that."""
+    return tl.exp2((x * scale + shift) * POWER)
+
+
+@triton.jit
 def _above(x):
     """The least float32 above x."""
     bits = (x + 0.0).to(tl.int32, bitcast=True)
@@ -85,7 +92,7 @@ def _sums(x, shift, scale, BLOCK: tl.constexpr, GROUP: tl.constexpr, SQUARES: tl
     if SQUARES:
         q = tl.sum(e * e, axis=1)
     if POWER != 0:
-        r = tl.sum(_groups(_exp(x, shift * POWER, scale * POWER), BLOCK, GROUP), axis=1)
+        r = tl.sum(_groups(_power(x, shift, scale, POWER), BLOCK, GROUP), axis=1)
     return s, q, r
 
 
@@ -107,7 +114,7 @@ def _ahead(x, t, y, xy, above, BLOCK: tl.constexpr, GROUP: tl.constexpr):
 @triton.jit
 def _sweep(start, tile, second, before, lead, end, y, xy, above, shift, scale,
            FROM: tl.constexpr, TO: tl.constexpr, WHOLE: tl.constexpr, LAST: tl.constexpr, BLOCK: tl.constexpr,
-           GROUP: tl.constexpr, WITHIN: tl.constexpr, OUTCOMES: tl.constexpr, SQUARES: tl.constexpr,
+           GROUP: tl.constexpr, ROW_GROUP: tl.constexpr, OUTCOMES: tl.constexpr, SQUARES: tl.constexpr,
            POWER: tl.constexpr, UNROLL: tl.constexpr):  # fmt: skip
     """A quarter of a row: the largest logits and sums of its units, and how many come before the outcome by groups."""
     lane = tl.arange(0, BLOCK)
@@ -124,7 +131,7 @@ def _sweep(start, tile, second, before, lead, end, y, xy, above, shift, scale,
         second = third
     for t in tl.static_range(WHOLE, LAST):  # what is left of the row
         if t >= FROM and t < TO:
-            x = load_places(start, t * BLOCK + lane, lead, end, 1, WITHIN).to(tl.float32)
+            x = load_places(start, t * BLOCK + lane, lead, end, 1, ROW_GROUP).to(tl.float32)
             m, s, q, r = _take(x, shift, scale, m, s, q, r, BLOCK, GROUP, SQUARES, POWER)
             if OUTCOMES:
                 before += _ahead(x, t, y, xy, above, BLOCK, GROUP)
@@ -139,7 +146,7 @@ def _quarters(a, b, c, d, UNITS: tl.constexpr):
 
 @triton.jit
 def _first(keys, KP: tl.constexpr):
-    """The KP largest keys in their order, which are all different; few of them by comparing each with each."""
+    """The KP largest keys in their order; few of them by comparing each with each. Only LEAST may be there twice."""
     if KP > FEW:
         return tl.topk(keys, KP)
     else:
@@ -197,18 +204,19 @@ def _first_keys(cells, place, K: tl.constexpr, KP: tl.constexpr):
 
 @triton.jit
 def wide_rows(
-    logits, outcomes, classes, values, ranks, sums, scratch, cases,
+    logits, outcomes, classes, values, ranks, sums, scratch, number_of_cases,
     width, stride_row, offset, scale, ignore, limit,
     K: tl.constexpr, KP: tl.constexpr, WHOLE: tl.constexpr, LAST: tl.constexpr, QUARTER: tl.constexpr,
-    TILES: tl.constexpr, BLOCK: tl.constexpr, GROUP: tl.constexpr, WITHIN: tl.constexpr, OUTCOMES: tl.constexpr,
+    TILES: tl.constexpr, BLOCK: tl.constexpr, GROUP: tl.constexpr, ROW_GROUP: tl.constexpr, OUTCOMES: tl.constexpr,
     SQUARES: tl.constexpr, POWER: tl.constexpr, UNROLL: tl.constexpr,
 ):  # fmt: skip
     """One program per row of at least BLOCK logits. See the module for the method.
 
-    GROUP is the number of logits in 16 bytes, and WITHIN that of `group_of`.
+    GROUP is the number of logits in 16 bytes, and ROW_GROUP is `group_of` the rows.
     """
     row = tl.program_id(0).to(tl.int64)
-    lead = lead_of(row, stride_row, offset, WITHIN)
+    cases = tl.cast(number_of_cases, tl.int64)
+    lead = lead_of(row, stride_row, offset, ROW_GROUP)
     start = tl.multiple_of(logits + row * stride_row - lead, 16)
     end = width + lead
     lane = tl.arange(0, BLOCK)
@@ -225,7 +233,7 @@ def wide_rows(
         xy = tl.load(start + y).to(tl.float32)
         above = _above(xy)
     tile = tl.load(start + lane)
-    if WITHIN > 1:
+    if ROW_GROUP > 1:
         tile = tl.where(lane >= lead, tile, tl.full([BLOCK], -float("inf"), tile.dtype))
     second = tl.load(start + min(1, WHOLE - 1) * BLOCK + lane)
     ref = tl.max(tile.to(tl.float32), axis=0)
@@ -234,19 +242,19 @@ def wide_rows(
     before = tl.zeros([BLOCK // GROUP], tl.float32)
     m0, s0, q0, r0, before, tile, second = _sweep(
         start, tile, second, before, lead, end, y, xy, above, shift, scale,
-        0, QUARTER, WHOLE, LAST, BLOCK, GROUP, WITHIN, OUTCOMES, SQUARES, POWER, UNROLL,
+        0, QUARTER, WHOLE, LAST, BLOCK, GROUP, ROW_GROUP, OUTCOMES, SQUARES, POWER, UNROLL,
     )  # fmt: skip
     m1, s1, q1, r1, before, tile, second = _sweep(
         start, tile, second, before, lead, end, y, xy, above, shift, scale,
-        QUARTER, 2 * QUARTER, WHOLE, LAST, BLOCK, GROUP, WITHIN, OUTCOMES, SQUARES, POWER, UNROLL,
+        QUARTER, 2 * QUARTER, WHOLE, LAST, BLOCK, GROUP, ROW_GROUP, OUTCOMES, SQUARES, POWER, UNROLL,
     )  # fmt: skip
     m2, s2, q2, r2, before, tile, second = _sweep(
         start, tile, second, before, lead, end, y, xy, above, shift, scale,
-        2 * QUARTER, 3 * QUARTER, WHOLE, LAST, BLOCK, GROUP, WITHIN, OUTCOMES, SQUARES, POWER, UNROLL,
+        2 * QUARTER, 3 * QUARTER, WHOLE, LAST, BLOCK, GROUP, ROW_GROUP, OUTCOMES, SQUARES, POWER, UNROLL,
     )  # fmt: skip
     m3, s3, q3, r3, before, tile, second = _sweep(
         start, tile, second, before, lead, end, y, xy, above, shift, scale,
-        3 * QUARTER, 4 * QUARTER, WHOLE, LAST, BLOCK, GROUP, WITHIN, OUTCOMES, SQUARES, POWER, UNROLL,
+        3 * QUARTER, 4 * QUARTER, WHOLE, LAST, BLOCK, GROUP, ROW_GROUP, OUTCOMES, SQUARES, POWER, UNROLL,
     )  # fmt: skip
     m = _quarters(m0, m1, m2, m3, units)
     s = _quarters(s0, s1, s2, s3, units)
@@ -257,7 +265,7 @@ def wide_rows(
         same = tl.load(start + at, mask=(at >= lead) & (at < y), other=float("nan")).to(tl.float32)
         before += tl.sum(_groups((same == xy).to(tl.float32), BLOCK, GROUP), axis=1)
         rank = tl.sum(before.to(tl.int32), axis=0)
-        if WITHIN > 1:  # what precedes the row in its first tile ties with minus infinity
+        if ROW_GROUP > 1:  # what precedes the row in its first tile ties with minus infinity
             rank -= tl.where((xy == nothing) & (y >= BLOCK), lead, 0)
         tl.store(ranks + row, tl.where(scored, rank + 1, tl.where(asked, -1, 0)).to(tl.int64))
     largest = tl.max(m, axis=0)
@@ -269,7 +277,7 @@ def wide_rows(
         rr = tl.zeros([units // 4, 4], tl.float32)
         for t in tl.range(0, LAST):
             at = t * BLOCK + lane
-            x = load_places(start, at, lead, end, 1, WITHIN).to(tl.float32)
+            x = load_places(start, at, lead, end, 1, ROW_GROUP).to(tl.float32)
             more_s, more_q, more_r = _sums(x, shift, scale, BLOCK, GROUP, SQUARES, POWER)
             ss += tl.where(quarter == t // QUARTER, more_s[:, None], 0.0)
             qq += tl.where(quarter == t // QUARTER, more_q[:, None], 0.0)
@@ -285,11 +293,11 @@ def wide_rows(
         found = tl.full([units // 4, 4], 0x7FFFFFFF, tl.int32)
         for t in tl.range(0, LAST):
             at = t * BLOCK + lane
-            x = load_places(start, at, lead, end, 1, WITHIN).to(tl.float32)
+            x = load_places(start, at, lead, end, 1, ROW_GROUP).to(tl.float32)
             here = quarter == t // QUARTER
             largest_here = tl.max(tl.where(here, mm, nothing), axis=1)
             is_it = _groups(x, BLOCK, GROUP) == largest_here[:, None]
-            is_it &= _groups(inside(at, lead, end, WITHIN), BLOCK, GROUP)
+            is_it &= _groups(inside(at, lead, end, ROW_GROUP), BLOCK, GROUP)
             first = tl.min(tl.where(is_it, _groups(at, BLOCK, GROUP), 0x7FFFFFFF), axis=1)
             found = tl.minimum(found, tl.where(here, first[:, None], 0x7FFFFFFF))
         by_unit = tl.reshape(found, [units])
@@ -307,7 +315,7 @@ def wide_rows(
     some = used[:, None, None] & (step < QUARTER) & (first_cell + step * BLOCK < end)  # groups of the row
     cells = first_cell + step * BLOCK + tl.arange(0, GROUP)[None, None, :]
     x2 = tl.load(start + cells, mask=some, other=nothing).to(tl.float32)
-    fits = some & inside(cells, lead, end, WITHIN)
+    fits = some & inside(cells, lead, end, ROW_GROUP)
     x2 = tl.where(fits, x2, nothing)
     candidates = tl.reshape(tl.where(fits, _keys(x2, cells), LEAST), [KP, TILES * GROUP])
     top, last = _first_keys(candidates, place, K, KP)
@@ -323,7 +331,7 @@ def wide_rows(
         others2 = tl.sum(tl.where(outer, q, 0.0), axis=0) + tl.sum(tl.sum(e * e, axis=1), axis=0)
         tl.store(sums + 4 * cases + row, others2)
     if POWER != 0:
-        e = tl.where(left, _exp(x3, shift * POWER, scale * POWER), 0.0)
+        e = tl.where(left, _power(x3, shift, scale, POWER), 0.0)
         othersp = tl.sum(tl.where(outer, r, 0.0), axis=0) + tl.sum(tl.sum(e, axis=1), axis=0)
         tl.store(sums + 5 * cases + row, othersp)
     shift_others = shift
@@ -331,15 +339,15 @@ def wide_rows(
         nearest = -float("inf")
         for t in tl.range(0, LAST):
             at = t * BLOCK + lane
-            x = load_places(start, at, lead, end, 1, WITHIN).to(tl.float32)
+            x = load_places(start, at, lead, end, 1, ROW_GROUP).to(tl.float32)
             nearest = tl.maximum(nearest, tl.max(tl.where(_keys(x, at) < last, x, nothing), axis=0))
         if nearest > nothing:
             shift_others = -nearest * scale
             near_s = tl.zeros([BLOCK], tl.float32)
             for t in tl.range(0, LAST):
                 at = t * BLOCK + lane
-                x = load_places(start, at, lead, end, 1, WITHIN).to(tl.float32)
-                after = inside(at, lead, end, WITHIN) & (_keys(x, at) < last)
+                x = load_places(start, at, lead, end, 1, ROW_GROUP).to(tl.float32)
+                after = inside(at, lead, end, ROW_GROUP) & (_keys(x, at) < last)
                 near_s += tl.where(after, _exp(x, shift_others, scale), 0.0)
             others = tl.sum(near_s, axis=0)
     tl.store(sums + row, shift)
@@ -364,13 +372,14 @@ def _extract(x, at, K: tl.constexpr, KP: tl.constexpr):
 
 @triton.jit
 def narrow_rows(
-    logits, outcomes, classes, values, ranks, sums, cases,
+    logits, outcomes, classes, values, ranks, sums, number_of_cases,
     stride_row, stride_column, scale, ignore,
     WIDTH: tl.constexpr, K: tl.constexpr, KP: tl.constexpr, BLOCK: tl.constexpr, GROUP: tl.constexpr,
     ALIGNED: tl.constexpr, OUTCOMES: tl.constexpr, SQUARES: tl.constexpr, POWER: tl.constexpr,
 ):  # fmt: skip
     """One program per row of at most BLOCK logits, which stay in registers."""
     row = tl.program_id(0).to(tl.int64)
+    cases = tl.cast(number_of_cases, tl.int64)
     start = logits + row * stride_row
     if ALIGNED:
         start = tl.multiple_of(start, 16)
@@ -392,7 +401,7 @@ def narrow_rows(
         near = group[:, None] * GROUP + tl.arange(0, GROUP)[None, :]
         near = tl.reshape(tl.where((place < K)[:, None], near, BLOCK), [KP * GROUP])
         some = tl.load(start + near * stride_column, mask=near < WIDTH, other=-float("inf")).to(tl.float32)
-        listed = _extract(some, near, K, KP)
+        listed = tl.minimum(_extract(some, near, K, KP), WIDTH - 1)  # of a row of NaN, padding comes first
         top = _keys(tl.load(start + listed * stride_column).to(tl.float32), listed)
     elif KP * GROUP < BLOCK:
         top = tl.topk(tl.max(tl.reshape(_keys(x, lane), [groups, GROUP]), axis=1), KP)
@@ -402,7 +411,7 @@ def narrow_rows(
         top = tl.topk(_keys(some, near), KP)
     else:
         top = tl.topk(_keys(x, lane), KP)
-    tl.store(classes + row * K + place, _index(top).to(tl.int64), mask=place < K)
+    tl.store(classes + row * K + place, tl.minimum(_index(top), WIDTH - 1).to(tl.int64), mask=place < K)
     tl.store(values + row * K + place, _value(top), mask=place < K)
     last = tl.sum(tl.where(place == K - 1, top, 0), axis=0)
     least = _value(last)
@@ -413,7 +422,7 @@ def narrow_rows(
     if SQUARES:
         tl.store(sums + 4 * cases + row, tl.sum(e * e, axis=0))
     if POWER != 0:
-        tl.store(sums + 5 * cases + row, tl.sum(tl.where(left, _exp(x, shift * POWER, scale * POWER), 0.0), axis=0))
+        tl.store(sums + 5 * cases + row, tl.sum(tl.where(left, _power(x, shift, scale, POWER), 0.0), axis=0))
     if OUTCOMES:
         rank = tl.sum((x >= tl.where(lane < y, xy, _above(xy))).to(tl.int32), axis=0)
         tl.store(ranks + row, tl.where(scored, rank + 1, tl.where(asked, -1, 0)).to(tl.int64))

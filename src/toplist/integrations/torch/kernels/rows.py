@@ -4,9 +4,8 @@ The first group of a row starts at the multiple of 16 bytes at or before the sta
 row counts as minus infinity, like what the last one holds after it. A place is a class index plus the number of logits
 before the row in its first group, its lead; places order as class indices do. Each group that is read holds a logit of
 the row, so that no read leaves the memory that was allocated for it. (`compute-sanitizer --tool initcheck` names the
-reads beyond the last logit of a tensor.) Rows whose places are class indices
-(those that start at a multiple of 16 bytes and have a multiple of 16 logits, or whose logits are apart in memory) have
-groups of one logit.
+reads beyond the last logit of a tensor.) Rows whose places are class indices (those that start at a multiple of 16
+bytes and have a multiple of 16 logits, or whose logits are apart in memory) have groups of one logit.
 """
 
 from __future__ import annotations
@@ -36,28 +35,28 @@ def offset_of(rows: Tensor) -> int:
 
 
 @triton.jit
-def lead_of(row, stride_row, offset, GROUP: tl.constexpr):
+def lead_of(row, stride_row, offset, ROW_GROUP: tl.constexpr):
     """How many logits there are before a row in its first group."""
-    if GROUP == 1:
+    if ROW_GROUP == 1:
         return 0
     else:
-        return ((offset + row * stride_row) % GROUP).to(tl.int32)
+        return ((offset + row * stride_row) % ROW_GROUP).to(tl.int32)
 
 
 @triton.jit
-def inside(at, lead, end, GROUP: tl.constexpr):
+def inside(at, lead, end, ROW_GROUP: tl.constexpr):
     """Which places are in the row."""
-    if GROUP == 1:
+    if ROW_GROUP == 1:
         return at < end
     else:
         return (at >= lead) & (at < end)
 
 
 @triton.jit
-def load_places(start, at, lead, end, stride_column, GROUP: tl.constexpr):
+def load_places(start, at, lead, end, stride_column, ROW_GROUP: tl.constexpr):
     """Logits at some places; minus infinity outside of the row. Groups are loaded whole, and only those of the row."""
-    if GROUP == 1:
+    if ROW_GROUP == 1:
         return tl.load(start + at * stride_column, mask=at < end, other=-float("inf"))
     else:
-        x = tl.load(start + at, mask=at // GROUP < tl.cdiv(end, GROUP), other=-float("inf"))
-        return tl.where(inside(at, lead, end, GROUP), x, tl.full(x.shape, -float("inf"), x.dtype))
+        x = tl.load(start + at, mask=at // ROW_GROUP < tl.cdiv(end, ROW_GROUP), other=-float("inf"))
+        return tl.where(inside(at, lead, end, ROW_GROUP), x, tl.full(x.shape, -float("inf"), x.dtype))
