@@ -47,6 +47,7 @@ if find_spec("torch") is None:
         "docs/streaming.md",
         "tests/integrations/torch/checking.py",
         "tests/integrations/torch/processes.py",
+        "tests/integrations/torch/real_logits.py",
     ]
 if find_spec("jax") is None:
     collect_ignore += ["src/toplist/integrations/jax", "docs/jax.md"]
