@@ -58,10 +58,9 @@ class LogitLists(NamedTuple):
         """
         k = self.classes.shape[-1]
         classes, logs, rest = map(_on_host, self)
-        logs = np.concatenate([logs.reshape(-1, k), rest.reshape(-1, 1)], axis=1).astype(np.float64)
-        logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))  # rounded sums are one again
-        confidences, log_rest = np.exp(logs[:, :-1]), logs[:, -1]
-        made: TopLists = TopLists.from_topk(classes.reshape(-1, k), confidences, space, log_rest=log_rest)
+        # As logs, in the type that they were computed in: what their rounding explains makes no list invalid.
+        codes, confidences = classes.reshape(-1, k), logs.reshape(-1, k)
+        made: TopLists = TopLists.from_topk(codes, confidences, space, log_rest=rest.reshape(-1), scale="log")
         return made
 
 
@@ -145,7 +144,7 @@ def as_lengths(ks: Any, width: int, longest: int) -> tuple[int, ...]:
     made, most = tuple(as_whole(k, "k", 1) for k in given), min(longest, width)
     if max(made) > most:
         why = "there are no more classes" if most == width else "the kernels keep lists of up to that length"
-        raise TopListError(f"k is at most {most} here, not {max(made)}: {why}.")
+        raise TopListError(f"k is at most {most} here, not {max(made)}: {why}. Ask for other lengths.")
     return made
 
 
@@ -196,10 +195,10 @@ def outcome_outside(outcome: int, width: int, row: int, more: int) -> OutcomeErr
     """The error for an outcome outside the classes, in this row and so many more.
 
     >>> outcome_outside(7, 5, 1, 0)
-    OutcomeError('case 1: the outcome 7 is outside the 5 classes of the logits. Class indices start at 0; ...')
+    OutcomeError('case 1: the outcome 7 is outside the 5 classes. Class indices start at 0; ...')
     """
     return OutcomeError(
-        f"the outcome {outcome} is outside the {width:,} classes of the logits.",
+        f"the outcome {outcome} is outside the {width:,} classes.",
         "Class indices start at 0; ignore_index names the one that is not scored.",
         case=row,
         more=more,

@@ -295,3 +295,16 @@ def test_what_rounding_leaves_over_of_a_list_is_no_rest_and_what_underflows_is_z
         want = tj.list_divergence(classes, logs, student, teacher_log_rest=none, reverse=reverse)
         assert np.isfinite(want)
         np.testing.assert_allclose(tj.list_divergence(classes, logs, student, reverse=reverse), want, rtol=1e-6)
+
+
+def test_rows_without_any_class_are_padding_and_do_not_count() -> None:
+    rng = np.random.default_rng(0)
+    student, teacher = rng.standard_normal((6, 9)), rng.standard_normal((6, 9))
+    lists = tj.lists_from_logits(jnp.asarray(teacher, jnp.float32), 3)
+    padded = lists.classes.at[3:].set(-100)
+    logits = jnp.asarray(student, jnp.float32)
+    found = tj.list_divergence(padded, lists.log_confidences, logits, teacher_log_rest=lists.log_rest)
+    known = tj.list_divergence(
+        lists.classes[:3], lists.log_confidences[:3], logits[:3], teacher_log_rest=lists.log_rest[:3]
+    )
+    np.testing.assert_allclose(found, known, rtol=1e-6)

@@ -407,3 +407,16 @@ def test_its_operators_keep_the_rules_of_torch() -> None:
         given = (logits.detach(), teacher.classes, found[1], found[2], found[0], found[1], found[2], 2.0, -100)
         torch.library.opcheck(coarsening.spread, given)
         torch.library.opcheck(diverge, (logits, *teacher, 1.5, False, 1.0, False, 2.0, -100))
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_rows_without_any_class_are_padding_and_do_not_count(given: bool) -> None:
+    torch.manual_seed(0)
+    student, teacher = torch.randn(6, 9), lists_from_logits(torch.randn(6, 9), 3)
+    rest = teacher.log_rest if given else None
+    padded = teacher.classes.clone()
+    padded[3:] = -100
+    found = list_divergence(padded, teacher.log_confidences, student, teacher_log_rest=rest)
+    first = [part[:3] for part in teacher]
+    known = list_divergence(*first[:2], student[:3], teacher_log_rest=first[2] if given else None)
+    torch.testing.assert_close(found, known)

@@ -11,7 +11,7 @@ import toplist as tl
 from tests.integrations.torch.checking import CASES, agree, agree_on
 from tests.integrations.torch.logit_cases import KINDS, made
 from tests.integrations.torch.real_logits import of_digits, of_words
-from toplist.integrations.torch import kernels, lists_from_logits, scores_from_logits
+from toplist.integrations.torch import kernels, list_divergence, lists_from_logits, score_loss, scores_from_logits
 from toplist.integrations.torch import statistics as plain
 
 
@@ -52,6 +52,49 @@ def test_an_outcome_is_listed_if_and_only_if_its_rank_says_so() -> None:
         found = scores_from_logits(x, y, ks=(k,))
         assert torch.equal(found.rank <= k, (found.lists.classes == y[:, None]).any(dim=1))
         assert torch.equal(found.rank, scores_from_logits(x.double(), y, ks=(k,)).rank)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_lists_for_the_library_are_valid_and_have_the_same_scores(dtype: str, kind: str) -> None:
+    """Ties too, where rounding decides whether a listed class has less than an unlisted one is given."""
+    for width, ks in ((3, (1, 2)), (1000, (1, 5, 128)), (50_257, (1, 20))):
+        x, y = made(kind, 6, width)
+        logits = torch.from_numpy(x).to(getattr(torch, dtype))
+        found = scores_from_logits(logits, torch.from_numpy(y), ks=ks)
+        for at, k in enumerate(ks):
+            lists = lists_from_logits(logits, k).to_lists(width)
+            assert lists.is_valid().all()
+            for rule in ("brier", "log"):
+                score = tl.score(lists, y, rule=rule)
+                np.testing.assert_allclose(score, found.padded[rule][:, at], rtol=1e-5, atol=1e-6)
+
+
+def test_probabilities_in_place_of_logits_are_warned_about() -> None:
+    x, y = torch.randn(5, 7), torch.arange(5)
+    lists = lists_from_logits(x, 2)
+    for call in (
+        lambda z: lists_from_logits(z, 2),
+        lambda z: scores_from_logits(z, y, ks=(1,)),
+        lambda z: score_loss(z, y),
+        lambda z: list_divergence(*lists[:2], z),
+    ):
+        for kind in (torch.float32, torch.bfloat16):
+            with pytest.warns(UserWarning, match="if they are probabilities, pass their logs"):
+                call(x.softmax(dim=1).to(kind))
+        call(x)
+        call(torch.zeros(5, 7))
+        call(x.log_softmax(dim=1))
+
+
+def test_masks_of_the_least_float_have_no_share() -> None:
+    x, y = (torch.from_numpy(one) for one in made("random", 6, 300))
+    y[:] = torch.arange(6) + 200
+    least, never = (x.index_fill(1, torch.arange(200), value) for value in (torch.finfo().min, -torch.inf))
+    found, known = (scores_from_logits(z, y, ks=(1, 5)) for z in (least, never))
+    assert torch.equal(found.lists.classes, known.lists.classes)
+    assert torch.equal(found.padded["brier"], known.padded["brier"])
+    assert torch.equal(found.full["log"], known.full["log"])
 
 
 def test_what_is_ignored_may_be_a_number_of_numpy() -> None:

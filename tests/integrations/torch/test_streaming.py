@@ -96,7 +96,7 @@ def test_a_billion_cases_have_the_mean_of_a_thousand_and_a_state_of_kilobytes() 
     state = streamed(logits, y, weight)
     once, size = state.result(), len(pickle.dumps(state.state_dict()))
     for _ in range(20):
-        state.merge(state)
+        state.merge(copy.deepcopy(state))
     many = state.result()
     assert many.cases == once.cases * 2**20 > 9 * 10**8
     for name, mean in many.named.items():
@@ -333,6 +333,17 @@ def test_scores_of_other_lengths_are_refused(ks: tuple[int, ...]) -> None:
 def test_what_is_no_temperature_is_refused(temperature: object) -> None:
     with pytest.raises(TopListError, match="temperature is a number from 1e-06"):
         StreamingScores(temperature=temperature)
+
+
+def test_sums_are_not_merged_with_themselves_and_lengths_are_refused_at_once() -> None:
+    total = StreamingScores(ks=(1,))
+    total.update(torch.randn(3, 4), torch.arange(3))
+    with pytest.raises(TopListError, match="count twice"):
+        total.merge(total)
+    assert total.result().cases == 3
+    assert float(total.result().named["brier_top1"]) == total.result().padded["brier"][1].value
+    with pytest.raises(TopListError, match="k is at most 128 here, not 200"):
+        StreamingScores(ks=(1, 200))
 
 
 def test_scores_at_another_temperature_are_refused() -> None:

@@ -51,7 +51,7 @@ def list_divergence(
     ----------
     teacher_classes : Array of shape (..., k)
         Class indices, each once in a list. `ignore_index` where a list has fewer classes; such entries are left out,
-        whatever their log probability.
+        whatever their log probability. A row of nothing else is padding, and does not count.
     teacher_log_probs : Array of shape (..., k)
         Logs of their probabilities under the teacher.
     student_logits : Array of shape (..., classes)
@@ -103,6 +103,9 @@ def list_divergence(
     weights = as_weights(sample_weight, logits.shape[:-1])
     padding = as_ignored(ignore_index)
     entries = jnp.where(classes == padding, -1, jnp.where(classes < 0, over.width(logits), classes))
+    if classes.shape[-1]:  # rows of nothing but padding do not count
+        listed = (classes != padding).any(axis=-1)
+        weights = listed if weights is None else weights * listed
     if weights is not None:  # rows that do not count may hold anything
         entries = jnp.where((weights == 0)[..., None], -1, entries)
         rest = None if rest is None else jnp.where(weights == 0, 0.0, rest)

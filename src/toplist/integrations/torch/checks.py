@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import NamedTuple
 
 import torch
@@ -11,6 +12,7 @@ from torch.autograd import forward_ad
 from toplist.errors import ClassError, ConfidenceError, MassError, TopListError
 
 Tensor = torch.Tensor
+NEAR_ONE = 1e-2  # by which probabilities of 16 bits miss it
 
 
 class Masses(NamedTuple):
@@ -32,6 +34,23 @@ def can_refuse(x: Tensor) -> bool:
     True
     """
     return x.device.type == "cpu" and not torch.compiler.is_compiling()
+
+
+def warn_of_probabilities(rows: Tensor) -> None:
+    """Warn where rows of logits look like probabilities, whose softmax is nearly uniform.
+
+    >>> warn_of_probabilities(torch.zeros(2, 3))
+    """
+    if len(rows) < 2 or rows.shape[1] < 3 or not can_refuse(rows) or not _add_up_to_one(rows[:1]):
+        return
+    if _add_up_to_one(rows):
+        warnings.warn(
+            "these logits are nonnegative and add up to one: if they are probabilities, pass their logs.", stacklevel=3
+        )
+
+
+def _add_up_to_one(rows: Tensor) -> bool:
+    return bool((rows >= 0).all()) and bool(((rows.sum(dim=1, dtype=torch.float64) - 1).abs() < NEAR_ONE).all())
 
 
 def refuse_tangents(x: Tensor) -> None:
@@ -191,7 +210,8 @@ def _refuse_mass(wrong: Tensor, total: Tensor, known: bool) -> None:
         row = int(wrong.nonzero()[0])
         raise MassError(
             f"the listed probabilities {'and the rest ' if known else ''}add up to {float(total[row]):.6g}.",
-            "Take log probabilities over all classes, and as the rest the log of what the list leaves over.",
+            "Take log probabilities over all classes, and as the rest the log of what the list leaves over. Where they "
+            "were rounded, subtract the log of this sum from them.",
             case=row,
             more=int(wrong.sum()) - 1,
         )

@@ -9,7 +9,7 @@ import torch
 from toplist.errors import ShapeError, TopListError
 from toplist.integrations._logits import as_ignored, as_reduction, as_temperature
 from toplist.integrations.torch.bregman import form
-from toplist.integrations.torch.checks import can_refuse, masses, refuse, refuse_tangents
+from toplist.integrations.torch.checks import can_refuse, masses, refuse, refuse_tangents, warn_of_probabilities
 from toplist.integrations.torch.distillation import diverge
 from toplist.integrations.torch.reduction import as_weights, reduce
 from toplist.integrations.torch.rules import constant_rule
@@ -46,7 +46,7 @@ def list_divergence(
     ----------
     teacher_classes : Tensor of shape (..., k)
         Class indices, each once in a list. `ignore_index` where a list has fewer classes; such entries are left out,
-        whatever their log probability.
+        whatever their log probability. A row of nothing else is padding, and does not count.
     teacher_log_probs : Tensor of shape (..., k)
         Logs of their probabilities under the teacher.
     student_logits : Tensor of shape (..., classes)
@@ -97,12 +97,16 @@ def list_divergence(
     rows, classes, log_probs = _as_rows(teacher_classes, teacher_log_probs, student_logits)
     rest = None if teacher_log_rest is None else _as_rest(teacher_log_rest, student_logits)
     weights = as_weights(sample_weight, student_logits.shape[:-1], student_logits.device)
+    if classes.shape[1]:  # rows of nothing but padding do not count
+        listed = (classes != padding).any(dim=1)
+        weights = listed if weights is None else weights * listed
     if weights is not None:  # rows that do not count may hold anything
         classes = torch.where(weights[:, None] == 0, padding, classes)
         rest = None if rest is None else torch.where(weights == 0, 0.0, rest)
     if can_refuse(log_probs):
         refuse(classes, masses(classes, log_probs, rest, rows.shape[1], padding), rows.shape[1], padding)
     refuse_tangents(rows)
+    warn_of_probabilities(rows.detach())
     about = *form(found), bool(reverse), as_temperature(temperature), padding
     values = diverge(rows, classes, log_probs, rest, *about)[0]
     return reduce(values, weights, as_reduction(reduction), student_logits.shape[:-1])

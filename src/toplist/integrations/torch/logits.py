@@ -20,7 +20,7 @@ from toplist.integrations._logits import (
     rules_by_name,
 )
 from toplist.integrations.torch import kernels
-from toplist.integrations.torch.checks import can_refuse
+from toplist.integrations.torch.checks import can_refuse, warn_of_probabilities
 from toplist.integrations.torch.rules import score
 from toplist.integrations.torch.statistics import Statistics, Wanted, in_plain_torch
 
@@ -155,7 +155,9 @@ def _as_rows(logits: Any) -> tuple[Tensor, torch.Size]:
         raise ShapeError(f"logits are a torch tensor of floating-point numbers, not {kind}.")
     if logits.ndim < 1 or not logits.shape[-1]:
         raise ShapeError(f"logits have the shape (..., classes), not {tuple(logits.shape)}.")
-    return logits.detach().reshape(-1, logits.shape[-1]), logits.shape[:-1]
+    rows = logits.detach().reshape(-1, logits.shape[-1])
+    warn_of_probabilities(rows)
+    return rows, logits.shape[:-1]
 
 
 def as_outcomes(y: Any, logits: Tensor, width: int, ignore: int) -> Tensor:

@@ -11,7 +11,14 @@ from toplist.core.arguments import as_whole
 from toplist.errors import ShapeError, TopListError
 from toplist.integrations._logits import as_ignored, as_reduction, as_temperature
 from toplist.integrations.torch.bregman import log_shares
-from toplist.integrations.torch.checks import can_refuse, masses, refuse, refuse_tangents, repeated
+from toplist.integrations.torch.checks import (
+    can_refuse,
+    masses,
+    refuse,
+    refuse_tangents,
+    repeated,
+    warn_of_probabilities,
+)
 from toplist.integrations.torch.coarsening import coarsen
 from toplist.integrations.torch.logits import as_outcomes, lists_from_logits
 from toplist.integrations.torch.padded import LogLists, largest_valid, padded_score, uniform_score
@@ -80,11 +87,19 @@ def score_loss(
     """
     found, smoothing = constant_rule(rule), _as_smoothing(label_smoothing)
     if not isinstance(logits, Tensor) or not logits.dtype.is_floating_point or not logits.ndim or not logits.shape[-1]:
-        raise ShapeError("logits are a torch tensor of floating-point numbers, of the shape (..., classes).")
+        kind = (
+            f"{logits.dtype} of the shape {tuple(logits.shape)}"
+            if isinstance(logits, Tensor)
+            else type(logits).__name__
+        )
+        raise ShapeError(
+            f"logits are a torch tensor of floating-point numbers, of the shape (..., classes), not {kind}."
+        )
     ignored = as_ignored(ignore_index)
     outcomes = as_outcomes(y, logits, logits.shape[-1], ignored)
     weights = _counted(outcomes, ignored, as_weights(sample_weight, logits.shape[:-1], logits.device))
     rows, how = logits.reshape(-1, logits.shape[-1]), (found, as_temperature(temperature), smoothing)
+    warn_of_probabilities(rows.detach())
     if k is None:
         few = rows.numel() <= CHUNK or torch.compiler.is_compiling()
         values = (_of_rows if few else _InParts.apply)(rows, outcomes, weights != 0, how)

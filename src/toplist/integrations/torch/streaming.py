@@ -148,6 +148,10 @@ class StreamingScores:
         for other in others:
             if not isinstance(other, StreamingScores):
                 raise TopListError(f"merge takes StreamingScores, not {type(other).__name__}.")
+            if other is self:
+                raise TopListError(
+                    "these sums are the same as those that they are merged into: cases would count twice."
+                )
             self._require_same(other._columns.settings())
             if other._reduced != self._reduced:
                 raise TopListError("one of these sums is of all processes and the other of one: reduce both, or none.")

@@ -27,7 +27,7 @@ from toplist.integrations._logits import (
     rules_by_name,
 )
 from toplist.integrations.torch.exact import LARGEST, LIMB, LIMBS, carried, products_of, sums_of, to_integers
-from toplist.integrations.torch.logits import scores_from_logits
+from toplist.integrations.torch.logits import LONGEST, scores_from_logits
 from toplist.scoring.rules.base import Rule
 
 Tensor = torch.Tensor
@@ -53,6 +53,8 @@ class Columns:
         given = tuple(as_whole(k, "k", 1) for k in as_tuple(ks, "ks", TopListError))
         if not given or len(set(given)) < len(given):
             raise TopListError(f"ks are different lengths of lists, such as (1, 5), not {ks!r}.")
+        if max(given) > LONGEST:
+            raise TopListError(f"k is at most {LONGEST} here, not {max(given)}.")
         found = rules_by_name(rules)
         if not found:
             raise TopListError('rules names no rule; ("brier", "log") are two.')
@@ -150,6 +152,9 @@ class StreamedMean:
     error: float | None
     infinite: int
     finite: float
+
+    def __float__(self) -> float:
+        return self.value
 
     def __str__(self) -> str:
         if self.infinite:

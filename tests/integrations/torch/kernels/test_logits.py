@@ -64,6 +64,20 @@ def test_scores_of_trained_models_are_those_of_float64(dtype: str) -> None:
         agree_on(x[some], y[some], dtype, ks, device=DEVICE)
 
 
+@pytest.mark.parametrize("width", [150, 600])
+def test_masks_of_the_least_float_have_no_share(width: int) -> None:
+    """In whole tiles too, of which the first is what exponentials are relative to."""
+    x, y = made("random", 3, width)
+    logits, outcomes = torch.from_numpy(x).to(DEVICE), torch.from_numpy(y % 9 + width - 10).to(DEVICE)
+    hidden = torch.arange(width - 10, device=DEVICE)
+    least, never = (logits.index_fill(1, hidden, value) for value in (torch.finfo().min, -torch.inf))
+    found, known = (scores_from_logits(z, outcomes, ks=(1, 5)) for z in (least, never))
+    assert torch.equal(found.rank, known.rank)
+    assert torch.equal(found.lists.classes, known.lists.classes)
+    torch.testing.assert_close(found.padded["brier"], known.padded["brier"], rtol=1e-6, atol=0)
+    torch.testing.assert_close(found.full["log"], known.full["log"], rtol=1e-6, atol=0)
+
+
 @pytest.mark.parametrize("width", [30, 600])
 def test_a_constant_beside_all_logits_changes_nothing(width: int) -> None:
     """Differences of logits are exact here: they and the constant are multiples of 1/64."""
