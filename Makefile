@@ -6,17 +6,18 @@ NATIVE := CMakeLists.txt $(wildcard src/toplist/core/native/*) $(wildcard src/to
 # Tests start hundreds of processes: these share compiled modules, whatever the environment says.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2
 
-.PHONY: help demo test test-all test-pure thorough bench lint docs oracle topbeta mutations simulate simulate-gate clean
+.PHONY: help demo test test-all test-pure golden faults thorough bench lint docs oracle mutations simulate simulate-gate clean
 help:
 	@echo "make demo     five predictions of language detectors, ranked, and a report"
 	@echo "make test     every test, and at most three cases of each"
 	@echo "make test-all  every case of every test"
 	@echo "make test-pure  what both kernels must pass, with the pure-Python one"
+	@echo "make golden   scores, commands and boards, compared with what was stored of them"
+	@echo "make faults   faults planted by hand: which of them do the tests not see?"
 	@echo "make thorough  laws over drawn examples, with 40 times as many as in the suite"
 	@echo "make bench    speed: a table of ratios to what one would write today, and their bounds"
 	@echo "make oracle   a million lists against exact arithmetic, and lists that were cut where little is left"
-	@echo "make topbeta  a million pairs of a top-beta list and a distribution, in fractions"
-	@echo "make mutations  a thousand mutated files per layout, and folders: a right answer or a clear sentence"
+	@echo "make mutations  a thousand mutated files and folders per layout: a right answer or a clear sentence"
 	@echo "make simulate  how often intervals cover and tests err; writes docs/coverage.md"
 	@echo "make simulate-gate  how often a gate passes wrongly; writes its table into docs/gate.md"
 	@echo "make lint     format, lint, types, import contracts, docstrings"
@@ -58,9 +59,15 @@ test-all: $(VENV)/dev
 	$(PYTEST)
 
 # What only reads or prints does not know which kernel there is.
-PURE := $(filter-out tests/io tests/engines tests/cli tests/report tests/simulations tests/studies tests/__%,$(wildcard tests/*))
+PURE := $(filter-out tests/io tests/transcripts tests/engines tests/cli tests/report tests/simulations tests/studies tests/__%,$(wildcard tests/*))
 test-pure: $(VENV)/dev
 	TOPLIST_PURE_PYTHON=1 $(PYTEST) $(SOME) --ignore=tests/multilabel/estimators --ignore=tests/integrations/torch --ignore=tests/integrations/jax $(PURE)
+
+golden: $(VENV)/dev
+	$(PYTEST) tests/golden tests/transcripts
+
+faults: $(VENV)/dev
+	$(BIN)/python -m tests.faults
 
 # Tests of Hypothesis alone, each with 1,000 examples or in proportion, and the whole table of ways to write a file.
 thorough: $(VENV)/dev
@@ -75,13 +82,10 @@ oracle: $(VENV)/dev
 	$(BIN)/python -m tests.oracle.truncated
 	$(BIN)/python -m tests.oracle.ordered
 	$(BIN)/python -m tests.oracle.rounded
-
-topbeta: $(VENV)/dev
 	$(BIN)/python -m tests.scoring.topbeta.grids
 
 mutations: $(VENV)/dev
 	$(BIN)/python -m tests.io.mutations --count 1000
-	$(BIN)/python -m tests.io.folders --count 500
 
 simulate: $(VENV)/dev
 	$(BIN)/python -m simulations --write docs/coverage.md

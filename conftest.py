@@ -51,8 +51,6 @@ if find_spec("torch") is None:
     ]
 if find_spec("jax") is None:
     collect_ignore += ["src/toplist/integrations/jax", "docs/jax.md"]
-if find_spec("pyspark") is None:
-    collect_ignore += ["tests/integrations/spark_queries.py"]
 if find_spec("triton") is None:
     collect_ignore += ["src/toplist/integrations/torch/kernels"]
 
@@ -78,8 +76,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FilesWhol
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--cases 3` runs at most three cases of each test, drawn by their names; all of them run without it."""
+    """`--cases 3` runs at most three cases of each test, drawn by their names; `--update-goldens` stores results."""
     parser.addoption("--cases", type=int, default=None, metavar="N", help="run at most N cases of each test")
+    parser.addoption("--update-goldens", action="store_true", help="store what tests/golden compares with")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -5,7 +5,6 @@ import sys
 
 from benchmarks import (
     commands,
-    engines,
     improving,
     leaderboards,
     pooling_files,
@@ -17,7 +16,7 @@ from benchmarks import (
     tokens,
 )
 
-MODULES = (start, scoring, sets, improving, queries, commands, pooling_files, tokens, leaderboards, engines)
+MODULES = (start, scoring, sets, improving, queries, commands, pooling_files, tokens, leaderboards)
 
 
 def main() -> int:

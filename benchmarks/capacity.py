@@ -30,7 +30,6 @@ class Constants:
 
     list_bytes: float  # per case and model, in Parquet: id, ten classes, ten confidences in single precision
     truth_bytes: float  # id and outcome
-    memory_bytes: float  # per case and model as Arrow, as it crosses a network in a shuffle
     read_ns: float  # per case and model
     truth_ns: float
     score_ns: float  # per case and model: checks, Brier and log, accuracy, top-5 error, coverage
@@ -50,11 +49,10 @@ class Assumptions:
 
     storage: float = 100e6  # bytes per second that one worker reads from an object store
     store: float = 10e9  # bytes per second that the store gives to all
-    network: float = 125e6  # bytes per second of one worker in a shuffle: 1 Gbit/s
-    task: float = 10.0  # seconds of a task
-    fan_in: int = 8
+    part: float = 10.0  # seconds
+    fan_in: int = 16
     sample: int = 125_000  # cases that a merged result keeps for the diagnostics, at most
-    tail: float = 1.2  # stragglers and failures, with copies: the simulation of the merge tree
+    tail: float = 1.2  # stragglers and failures
     hour: float = 0.05  # dollars of one worker, one core of a virtual machine
 
 
@@ -104,7 +102,6 @@ def measure(cases: int = CASES) -> Constants:
         return Constants(
             list_bytes=paths["a"].stat().st_size / cases,
             truth_bytes=truth.stat().st_size / cases,
-            memory_bytes=read(paths["a"]) / cases,
             read_ns=1e9 * best(lambda: read(paths["a"])) / cases,
             truth_ns=1e9 * best(lambda: read(truth)) / cases,
             score_ns=1e9 * best(scored) / some,
@@ -155,7 +152,6 @@ def constants_table(c: Constants) -> str:
     rows = (
         ("a list in Parquet: id, ten classes, ten confidences (float32)", f"{c.list_bytes:.0f} bytes"),
         ("id and outcome in Parquet", f"{c.truth_bytes:.1f} bytes"),
-        ("a list as Arrow, as it crosses a network", f"{c.memory_bytes:.0f} bytes"),
         ("read a list", f"{c.read_ns:.0f} ns"),
         ("read an outcome", f"{c.truth_ns:.0f} ns"),
         ("check and score a list (Brier, log, four metrics)", f"{c.score_ns:.0f} ns"),
@@ -173,34 +169,31 @@ def partials_table(c: Constants) -> str:
 
 def costs_table(c: Constants, a: Assumptions) -> str:
     """What 10^9 and 10^12 cases of two models take."""
-    columns = "bytes", "tasks", "processors", "storage", "in order", "with a shuffle", "at the driver", "cost"
+    columns = "bytes", "parts", "processors", "storage", "time", "at a merge", "cost"
     head = f"| cases | workers | {' | '.join(columns)} |"
     rows = [_cost(c, a, cases, workers) for cases in (10**9, 10**12) for workers in (1, 10, 100)]
-    return "\n".join([head, "| --- |" + " ---: |" * 9, *rows])
+    return "\n".join([head, "| --- |" + " ---: |" * 8, *rows])
 
 
 def _cost(c: Constants, a: Assumptions, cases: int, workers: int) -> str:
     total = cases * (MODELS * c.list_bytes + c.truth_bytes)
     work = cases * c.whole_ns / 1e9
     processors, storage = work / workers, total / min(workers * a.storage, a.store)
-    tasks = max(workers, math.ceil(work / a.task))
+    parts = max(workers, math.ceil(work / a.part))
     part = c.partials[_key(MODELS, 0, 0)]
-    levels = math.ceil(math.log(max(tasks, 2), a.fan_in))
-    merging = part["merge_ms"] / 1e3 * (tasks / workers + a.fan_in * levels)
-    in_order = a.tail * max(processors, storage) + merging
-    moved = cases * MODELS * c.memory_bytes * (workers - 1) / workers
-    shuffled = in_order + a.tail * (moved / (workers * a.network) + processors)
+    levels = math.ceil(math.log(max(parts, 2), a.fan_in))
+    merging = part["merge_ms"] / 1e3 * (parts / workers + a.fan_in * levels)
+    elapsed = a.tail * max(processors, storage) + merging
     cells = (
         f"10^{round(math.log10(cases))}",
         f"{workers}",
         _bytes(total),
-        f"{tasks:,}",
+        f"{parts:,}",
         _time(processors),
         _time(storage),
-        _time(in_order),
-        _time(shuffled),
+        _time(elapsed),
         _bytes(a.fan_in * part["bytes"] + a.sample * (16 + 8 * MODELS)),  # two hashes, and a score of each model
-        f"${in_order * workers / 3600 * a.hour:,.2f}",
+        f"${elapsed * workers / 3600 * a.hour:,.2f}",
     )
     return f"| {' | '.join(cells)} |"
 

@@ -88,28 +88,7 @@ GALLERY: Mapping[str, tuple[str, Callable[[], plot.Plot[Any]]]] = {
     "groups": ('board.plot("groups")', lambda: detectors("script").plot("groups")),
     "reliability": ('board.plot("reliability")', lambda: detectors().plot("reliability")),
     "curves": ('board.plot("curves")', lambda: detectors().plot("curves")),
-    "shapes": ('board.plot("shapes")', lambda: detectors().plot("shapes")),
     "path": ("tl.monitor(models, y).plot()", lambda: monitored().plot()),
-    "decomposition": (
-        'tl.diagnose(lists, y).plot("decomposition")',
-        lambda: plot.decomposition(
-            {name: tl.diagnose(*predictions(name)).decomposition for name in ("py3langid", "lingua")}
-        ),
-    ),
-    "sizes": (
-        'tl.diagnose(lists, y).plot("sizes")',
-        lambda: tl.diagnose(*predictions("lingua")).plot("sizes"),
-    ),
-    "truncation": (
-        "plot.truncation(choose_k(lists, y))",
-        lambda: plot.truncation(tl.postprocess.choose_k(*predictions("py3langid"), ks=range(11))),
-    ),
-    "rejection": (
-        "plot.rejection({name: rejection_curve(lists, y)})",
-        lambda: plot.rejection(
-            {name: tl.postprocess.rejection_curve(*predictions(name)) for name in ("py3langid", "lingua")}
-        ),
-    ),
 }
 
 

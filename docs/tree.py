@@ -23,7 +23,7 @@ LAYERS = (
     (("evaluation", "the verbs: compare, diagnose, monitor; files in, files out", "", "board"),),
     (
         ("integrations", "padded scores in other libraries", "jax, torch", "plain"),
-        ("engines", "local processes, Dask, Spark, Ray", "", "plain"),
+        ("engines", "Dask and Spark", "", "plain"),
     ),
     (("report", "results as text, markup, JSON, figures, one HTML page", "plot, html", "pages"),),
     (
@@ -127,7 +127,7 @@ def drawing() -> str:
     says = f"From anything to TopLists, CaseScores, Leaderboard and report. Packages from top to bottom: {names}."
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
-        "<title>Four nouns, thirteen packages</title>",
+        "<title>The four nouns, and the packages in the order of their imports</title>",
         f"<desc>{says}</desc>",
         f"<style>{STYLE}</style>",
         f'<defs>{head}<path d="M0,0 L8,4 L0,8 z" class="head"/></marker></defs>',

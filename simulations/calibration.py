@@ -273,7 +273,7 @@ TRIALS: tuple[Trial, ...] = (
             ),
             0.03,
         )
-        for kind in (rc.Temperature, rc.Isotonic, rc.VectorScaling)
+        for kind in (rc.Temperature, rc.Isotonic)
         for name, power in (("overconfident", 2.0), ("calibrated", 1.0))
         for n in (50, 200)
     ),

@@ -1,5 +1,4 @@
 from toplist import calibration as calibration
-from toplist import engines as engines
 from toplist import errors as errors
 from toplist import inference as inference
 from toplist import lists as lists
@@ -25,7 +24,6 @@ from toplist.evaluation.compare import score_cases as score_cases
 from toplist.evaluation.diagnose import diagnose as diagnose
 from toplist.evaluation.diagnosis import Diagnosis as Diagnosis
 from toplist.evaluation.gate import gate as gate
-from toplist.evaluation.gate import score_record as score_record
 from toplist.evaluation.leaderboard import Leaderboard as Leaderboard
 from toplist.evaluation.monitor import Monitor as Monitor
 from toplist.evaluation.monitor import monitor as monitor
@@ -37,7 +35,6 @@ from toplist.evaluation.planning import Equivalence as Equivalence
 from toplist.evaluation.planning import SamplePlan as SamplePlan
 from toplist.evaluation.planning import equivalent as equivalent
 from toplist.evaluation.planning import plan as plan
-from toplist.evaluation.record import ScoreRecord as ScoreRecord
 from toplist.inference.settings import Inference as Inference
 from toplist.io.answers import AnswerSpace as AnswerSpace
 from toplist.io.lists import read_lists as read_lists

@@ -74,6 +74,3 @@ def accumulate(
     codes: NDArray[Any] | None,
     out: NDArray[Any],
 ) -> None: ...
-def token_lines(
-    text: bytes, path: list[str], members: list[str], position: int, with_bytes: bool
-) -> tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes, bool] | None: ...

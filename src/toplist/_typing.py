@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 else:  # only annotations use them, and the help of the command does not wait for numpy
     Floats = Codes = Ints = Bools = Any
-Scale = Literal["probability", "percent", "log", "odds"]
-Overround = Literal["proportional", "power"]
+Scale = Literal["probability", "percent", "log"]
 Duplicates = Literal["error", "sum"]
 Blanks = Literal["error", "drop"]
 Progress = Callable[[str, int, int | None], None]

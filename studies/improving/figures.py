@@ -8,13 +8,11 @@ from typing import Any
 from studies.improving.data import NETWORKS, Model
 from studies.improving.measuring import recalibrated
 from studies.whiskers import Difference, Differences, Row, whiskers
-from toplist.calibration import decompose, reliability
-from toplist.postprocess import choose_k, rejection_curve
+from toplist.calibration import reliability
 from toplist.report import plot
 from toplist.report.plot import Plot
 
 Record = Mapping[str, Any]
-PARTED = ("googlenet", "vgg19_bn", "vgg16_bn", "resnet34", "mobilenet_v2", "resnet_orig")
 SHOWN = ("googlenet", "vgg19_bn", "newsgroups", "language id", "VTSanghani-PRIME", "MNIST")
 
 
@@ -22,7 +20,6 @@ def pictures(models: Sequence[Model], results: Record) -> dict[str, Plot[Any]]:
     """All figures by the names of their files."""
     called = {_called(one): one for one in models}
     shown = [called[name] for name in SHOWN]
-    networks = {name: decompose(called[name].lists, called[name].y) for name in PARTED}
     after = {_called(one): (recalibrated(one)[0], one.y) for one in shown}
     return {
         "gallery-before.svg": plot.reliability(
@@ -32,15 +29,7 @@ def pictures(models: Sequence[Model], results: Record) -> dict[str, Plot[Any]]:
         "gallery-ranks.svg": plot.reliability(
             [reliability(called["language id"].lists, called["language id"].y, of=rank) for rank in (1, 2, 3)]
         ),
-        "gallery-parts.svg": plot.decomposition(networks),
         "gallery-differences.svg": differences(results["recalibration"]),
-        "gallery-truncation.svg": plot.truncation(choose_k(called["language id"].lists, called["language id"].y)),
-        "gallery-rejection.svg": plot.rejection(
-            {
-                name: rejection_curve(called[name].lists, called[name].y)
-                for name in ("googlenet", "VTSanghani-PRIME", "PSI-PROF")
-            }
-        ),
     }
 
 

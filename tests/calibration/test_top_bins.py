@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import json
 from functools import reduce
 from operator import add
 from typing import Any
@@ -157,58 +155,6 @@ def test_without_independent_cases_there_are_no_intervals() -> None:
     assert alone is not None
     assert (found.ends, found.bias.low, found.bias.high, found.bias.detectable) == ((), None, None, None)
     assert (found.bins, found.error, found.bias.difference) == (alone.bins, alone.error, alone.bias.difference)
-
-
-# As plain values
-
-
-@every_kind
-@law
-@given(seed=seeds, n=st.integers(0, 60))
-def test_plain_values_go_through_json_and_come_back(kind: str, seed: int, n: int) -> None:
-    made = bins(*batch(kind, seed, n))
-    text = json.dumps(made.to_plain(), separators=(",", ":"))
-    assert ReliabilityBins.from_plain(json.loads(text)) == made
-
-
-def test_a_model_takes_a_few_hundred_bytes() -> None:
-    rng = np.random.default_rng(0)
-    x = rng.random(1 << 20)
-    made = ReliabilityBins.of(
-        tl.TopLists.from_topk(np.zeros((len(x), 1), int), x[:, None], 100), rng.random(len(x)) < x
-    )
-    assert len(json.dumps(made.to_plain(), separators=(",", ":"))) < 900
-
-
-def damaged() -> list[Any]:
-    lists = tl.TopLists.from_dicts([{"a": 0.9}, {"a": 0.6, "b": 0.3}, {}], 5)
-    good = ReliabilityBins.of(lists, np.array([True, False, False])).to_plain()
-
-    def changed(name: str, value: Any) -> Any:
-        found = copy.deepcopy(good)
-        found[name] = value
-        return found
-
-    (shift, *confidence), zeros = good["confidence"], good["hits"][0]
-    without = {name: value for name, value in good.items() if name != "hits"}
-    return [
-        *(None, [], "bins", 3, {}, without, {**good, "more": 1}),
-        *(changed("cases", value) for value in (-1, 1, 1.0, "3", None, True, 2**5000, [])),
-        *(changed("lengths", value) for value in (None, [2, 0], [0], [None, 2], [0, -1], ["0", 2])),
-        *(changed("bins", value) for value in ([12], [18, 12], [12, 12], [12, 20], [-1, 12], [12.0, 18], "ab")),
-        *(changed("counts", value) for value in ([0, 1], [1], [1, 1, 1], [10**9, 1], [1, -1])),
-        *(changed("confidence", [shift, *value]) for value in ([0, 0], confidence[::-1], confidence[:1], [2**3000, 1])),
-        *(changed("confidence", [value, *confidence]) for value in (-1, 10**9, 5000)),
-        *(changed("hits", [zeros, *value]) for value in ([1, 2**20], [-1, 1], [1 << 4000, 0])),
-        *(changed("squares", value) for value in ([0, 1], [1074, 5, 0], [1074, 5, 0, 0], [1074, 0, 3, 0])),
-        *(changed("squares", [1074, 0, 0, value]) for value in (1, 2)),
-    ]
-
-
-@pytest.mark.parametrize("plain", damaged())
-def test_damaged_values_are_refused_in_a_sentence(plain: Any) -> None:
-    with pytest.raises(tl.TopListError, match=r"^the reliability bins of a partial result are damaged: [^\n]*\.$"):
-        ReliabilityBins.from_plain(plain)
 
 
 def test_sums_are_in_units_of_the_smallest_double() -> None:

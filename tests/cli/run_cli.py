@@ -19,14 +19,8 @@ TOPLIST = Path(sys.executable).with_name("toplist")
 
 
 def complaints(stderr: str) -> str:
-    """What a command says beside the lines on how it reads each file and on gates that passed."""
-    lines = stderr.splitlines(keepends=True)
-    return "".join(line for line in lines if not _READING.search(line) and not line.startswith("PASS "))
-
-
-def gates(stderr: str) -> list[str]:
-    """The lines of gates."""
-    return [line for line in stderr.splitlines() if line.startswith(("PASS ", "FAIL ", "NOT TESTED "))]
+    """What a command says beside the lines on how it reads each file."""
+    return "".join(line for line in stderr.splitlines(keepends=True) if not _READING.search(line))
 
 
 def toplist(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

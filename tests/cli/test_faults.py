@@ -342,22 +342,6 @@ def test_names_are_shown_on_the_progress_bar_as_they_are(small: Path) -> None:
     assert "[/red]" in out
 
 
-EMPTY = {
-    "group": "compare p.csv -t y.csv -c 3 --group=", "weight": "compare p.csv -t y.csv -c 3 --weight=",
-    "case": "score p.csv -t y.csv -c 3 --case=", "class-column": "check p.csv --class-column=",
-    "confidence": "truncate p.csv -k 1 -o o.csv --confidence=", "outcome": "diagnose p.csv -t y.csv -c 3 --outcome=",
-    "keep": "score p.csv -t y.csv -c 3 -o o.csv --keep=",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("option", EMPTY)
-def test_an_empty_column_is_refused(option: str, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(small)
-    code, told = said(*EMPTY[option].split())
-    assert code == 2, told
-    assert f"--{option} names a column" in told
-
-
 def test_a_number_of_classes_that_nobody_can_read_is_refused(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(small)
     code, told = said("compare", "p.csv", "-t", "y.csv", "-c", "9" * 5000)

@@ -9,6 +9,7 @@ import pytest
 
 import toplist as tl
 from toplist.core.degrees_of_freedom import of_weights
+from toplist.core.mean_interval import MeanInterval
 
 
 @pytest.mark.parametrize("rest", [10.0**-power for power in range(1, 16)])
@@ -34,3 +35,16 @@ def test_a_comparison_with_one_heavy_case_has_an_interval_or_says_why_not(rest: 
     models = {name: np.stack([one, 1 - one], axis=1) for name, one in (("p", p), ("q", q))}
     found = tl.compare(models, tl.Truth(y, weight=weights), rules="brier").difference("p", "q")
     assert (found.low is not None) != bool(found.reason)
+
+
+@pytest.mark.parametrize("known", ["nothing", "weight", "cluster"])
+def test_a_mean_has_the_interval_that_a_leaderboard_gives_it(known: str) -> None:
+    rng = np.random.default_rng(0)
+    p, y = rng.dirichlet(np.ones(5), 30), rng.integers(0, 5, 30)
+    weight = rng.exponential(size=30) ** 2 if known == "weight" else np.ones(30)
+    cluster = np.arange(30) // 4 if known == "cluster" else None
+    truth = tl.Truth(y, weight=weight if known == "weight" else None, cluster=cluster)
+    want = tl.compare({"p": p, "q": p[::-1]}, truth, rules="brier")["p"].scores["brier"].mean
+    scores, shares = tl.score(tl.as_lists(p), y), weight / weight.sum()
+    found = MeanInterval.of_influences(want.value, scores - want.value, shares, clusters=cluster)
+    assert (found.low, found.high, found.error) == pytest.approx((want.low, want.high, want.error), rel=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import subprocess
 import sys
@@ -10,50 +11,50 @@ from typing import Any
 
 import pytest
 
-from tests.engines import toys
+from tests.engines import work
 from tests.engines.conftest import need
-from toplist.engines import Dask, Engine, Local, Ray, Spark, as_engine
-from toplist.engines.spark import _explain, _new_session
+from toplist.engines.base import Engine, explained
+from toplist.engines.choice import as_engine
+from toplist.engines.dask import Dask
+from toplist.engines.spark import Spark
 from toplist.errors import ResourceError, TopListError
 
 
-@pytest.mark.parametrize(("name", "kind"), [("local", Local), ("dask", Dask), ("spark", Spark), ("ray", Ray)])
-def test_a_name_is_the_engine_with_the_options_that_are_given(name: str, kind: type[Engine]) -> None:
-    engine = as_engine(name, workers=3, task_cases=None, scheduler=None, master=None, address=None)
-    assert engine == kind(workers=3)
-    assert engine.name == name
+def run(engine: Engine) -> Any:
+    with engine.running() as reduce:
+        return reduce(work.count_words, work.add_counts, "", ["a b", "b"], lambda done, total: None)
 
 
-def test_an_engine_stays_itself_with_further_options() -> None:
-    engine = Dask(scheduler="tcp://10.0.0.1:8786")
-    assert as_engine(engine) == engine
-    assert as_engine(engine, task_cases=7, on_error="skip") == Dask(
-        scheduler="tcp://10.0.0.1:8786", task_cases=7, on_error="skip"
-    )
+COUNTED = {"a": 1, "b": 2}
 
 
-def test_a_client_and_a_session_are_their_engines(dask: Engine, spark: Engine) -> None:
-    with dask.running() as pool, spark.running() as session:
-        assert as_engine(pool._client) == Dask(client=pool._client)
-        assert as_engine(session, task_cases=9) == Spark(session=session, task_cases=9)
+def test_a_name_a_client_and_a_session_are_their_engines(dask: Any, spark: Any) -> None:
+    assert as_engine("dask", workers=3) == Dask(workers=3)
+    assert as_engine("spark", master="yarn") == Spark(master="yarn")
+    assert as_engine(dask) == as_engine(as_engine(dask)) == Dask(client=dask)
+    assert as_engine(spark) == Spark(session=spark)
+
+
+def test_what_runs_already_is_used_and_left_running(dask: Any, spark: Any, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "toplist")
+    assert [run(Dask(client=dask)) for _ in range(2)] == [COUNTED] * 2
+    assert caplog.messages == [f"Dask's dashboard: {dask.dashboard_link}"] * 2
+    assert [run(Dask(scheduler=dask.scheduler.address)) for _ in range(2)] == [COUNTED] * 2
+    assert [run(one) for one in (Spark(session=spark), Spark(), Spark())] == [COUNTED] * 3
 
 
 @pytest.mark.parametrize(
     ("value", "options", "message"),
     [
-        ("flink", {}, '\'flink\' is no engine: give one of "local", "dask", "spark", "ray"'),
+        ("flink", {}, '\'flink\' is no engine: give "dask", "spark", a Dask client or a SparkSession.'),
+        ("local", {}, "'local' is no engine"),
         (3, {}, "3 is no engine"),
-        ("local", {"scheduler": "tcp://a:1"}, "the engine 'local' has no option scheduler=...: it is one of 'dask'."),
-        ("dask", {"master": "yarn"}, "the engine 'dask' has no option master=...: it is one of 'spark'."),
-        (Local(), {"colour": 1}, "the engine 'local' has no option colour=...: it has on_error, partials, task_cases"),
-        ("local", {"workers": 0}, "workers is a whole number of at least 1, not 0."),
-        ("local", {"task_cases": True}, "task_cases is a whole number of at least 1, not True."),
-        ("local", {"on_error": "pass"}, 'on_error is "stop" or "skip", not \'pass\'.'),
+        ("dask", {"master": "yarn"}, "master=... goes with engine='spark'."),
+        ("spark", {"scheduler": "tcp://a:1"}, "scheduler=... goes with engine='dask'."),
+        ("dask", {"workers": 0}, "workers is a whole number of at least 1, not 0."),
+        ("spark", {"workers": True}, "workers is a whole number of at least 1, not True."),
         ("dask", {"scheduler": "tcp://a:1", "workers": 2}, "leave out workers=..."),
-        ("dask", {"scheduler": "tcp://a:1", "client": object()}, "a scheduler or a client for Dask, not both"),
-        ("spark", {"master": "yarn", "session": object()}, "a master or a session for Spark, not both"),
         ("spark", {"master": "yarn", "workers": 2}, "leave out workers=..."),
-        ("ray", {"address": "auto", "workers": 2}, "leave out workers=..."),
     ],
 )
 def test_an_engine_or_an_option_that_is_not_known_is_one_sentence(
@@ -65,58 +66,30 @@ def test_an_engine_or_an_option_that_is_not_known_is_one_sentence(
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("engine", "package", "extra"),
-    [(Dask(), "distributed", "dask"), (Spark(), "pyspark.sql", "spark"), (Ray(), "ray", "ray")],
-    ids=str,
-)
-def test_a_missing_package_is_named_with_the_extra(
-    engine: Engine, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(("name", "package"), [("dask", "distributed"), ("spark", "pyspark.sql")])
+def test_a_missing_package_is_named_with_the_extra(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(TopListError, match=rf"pip install 'toplist\[{extra}\]'"):
-        engine.reduce(toys.count_words, toys.add_counts, [b"a"], lambda done, total: None)
+    with pytest.raises(TopListError, match=rf"pip install 'toplist\[{name}\]'"):
+        run(as_engine(name))
 
 
-def nowhere() -> str:
-    """An address of this machine where nothing listens."""
+def test_an_address_that_does_not_answer_is_one_sentence() -> None:
+    need("distributed")
+    need("pyspark")
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{unused.getsockname()[1]}"
-
-
-def test_a_scheduler_that_does_not_answer_is_one_sentence() -> None:
-    need("distributed")
-    address = f"tcp://{nowhere()}"
-    with pytest.raises(TopListError, match=rf"^Dask cannot be reached at '{address}' \(Connection refused\): give the"):
-        Dask(scheduler=address).reduce(toys.count_words, toys.add_counts, [b"a"], lambda done, total: None)
-
-
-def test_a_scheduler_without_a_port_is_no_address() -> None:
-    need("distributed")
-    with pytest.raises(TopListError, match=r"'tcp://10.0.0.1' is no address for Dask: give the address"):
-        Dask(scheduler="tcp://10.0.0.1").reduce(toys.count_words, toys.add_counts, [b"a"], lambda done, total: None)
-
-
-def test_a_ray_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    need("ray")
-    monkeypatch.setattr("ray.is_initialized", lambda: False)
-    address = nowhere()
-    with pytest.raises(TopListError, match=rf"^Ray cannot be reached at '{address}' \(Connection refused\): give the"):
-        Ray(address=address).reduce(toys.count_words, toys.add_counts, [b"a"], lambda done, total: None)
-
-
-def test_a_spark_master_that_does_not_answer_is_one_sentence() -> None:
-    address = f"spark://{nowhere()}"
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
     with pytest.raises(
-        TopListError, match=rf"^Spark cannot be reached at '{address}' \(Connection refused\): give the"
+        TopListError, match=rf"^Dask cannot be reached at 'tcp://{address}' \(Connection refused\): give"
     ):
-        _new_session(None, address)
+        run(Dask(scheduler=f"tcp://{address}"))
+    with pytest.raises(TopListError, match=r"'tcp://10.0.0.1' is no address for Dask: give the address"):
+        run(Dask(scheduler="tcp://10.0.0.1"))
 
 
-def test_another_master_than_that_of_the_active_session_is_refused(spark: Engine) -> None:
+def test_another_master_than_that_of_the_active_session_is_refused(spark: Any) -> None:
     with pytest.raises(TopListError, match=r"master 'local-cluster\[2,1,1024\]' is active in this process: stop it"):
-        Spark(master="local[1]").reduce(toys.count_words, toys.add_counts, [b"a"], lambda done, total: None)
+        run(Spark(master="local[1]"))
 
 
 @pytest.mark.parametrize(
@@ -128,37 +101,45 @@ def test_another_master_than_that_of_the_active_session_is_refused(spark: Engine
         ("ExecutorLostFailure (executor 3 exited)", ResourceError, "Spark lost the worker that ran a task"),
         ("Job 3 cancelled because SparkContext was shut down", TopListError, "Spark ended before the run did"),
         ("something\nelse", TopListError, "Spark could not finish a task: RuntimeError: something."),
+        ("a\nKeyError: 'b'\n  at c", TopListError, "Spark could not finish a task: KeyError: 'b'."),
     ],
 )
 def test_what_spark_reports_is_said_with_the_remedy(text: str, kind: type[TopListError], message: str) -> None:
-    error = _explain(RuntimeError(text))
+    error = explained(RuntimeError(text), "Spark")
     assert type(error) is kind
     assert str(error).startswith(message)
     assert "\n" not in str(error)
 
 
-def test_spark_without_java_says_what_to_install(tmp_path: Path) -> None:
-    need("pyspark")
-    script = """
-from toplist.engines import Spark
+SCRIPT = """
+from toplist.engines.choice import as_engine
 try:
-    Spark().reduce(len, len, [b""], print)
+    with as_engine("spark", master=MASTER).running():
+        pass
 except ValueError as error:
     print(error)
 """
-    environment = {"PATH": "/usr/bin:/bin", "JAVA_HOME": str(tmp_path)}
-    command = [sys.executable, "-c", script]
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
-    assert run.stdout == "Spark cannot start Java: install Java 17 or later, and let JAVA_HOME name its folder.\n"
+
+
+def test_spark_without_java_or_without_its_master_is_one_sentence(tmp_path: Path) -> None:
+    need("pyspark")
+
+    def said(master: str, **more: str) -> str:
+        command = [sys.executable, "-c", SCRIPT.replace("MASTER", master)]
+        environment = {"PATH": "/usr/bin:/bin", **more}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True).stdout
+
+    without = "Spark cannot start Java: install Java 17 or later, and let JAVA_HOME name its folder.\n"
+    assert said("None", JAVA_HOME=str(tmp_path)) == without
+    assert said("'spark://127.0.0.1:9'").startswith("Spark cannot be reached at 'spark://127.0.0.1:9' (Connection")
 
 
 def test_engines_are_chosen_without_their_libraries() -> None:
     script = """
 import sys
-from toplist.engines import as_engine
-for name in ("local", "dask", "spark", "ray"):
-    as_engine(name)
-print([name for name in ("distributed", "dask", "pyspark", "ray", "pandas", "pyarrow") if name in sys.modules])
+from toplist.engines.choice import as_engine
+as_engine("dask"), as_engine("spark")
+print([name for name in ("distributed", "dask", "pyspark", "pandas", "pyarrow") if name in sys.modules])
 """
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
-    assert run.stdout == "[]\n"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "[]\n"

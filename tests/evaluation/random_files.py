@@ -31,13 +31,13 @@ class Design:
     task_cases: int
 
 
-def design(folder: Path, seed: int) -> Design:
-    """A comparison of two or three models in files of any kind."""
+def design(folder: Path, seed: int, *, in_step: bool = False) -> Design:
+    """A comparison of two or three models in files of any kind; all in the order of the truth, with a row per case."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(30, 90))
     ids = _ids(rng, n)
     y = rng.integers(0, len(CLASSES), n)
-    missing = str(rng.choice(["error", "error", "common", "uniform", "worst", "baseline"]))
+    missing = "error" if in_step else str(rng.choice(["error", "common", "uniform", "worst", "baseline"]))
     about = {
         "case": ids,
         "outcome": [CLASSES[c] for c in y],
@@ -49,14 +49,15 @@ def design(folder: Path, seed: int) -> Design:
     same_files = bool(rng.random() < 0.5)
     parts = int(rng.integers(1, 4))
     rows = [{name: column[at] for name, column in about.items()} for at in order]
-    truth = _write(folder, "truth", rows, str(rng.choice(["csv", "parquet", "jsonl"])), parts, rng)
+    counted = in_step and not same_files  # else files with other rows can only be cut where rows are counted
+    truth = _write(folder, "truth", rows, "parquet" if counted else str(rng.choice(["csv", "jsonl"])), parts, rng)
     models = {}
     for at in range(int(rng.integers(2, 4))):
-        mine = order if rng.random() < 0.6 else rng.permutation(n)
+        mine = order if in_step or rng.random() < 0.6 else rng.permutation(n)
         if missing != "error" and (at > 0 or missing != "baseline"):
             mine = mine[rng.random(n) < 0.8]
-        layout = str(rng.choice(LAYOUTS))
-        kind = str(rng.choice(FORMATS.get(layout, ("csv", "parquet"))))
+        layout = str(rng.choice([one for one in LAYOUTS if not (in_step and one == "long")]))
+        kind = "parquet" if counted else str(rng.choice(FORMATS.get(layout, ("csv", "parquet"))))
         own_ids = [str(one) for one in ids] if rng.random() < 0.2 else ids
         rows = _rows(layout, mine, own_ids, y, rng)
         models[f"m{at}"] = _write(folder, f"m{at}", rows, kind, parts if same_files else int(rng.integers(1, 4)), rng)
@@ -64,7 +65,7 @@ def design(folder: Path, seed: int) -> Design:
     chosen = {name: column for name, column in columns.items() if rng.random() < 0.5}
     left = {"cluster": ""} if "cluster" not in chosen else {}
     options = {"missing": missing, "space": ClassSpace(labels=CLASSES), "baseline": "m0", "k": 2}
-    return Design(models, Truth(truth, outcome="outcome", **chosen, **left), options, int(rng.integers(5, n)))
+    return Design(models, Truth(truth, outcome="outcome", **chosen, **left), options, int(rng.integers(5, n // 2)))
 
 
 def _ids(rng: np.random.Generator, n: int) -> list[Any]:

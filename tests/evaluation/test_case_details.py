@@ -18,7 +18,7 @@ from tests.evaluation.shapes import LABELS, M, as_lists, predictions
 from tests.evaluation.tables import LAYOUTS, SPACE, World
 from tests.evaluation.test_files import holes
 from toplist.evaluation.case_details import CaseDetails
-from toplist.inference.results import GateResult, PairCases
+from toplist.inference.results import PairCases
 from toplist.inference.score_difference import split
 from toplist.report.html import Page
 
@@ -184,14 +184,6 @@ def test_pairs_are_those_of_a_plain_count(seed: int, weighted: bool) -> None:
         brute(details, pair, lists, y, w)
 
 
-def test_the_baseline_is_compared_with_the_others_best_first() -> None:
-    made, y = predictions(2, 40)
-    board = tl.compare(made, y, space=M, baseline="tied")
-    found = board.details().against(board.comparison)
-    assert {pair.a for pair in found} == {"tied"}
-    assert [pair.b for pair in found] == [row.name for row in board if row.name != "tied"]
-
-
 def test_of_many_models_the_first_twelve_are_compared_with_the_leader() -> None:
     rng = np.random.default_rng(1)
     board = tl.compare({f"m{i:02d}": rng.dirichlet(np.ones(3), 20) for i in range(20)}, rng.integers(0, 3, 20))
@@ -273,15 +265,6 @@ def test_a_prediction_that_ties_for_the_first_place_is_not_right() -> None:
     assert (pair.a, pair.both_right, pair.only_a_right, pair.only_b_right, pair.both_wrong) == ("right", 0, 40, 0, 0)
 
 
-def test_worst_cases_say_how_many_models_are_right() -> None:
-    truth = [0, 1, 2, 0]
-    models = {"a": [0, 1, 1, 1], "b": [0, 0, 1, 1], "c": [1, 1, 2, 0]}
-    board = tl.compare(models, truth, space=3)
-    want = {str(i): sum(models[name][i] == truth[i] for name in models) for i in range(4)}
-    for one in board.details().exhibits:
-        assert {case.case: (case.right, case.models) for case in one.worst} == {i: (n, 3) for i, n in want.items()}
-
-
 def test_curves_are_of_the_tied_and_of_the_last_two() -> None:
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.ones(3), 400)
@@ -294,15 +277,6 @@ def test_curves_are_of_the_tied_and_of_the_last_two() -> None:
     assert set(found) == want
     assert list(found) == [row.name for row in board if row.name in want]
     assert all(one.of == "top" and one.band is not None and one.band.level == 0.9 for one in found.values())
-
-
-def test_decompositions_add_up_to_the_mean_score() -> None:
-    made, y = predictions(3, 60)
-    board = tl.compare(made, y, space=M)
-    found = board.details().calibration(board.comparison, seed=0).decompositions
-    assert list(found) == [row.name for row in board]
-    for name, one in found.items():
-        assert one.score == pytest.approx(board[name].scores["brier"].mean.value)
 
 
 def test_the_number_of_classes_of_each_case_may_differ(tmp_path: Path) -> None:
@@ -331,13 +305,11 @@ def test_a_report_shows_all_records_and_the_date_that_is_set(tmp_path: Path, mon
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     made, y = predictions(3, 40)
     board = tl.compare(made, y, space=M)
-    gate = GateResult("worse", failed=False, sentence="It is not worse.")
-    board.report(tmp_path / "a.html", gates=[gate])
+    board.report(tmp_path / "a.html")
     board.report(tmp_path / "b.html", title="Mine")
     first, second = written
     details, calibration = board.details(), board.details().calibration(board.comparison, seed=0)
     assert first.provenance.written == "1970-01-02"
-    assert first.gates == (gate,)
     assert first.breakdowns == details.breakdowns(board.comparison, board._intervals)
     assert first.against == details.against(board.comparison)
     assert first.decompositions == calibration.decompositions

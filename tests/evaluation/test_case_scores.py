@@ -94,7 +94,7 @@ def test_a_new_metric_is_one_entry_and_appears_everywhere(monkeypatch: pytest.Mo
     jsonschema, _ = pytest.importorskip("jsonschema"), pytest.importorskip("pyarrow")
     from toplist.report.export import schema
 
-    new = Metric("emptiness", "how empty", "lists that name nothing", lambda lists, ranks: lists.sizes == 0)
+    new = Metric("emptiness", "how empty", "lists that name nothing", lambda lists, ranks: lists.sizes == 0, "lower")
     monkeypatch.setattr(case_scores, "METRICS", (*METRICS, new))
     board = tl.compare({"a": LISTS, "b": ["a", "b", "c", "a"]}, Y, space=4)
     assert board["a"].metrics["emptiness"].value == 0.25

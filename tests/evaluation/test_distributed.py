@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -21,11 +17,9 @@ import pytest
 import toplist as tl
 from tests.evaluation.random_files import CLASSES, design, write
 from tests.evaluation.sequential import Sequential
-from toplist import ClassSpace, LabelSets, ReadOptions, Source, Truth
+from toplist import ClassSpace, Source, Truth
 from toplist.evaluation import distributed
-from toplist.evaluation.jobs import Job
-from toplist.evaluation.task_folder import MANIFEST
-from toplist.scoring.rules import Power, Separable
+from toplist.scoring.rules import Power
 
 Rows = list[dict[str, Any]]
 N = 60
@@ -39,10 +33,16 @@ def said(run: Callable[[], tl.Leaderboard]) -> str:
         return f"{type(error).__name__}: {error}"
 
 
-def both(models: Any, truth: Any, *, size: int = 17, **options: Any) -> tuple[str, str]:
-    """What a comparison says, and what it says in tasks of so many cases."""
+def both(models: Any, truth: Any, *, size: int = 17, parts: bool | None = None, **options: Any) -> tuple[str, str]:
+    """What a comparison says, and what it says in parts of so many cases, of which there must be several or not."""
+    engine = Sequential(seed=size)
     alone = said(lambda: tl.compare(models, truth, **options))
-    return alone, said(lambda: tl.compare(models, truth, **options, engine=Sequential(task_cases=size, seed=size)))
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_LEAST", "_LARGEST"):
+            patch.setattr(distributed, name, size)
+        split = said(lambda: tl.compare(models, truth, **options, engine=engine))
+    assert parts is None or any(count > 1 for count in engine.ran) == parts
+    return alone, split
 
 
 def lists(ids: Any, seed: int = 0) -> Rows:
@@ -57,18 +57,73 @@ def outcomes(ids: Any, seed: int = 9) -> Rows:
     return [{"case": i, "outcome": CLASSES[rng.integers(6)]} for i in ids]
 
 
+def labels(ids: Any) -> Rows:
+    return [{"case": i % N, "class": CLASSES[i % 5], "half": i // N} for i in ids]
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_any_files_give_the_same_bytes_in_any_tasks(tmp_path: Path, seed: int) -> None:
-    asked = design(tmp_path, seed)
+@pytest.fixture
+def parts(here: Path) -> Path:
+    """Two models and a truth, each in three files of twenty cases, in one order."""
+    for name, make in (("a", lists), ("b", lambda ids: lists(ids, 5)), ("y", outcomes)):
+        (here / name).mkdir()
+        rows = make(range(N))
+        for at in range(3):
+            write(here / name / f"part-{at}.parquet", rows[20 * at : 20 * at + 20])
+    return here
+
+
+@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("in_step", [True, False], ids=["in one order", "in any order"])
+def test_any_files_give_the_same_bytes_in_any_parts(tmp_path: Path, seed: int, in_step: bool) -> None:
+    asked = design(tmp_path, seed, in_step=in_step)
     alone, split = both(asked.models, asked.truth, size=asked.task_cases, **asked.options)
     assert alone.startswith("{")
     assert split == alone
+
+
+def test_rules_that_are_functions_weights_and_many_classes_reach_workers(here: Path) -> None:
+    rows = [row | {"w": i % 4} for i, row in enumerate(outcomes(range(N)))]
+    write(here / "y.parquet", rows)
+    write(here / "a.parquet", lists(range(N)))
+    for space in (math.inf, ClassSpace(2**20000), ClassSpace(labels=CLASSES), ClassSpace(CLASSES, ordinal=True)):
+        rules = ("rps", Power(1.5)) if getattr(space, "ordinal", False) else ("log", Power(1.5))
+        truth = Truth("y.parquet", weight="w")
+        alone, split = both({"a": "a.parquet"}, truth, parts=True, space=space, rules=rules, penalty=0.5)
+        assert alone.startswith("{")
+        assert split == alone
+
+
+def rows_by_class(ids: Any) -> Rows:
+    return [{"case": i, "class": c, "confidence": p} for i in ids for c, p in (("a", 0.5), ("b", 0.25))]
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "options", "remark"),
+    [
+        ("a.parquet", lists(range(N - 1, -1, -1)), {}, "not hold the same cases in the same order. Sort each of them"),
+        ("a.parquet", lists(range(N + 2)), {}, "not hold the same cases in the same order. Sort each of them"),
+        ("a.parquet", rows_by_class(range(N)), {}, "a.parquet has a row per class. Convert it to lists"),
+        ("a.csv", labels(range(2 * N)), {"where": "half=0"}, "a.csv is filtered by a condition. Write the"),
+    ],
+)
+def test_what_cannot_be_split_is_computed_here_and_said_with_the_remedy(
+    here: Path, caplog: pytest.LogCaptureFixture, name: str, rows: Rows, options: Any, remark: str
+) -> None:
+    write(here / name, rows)
+    write(here / "y.parquet", outcomes(range(N)))
+    caplog.set_level("WARNING", "toplist")
+    alone, split = both({"a": Source(name, **options)}, "y.parquet", parts=False, space=6, missing="common")
+    assert alone.startswith("{")
+    assert split == alone
+    (said_,) = caplog.messages
+    assert said_.startswith("Computed on this machine without sequential: ")
+    assert remark in said_
 
 
 @pytest.mark.parametrize("at", [1, 30, 59])
@@ -92,13 +147,18 @@ def test_ids_in_any_order_are_unique_if_no_two_are_the_same(here: Path) -> None:
     assert alone.startswith("{")
 
 
-def test_files_that_leave_the_common_order_in_the_middle_are_matched_by_id(here: Path) -> None:
+def test_files_that_leave_the_common_order_in_the_middle_are_matched_by_id(
+    here: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     rows = lists(range(N))
-    write(here / "a.parquet", [*rows[:20], *rows[40:50], *rows[20:40], *rows[50:]])
+    mixed = pa.Table.from_pylist([*rows[:20], *rows[40:50], *rows[20:40], *rows[50:]])
+    pq.write_table(mixed, here / "a.parquet", row_group_size=10)
     write(here / "y.parquet", outcomes(range(N)))
-    alone, split = both({"a": "a.parquet"}, "y.parquet", size=10, space=6)
+    caplog.set_level("WARNING", "toplist")
+    alone, split = both({"a": "a.parquet"}, "y.parquet", size=10, parts=True, space=6)
     assert split == alone
     assert alone.startswith("{")
+    assert "Computed on this machine after sequential: the files do not hold" in caplog.text
 
 
 @pytest.mark.parametrize("order", ["in step", "shuffled"])
@@ -214,47 +274,32 @@ def test_conditions_are_about_all_rows(here: Path, value: str) -> None:
     assert ("60 of 90 rows" in alone) or "no row fulfils it" in alone
 
 
-def test_outcomes_that_predictions_carry_are_read_by_workers(here: Path) -> None:
+def test_outcomes_that_predictions_carry_are_read_as_a_whole(here: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("WARNING", "toplist")
     write(here / "a.csv", [row | {"class": CLASSES[row["case"] % 5]} for row in outcomes(range(N))])
     alone, split = both({"a": "a.csv"}, Truth("same", outcome="outcome"), space=6)
     assert split == alone
     assert alone.startswith("{")
-
-
-def test_entries_of_very_wide_tables_survive_a_shuffle(here: Path) -> None:
-    rng = np.random.default_rng(0)
-    names = [f"k{j}" for j in range(2100)]
-    p = rng.dirichlet(np.ones(len(names)), 12)
-    lines = [",".join(["case", *names])]
-    lines += [",".join([f"c{i}", *(f"{x:.9f}" if x > 3e-4 else "" for x in p[i])]) for i in range(12)]
-    (here / "a.csv").write_text("\n".join(lines) + "\n")
-    few = names[:300]
-    rows = [{"case": f"c{i}", **{few[j]: p[i, j] for j in range(300) if p[i, j] > 3e-4}} for i in range(12)]
-    (here / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    write(here / "y.csv", [{"case": f"c{i}", "outcome": f"k{i}"} for i in rng.permutation(12)])
-    for model, space in (("a.csv", None), ("b.jsonl", ClassSpace(labels=few))):
-        alone, split = both({"a": model}, "y.csv", size=2000, space=space, read=ReadOptions(layout="wide"))
-        assert split == alone
-        assert alone.startswith("{")
+    assert "is read as a whole. Convert it" in caplog.text
 
 
 # Row groups
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_tasks_cover_all_rows_once_and_cut_few_row_groups(seed: int) -> None:
+def test_parts_cover_all_rows_once_and_cut_few_row_groups(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)
     groups = rng.integers(0, 40, rng.integers(1, 30)).tolist()
-    size, parts = int(rng.integers(1, 50)), int(rng.integers(1, 5))
-    cuts = distributed._cuts(sum(groups), size, groups, parts)
+    size = int(rng.integers(1, 50))
+    for name in ("_LEAST", "_LARGEST"):
+        monkeypatch.setattr(distributed, name, size)
+    cuts = distributed._cuts(sum(groups), groups)
     assert [row for lo, hi in cuts for row in range(lo, hi)] == list(range(sum(groups)))
     ends = np.cumsum([0, *groups])
     for lo, hi in pairwise(ends.tolist()):
-        assert sum(first < hi and last > lo for first, last in cuts) <= parts
+        assert sum(first < hi and last > lo for first, last in cuts) <= (1 if len(groups) >= 8 else 4)
     for (lo, _), (_, hi) in pairwise(cuts):
-        assert hi - lo > size or lo not in ends or hi not in ends, (
-            "small row groups that follow each other are one task"
-        )
+        assert hi - lo > size or lo not in ends or hi not in ends, "small row groups that follow each other are one"
 
 
 @pytest.mark.parametrize(("rows", "tasks"), [(60, 4), (30, 8), (5, 12)])
@@ -264,12 +309,10 @@ def test_tasks_of_the_usual_size_are_row_groups(here: Path, rows: int, tasks: in
     pq.write_table(pa.Table.from_pylist(lists(range(N))), here / "a.parquet", row_group_size=rows)
     pq.write_table(pa.Table.from_pylist(lists(range(N), 4)), here / "b.parquet", row_group_size=4)
     pq.write_table(pa.Table.from_pylist(outcomes(range(N))), here / "y.parquet", row_group_size=50)
-    models, ran = {"a": "a.parquet", "b": "b.parquet"}, list[int]()
-    found = tl.compare(
-        models, "y.parquet", space=6, engine=Sequential(), progress=lambda what, done, total: ran.append(total or 0)
-    )
-    assert found.to_json() == tl.compare(models, "y.parquet", space=6).to_json()
-    assert ran[0] == tasks
+    models, engine = {"a": "a.parquet", "b": "b.parquet"}, Sequential()
+    board = tl.compare(models, "y.parquet", space=6, engine=engine)
+    assert board.to_json() == tl.compare(models, "y.parquet", space=6).to_json()
+    assert engine.ran[0] == tasks
 
 
 # What cannot be sent to workers
@@ -280,39 +323,6 @@ def test_what_is_in_memory_is_refused_with_the_remedy(here: Path) -> None:
     frame = pa.Table.from_pylist(lists(range(N)))
     with pytest.raises(tl.TopListError, match=r"a is in memory.*write it to a Parquet file"):
         tl.compare({"a": frame}, "y.parquet", space=6, engine=Sequential())
-
-
-def test_a_rule_made_of_functions_is_refused_with_the_remedy(here: Path) -> None:
-    write(here / "y.parquet", outcomes(range(N)))
-    write(here / "a.parquet", lists(range(N)))
-    rule = Separable(lambda x: x * (1 - x), lambda x: 1 - 2 * x)
-    with pytest.raises(tl.TopListError, match="made of functions"):
-        tl.compare({"a": "a.parquet"}, "y.parquet", space=6, rules=rule, engine=Sequential())
-
-
-SPACES = (
-    6,
-    math.inf,
-    ClassSpace(2**20000),
-    ClassSpace(labels=CLASSES),
-    ClassSpace(9, labels=CLASSES),
-    LabelSets(CLASSES, empty=False),
-    LabelSets("abc", support=["a", "ab"]),
-)
-
-
-@pytest.mark.parametrize("space", SPACES, ids=repr)
-def test_a_job_is_the_same_after_json(here: Path, space: Any) -> None:
-    from toplist.evaluation.compare import Question
-    from toplist.inference.settings import Inference
-    from toplist.io.options import ReadRequest
-
-    question = Question.of(("a",), ["log", Power(1.5)], (1, 5), "a", "common", math.inf, Inference(level=0.9))
-    read = ReadOptions(ignore=("note",), answers={"a": ["A"]})
-    job = Job.of(ReadRequest.of({"a": "a.csv"}, Truth("y.csv", weight="w", where="x=1"), read), space, question)
-    again = Job.from_plain(json.loads(json.dumps(job.plain)))
-    assert again.plain == job.plain
-    assert (again.question, again.space, again.digest) == (job.question, job.space, job.digest)
 
 
 # Workers that live on
@@ -345,231 +355,8 @@ def test_parts_that_come_and_go_between_comparisons_are_noticed(parts: Path, gon
         assert json.loads(alone)["cases"] == {"none": 60, "gone": 40, "new": 60}[change]
 
 
-# A folder of partial results
-
-
-def board(folder: Path | str, size: int = 10, **options: Any) -> tuple[tl.Leaderboard, int]:
-    """A leaderboard with partial results in a folder, and how many tasks were run for it."""
-    ran: list[int] = []
-    engine = Sequential(task_cases=size, partials=folder, **{k: v for k, v in options.items() if k == "on_error"})
-    options = {"space": 6, **{k: v for k, v in options.items() if k != "on_error"}}
-    models = options.pop("models", {"a": "a", "b": "b"})
-    made = tl.compare(models, "y", engine=engine, progress=lambda what, done, total: ran.append(done), **options)
-    return made, max(ran, default=0)
-
-
-@pytest.fixture
-def parts(here: Path) -> Path:
-    """Two models and a truth, each in three files of twenty cases, in one order."""
-    for name, make in (("a", lists), ("b", lambda ids: lists(ids, 5)), ("y", outcomes)):
-        (here / name).mkdir()
-        rows = make(range(N))
-        for at in range(3):
-            write(here / name / f"part-{at}.parquet", rows[20 * at : 20 * at + 20])
-    return here
-
-
-def test_a_second_run_does_only_what_is_missing(parts: Path, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("INFO", "toplist")
-    first, ran = board("kept")
-    files = sorted((parts / "kept").glob("range-*.tlp"))
-    assert (ran, len(files)) == (6, 6)
-    again, ran = board("kept")
-    assert (again.to_dict(), ran) == (first.to_dict(), 0)
-    files[0].unlink()
-    files[1].write_bytes(files[1].read_bytes()[:-3])
-    again, ran = board("kept")
-    assert (again.to_dict(), ran) == (first.to_dict(), 2)
-    assert "4 of 6 tasks were finished before, 2 are computed." in caplog.text
-    assert json.loads((parts / "kept" / MANIFEST).read_text())["way"] == "in step"
-
-
-def test_a_file_that_has_changed_is_read_again_and_no_other(parts: Path) -> None:
-    board("kept")
-    write(parts / "a" / "part-1.parquet", lists(range(20, 40), 77))
-    found, ran = board("kept")
-    assert ran == 2
-    assert found.to_dict() == tl.compare({"a": "a", "b": "b"}, "y", space=6).to_dict()
-
-
-def test_buckets_are_kept_and_computed_anew_where_any_file_changes(parts: Path) -> None:
-    rows = lists(range(N), 4)
-    write(parts / "p.parquet", [rows[i] for i in np.random.default_rng(0).permutation(N)])
-    models = {"a": "a", "p": "p.parquet"}
-    first, _ = board("kept", 20, models=models)
-    files = sorted((parts / "kept").glob("bucket-*.tlp"))
-    assert len(files) == 3
-    files[1].unlink()
-    again, ran = board("kept", 20, models=models)
-    assert again.to_dict() == first.to_dict() == tl.compare(models, "y", space=6).to_dict()
-    assert ran > 0
-    assert board("kept", 20, models=models)[1] == 0
-    write(parts / "a" / "part-1.parquet", lists(range(20, 40), 77))
-    assert board("kept", 20, models=models)[0].to_dict() == tl.compare(models, "y", space=6).to_dict()
-
-
-def test_a_folder_of_another_comparison_is_refused_with_the_remedy(parts: Path) -> None:
-    board("kept")
-    with pytest.raises(tl.TopListError, match=r"another comparison \(rules\). Name another folder"):
-        board("kept", rules="log")
-    with pytest.raises(tl.TopListError, match=r"another comparison \(other files of predictions, or read in another"):
-        board("kept", models={"a": "a", "b": "a"})
-    with pytest.raises(tl.TopListError, match=r"another comparison \(other classes, or in another order\). Name"):
-        board("kept", space=7)
-    board("named", space=ClassSpace(labels=CLASSES))
-    with pytest.raises(tl.TopListError, match=r"another comparison \(other classes, or in another order\). Name"):
-        board("named", space=ClassSpace(labels=CLASSES[::-1]))
-
-
-def test_partial_results_are_not_written_into_a_folder_that_is_read(parts: Path) -> None:
-    before = sorted(parts.rglob("*"))
-    for folder in ("a", parts / "b" / "kept", "y/"):
-        with pytest.raises(tl.TopListError, match=r"lies in the folder '\w', which is read"):
-            board(folder)
-    assert sorted(parts.rglob("*")) == before
-
-
-@pytest.mark.parametrize("odd", [{"inputs": [1]}, {"tasks": 5}, {"question": None}])
-def test_a_manifest_with_values_of_other_kinds_is_refused(parts: Path, odd: dict[str, Any]) -> None:
-    board("kept")
-    manifest = parts / "kept" / MANIFEST
-    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), **odd}))
-    with pytest.raises(tl.TopListError, match="this is no manifest of toplist: name another folder"):
-        board("kept")
-
-
 def test_files_of_a_folder_are_named_as_without_an_engine(parts: Path) -> None:
     write(parts / "a" / "part-3.parquet", lists([7]))
     alone, split = both({"a": "a/", "b": "b"}, "y", space=6)
     assert "a/part-3.parquet, row 1: case 7 is there twice" in alone
     assert split == alone
-
-
-# Files that cannot be read
-
-
-def damage(path: Path, where: str) -> None:
-    """Break the end of a Parquet file, which every reader looks at first, or the values in the middle."""
-    data = bytearray(path.read_bytes())
-    if where == "footer":
-        data = data[:-20]
-    else:
-        data[4:200] = bytes(196)
-    path.write_bytes(bytes(data))
-
-
-@pytest.mark.parametrize("where", ["footer", "middle"])
-def test_a_damaged_file_is_named_after_everything_else_was_done(parts: Path, where: str) -> None:
-    whole, _ = board("whole")
-    damage(parts / "a" / "part-1.parquet", where)
-    damage(parts / "b" / "part-2.parquet", where)
-    with pytest.raises(tl.TopListError, match=r"2 files cannot be read.*a/part-1.*b/part-2.*on_error='skip'"):
-        board("kept", 20)
-    assert len(list((parts / "kept").glob("range-*.tlp"))) == 1
-    write(parts / "a" / "part-1.parquet", lists(range(N))[20:40])
-    write(parts / "b" / "part-2.parquet", lists(range(N), 5)[40:])
-    found, ran = board("kept", 20)
-    assert ran == 2
-    assert found.to_dict() == whole.to_dict()
-
-
-@pytest.mark.parametrize("where", ["footer", "middle"])
-def test_what_is_skipped_is_left_out_for_all_models_and_listed(parts: Path, where: str) -> None:
-    damage(parts / "a" / "part-1.parquet", where)
-    found, _ = board("kept", 20, on_error="skip")
-    (skipped,) = found.comparison.skipped
-    assert skipped.file == "a/part-1.parquet"
-    assert skipped.rows == (None if where == "footer" else 20)
-    for name in "aby":
-        (parts / name / "part-1.parquet").unlink()
-    without = tl.compare({"a": "a", "b": "b"}, "y", space=6)
-    assert found.comparison.compared == 40
-    assert [row.scores for row in found] == [row.scores for row in without]
-
-
-@pytest.mark.parametrize("kind", ["jsonl", "csv"])
-def test_a_damaged_text_file_is_left_out_with_its_partners(here: Path, kind: str) -> None:
-    for name, rows in (("a", [{"case": i, "class": "a"} for i in range(N)]), ("y", outcomes(range(N)))):
-        (here / name).mkdir()
-        for at in range(3):
-            write(here / name / f"part-{at}.{kind}", rows[20 * at : 20 * at + 20])
-    with (here / "a" / f"part-1.{kind}").open("a") as file:
-        file.write('{"case": 1' if kind == "jsonl" else '1,"a')
-    with pytest.raises(tl.TopListError, match=f"a/part-1.{kind}, row 21: "):
-        board("kept", models={"a": "a"})
-    found, _ = board("kept", models={"a": "a"}, on_error="skip")
-    assert [one.file for one in found.comparison.skipped] == [f"a/part-1.{kind}"]
-    assert found.comparison.compared == 40
-
-
-@pytest.mark.parametrize("where", ["footer", "middle"])
-def test_in_a_shuffle_lost_cases_are_left_out_for_all_models_or_refused(parts: Path, where: str) -> None:
-    rows = lists(range(N), 4)
-    write(parts / "p.parquet", [rows[i] for i in np.random.default_rng(0).permutation(N)])
-    damage(parts / "a" / "part-1.parquet", where)
-    models = {"a": "a", "p": "p.parquet"}
-    with pytest.raises(tl.TopListError, match=r"a/part-1.parquet: this is no Parquet file"):
-        board("kept", 20, models=models)
-    assert not list((parts / "kept").glob("bucket-*.tlp"))
-    for missing in ("error", "uniform"):
-        with pytest.raises(tl.TopListError, match="goes with missing='common'"):
-            board("other-" + missing, 20, models=models, missing=missing, on_error="skip")
-    found, _ = board("common", 20, models=models, missing="common", on_error="skip")
-    assert [one.file for one in found.comparison.skipped] == ["a/part-1.parquet"]
-    (parts / "a" / "part-1.parquet").unlink()
-    without = tl.compare(models, "y", space=6, missing="common")
-    assert [row.scores for row in found] == [row.scores for row in without]
-
-
-# Runs that are stopped
-
-
-STOPPED = """
-import errno, os, sys, time
-import toplist as tl
-from toplist import _files
-from toplist.engines import Local
-
-how = sys.argv[1]
-finished = lambda: sum(name.endswith(".tlp") for name in os.listdir("kept"))
-
-def progress(what, done, total):
-    if how == "interrupted" and done >= 3:
-        print("ready", flush=True)
-        time.sleep(60)
-
-def replaced(source, target, replace=os.replace):
-    if target.endswith(".tlp") and finished() >= 3:
-        raise OSError(errno.ENOSPC, "full")
-    replace(source, target)
-
-if how == "full":
-    _files.os.replace = replaced
-engine = Local(workers=2 if how == "interrupted" else 1, task_cases=3, partials="kept")
-try:
-    tl.compare({"a": "a", "b": "b"}, "y", space=6, engine=engine, progress=progress)
-except tl.TopListError as error:
-    print(error)
-    sys.exit(3)
-"""
-
-
-@pytest.mark.parametrize("how", ["interrupted", "full"])
-def test_what_was_finished_before_a_run_was_stopped_is_used_by_the_next(parts: Path, how: str) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", STOPPED, how], cwd=parts, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    if how == "interrupted":
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == (3 if how == "full" else -signal.SIGINT), err
-    assert how == "interrupted" or "No space left on device" in out
-    names = os.listdir(parts / "kept")
-    finished = [name for name in names if name.endswith(".tlp")]
-    assert len(finished) >= 3
-    assert sorted(names) == sorted([MANIFEST, *finished])
-    found, ran = board("kept", 3)
-    assert ran == 21 - len(finished)
-    assert found.to_dict() == tl.compare({"a": "a", "b": "b"}, "y", space=6).to_dict()

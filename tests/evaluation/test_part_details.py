@@ -109,7 +109,7 @@ def test_a_report_is_the_same_byte_for_byte(boards: Any, tmp_path: Path, monkeyp
 @pytest.mark.parametrize("kind", sorted(set(PLOTS) - {"path"}))
 def test_a_figure_is_drawn_or_says_what_to_run(boards: Any, kind: str) -> None:
     board = boards[1]
-    if kind in ("curves", "shapes"):
+    if kind == "curves":
         with pytest.raises(
             tl.TopListError, match=rf"no cases: for the plot '{kind}', run toplist compare on the files"
         ):

@@ -16,11 +16,10 @@ from tests.core.integers import law
 from tests.draws import draws
 from tests.inference.factories import World, ends, worlds
 from toplist.inference.dependence import cosine_error, long_run_error, usual_lag, usual_waves
-from toplist.inference.estimation import Difference
 from toplist.inference.intervals import Intervals
 from toplist.inference.ranking import ComparisonSpec, ranked
 from toplist.inference.results import Estimate
-from toplist.inference.settings import DRAWN, METHODS, TIMED, Inference, InferenceSettings, IntervalMethod
+from toplist.inference.settings import DRAWN, METHODS, TIMED, Inference, IntervalMethod
 
 hows = st.sampled_from(METHODS)
 WHY = {
@@ -134,20 +133,6 @@ def test_cases_say_what_sums_say_where_some_are_missing(seed: int, n: int, weigh
 
 
 @law
-@given(seed=st.integers(0, 10**6), n=st.integers(2, 40))
-def test_weights_count_the_same_in_sums_and_in_cases(seed: int, n: int) -> None:
-    rng = np.random.default_rng(seed)
-    world = World(rng.exponential(size=(2, n)), rng.exponential(size=n))
-    want = world.sums().difference(0, 0, 1)
-    got = world.cases("t")._from_units(0, Difference(0, 1), want.value)
-    assert ends(got) == pytest.approx(ends(want), rel=1e-7)
-    assert got.freedom == pytest.approx(want.freedom, rel=1e-9)
-    like = world.cases("normal").effective_units(0, 0, 1)
-    assert like == pytest.approx(want.freedom + 1, rel=1e-9)  # type: ignore[operator]
-    assert 2 <= like <= n + 1e-9  # type: ignore[operator]
-
-
-@law
 @given(world=worlds(), how=hows)
 def test_clusters_of_one_case_are_cases(world: World, how: IntervalMethod) -> None:
     """To the last digits, and to the same draws; but for t with weights, where clusters may hide cases."""
@@ -163,31 +148,6 @@ def test_clusters_of_one_case_are_cases(world: World, how: IntervalMethod) -> No
         assert one.reason == other.reason.replace("cluster", "case")
         if one.low is not None:
             assert ends(one) == pytest.approx(ends(other), rel=1e-9, abs=1e-12)
-
-
-@law
-@given(seed=st.integers(0, 10**6), n=st.integers(2, 99))
-def test_hac_without_lags_at_horizon_one_is_the_t_interval(seed: int, n: int) -> None:
-    """Its factor is what the t interval divides by."""
-    a, b = np.random.default_rng(seed).exponential(size=(2, n))
-    world = World([a, b])
-    parts = (a - b - (a - b).mean()) / n
-    t, hac = world.cases("t").difference(0, 0, 1), world.cases("hac").difference(0, 0, 1)
-    assert long_run_error(parts, 0) * math.sqrt(n / (n - 1)) == pytest.approx(t.error, rel=1e-9)
-    if usual_lag(n) == 0:
-        assert ends(hac) == pytest.approx(ends(t), rel=1e-9, abs=1e-12)
-        assert hac.p == pytest.approx(t.p, rel=1e-7)
-
-
-@law
-@given(seed=st.integers(0, 10**6), n=st.integers(2, 99))
-def test_cosine_with_all_waves_is_the_t_interval(seed: int, n: int) -> None:
-    """Waves are orthogonal: all of them have the spread of the cases, and as many degrees of freedom."""
-    a, b = np.random.default_rng(seed).exponential(size=(2, n))
-    parts = (a - b - (a - b).mean()) / n
-    error, freedom = cosine_error(parts, np.ones(n, bool), n - 1)
-    assert error == pytest.approx(World([a, b]).cases("t").difference(0, 0, 1).error, rel=1e-9)
-    assert freedom == n - 1
 
 
 def persistence(d: Any) -> float:
@@ -321,15 +281,6 @@ def test_only_the_order_of_time_matters_and_only_where_it_is_said(world: World, 
             assert ends(mine) == pytest.approx(ends(theirs), rel=1e-9, abs=1e-12)
 
 
-def test_the_order_of_time_matters() -> None:
-    """A series that changes slowly has a wider interval than its shuffled self."""
-    x = np.sin(np.arange(200) / 15) + 2
-    slow = World([x, np.ones(200)]).cases("hac").difference(0, 0, 1)
-    shuffled = World([np.random.default_rng(1).permutation(x), np.ones(200)]).cases("hac").difference(0, 0, 1)
-    assert slow.value == pytest.approx(shuffled.value)
-    assert slow.error > 1.5 * shuffled.error  # type: ignore[operator]
-
-
 @law
 @given(world=worlds(missing=False), how=hows, power=st.integers(-20, 20))
 def test_intervals_scale_with_scores(world: World, how: IntervalMethod, power: int) -> None:
@@ -427,49 +378,3 @@ def test_inferences_from_the_same_cases_are_equal() -> None:
     assert one == other
     assert one != World(scores).cases("bootstrap")
     assert one != World(scores[::-1]).cases("hac")
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"method": "t"}, "paired t intervals, which assume that cases are independent"),
-        ({"method": "normal", "weighted": True}, "weighted paired normal intervals"),
-        (
-            {"method": "t", "cluster": "day"},
-            "cluster-robust t intervals over 100 clusters by day, counting like 4.6, which assume that clusters are",
-        ),
-        (
-            {"method": "t", "weighted": True},
-            "weighted paired t intervals over 100 cases, counting like 4.6 of equal weight, which assume that cases",
-        ),
-        (
-            {"method": "ewc", "cluster": "place", "time": "week"},
-            "two-way t intervals over 50 clusters by place and 100 time points, counting like 4.6, in the order of w",
-        ),
-        (
-            {"method": "hac", "time": "day"},
-            "Diebold-Mariano t intervals over 100 time points, counting like 4.6, in the order of day, with a B",
-        ),
-        ({"method": "ewc"}, "Diebold-Mariano t intervals over 100 cases, counting like 4.6, in the order of the truth"),
-        (
-            {"method": "bootstrap", "cluster": ""},
-            "cluster bootstrap-t intervals over 100 clusters, counting like 4.6 (1,999 draws",
-        ),
-        ({"method": "bootstrap"}, "paired bootstrap-t intervals (1,999 draws, seed 3), which assume that cases"),
-        ({"method": "wild"}, "wild bootstrap intervals (1,999 draws, seed 3), which assume that cases are independent"),
-        (
-            {"method": "wild", "cluster": "day", "weighted": True},
-            "weighted wild bootstrap intervals over 100 clusters by day, counting like 4.6 (1,999 draws, seed 3)",
-        ),
-        ({"method": "bounded"}, "betting intervals for bounded means (cases in random orders, seed 3), which hold for"),
-    ],
-    ids=str,
-)
-def test_every_method_says_what_it_assumes(options: dict[str, Any], said: str) -> None:
-    words = InferenceSettings(**({"horizon": 2, "seed": 3} | options)).describe(100, 4.62, 50)
-    assert words.startswith(said)
-    assert "assume" in words
-    assert ("no rare large loss is missing from the sample" in words) == (options["method"] != "bounded")
-    if options["method"] == "hac":
-        assert "over 4 lags" in words
-        assert "horizon of 2" in words

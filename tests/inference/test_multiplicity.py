@@ -27,50 +27,10 @@ many = st.lists(st.none() | chances, max_size=12)
 
 @law
 @given(values=many)
-def test_an_adjusted_p_value_is_at_least_the_plain_one_and_at_most_one(values: list[float | None]) -> None:
-    """And what has none gets none."""
-    for p, adjusted in zip(values, holm(values), strict=True):
-        assert (p is None) == (adjusted is None)
-        if p is not None and adjusted is not None:
-            assert p <= adjusted <= 1
-
-
-@law
-@given(values=many)
-def test_adjusting_keeps_the_order(values: list[float | None]) -> None:
-    found = [(p, q) for p, q in zip(values, holm(values), strict=True) if p is not None and q is not None]
-    for (p, q), (r, s) in combinations(found, 2):
-        if p <= r:
-            assert q <= s
-        if p == r:
-            assert q == s
-
-
-@law
-@given(values=many, data=st.data())
-def test_adjusting_does_not_depend_on_the_order_of_the_values(values: list[float | None], data: st.DataObject) -> None:
-    order = data.draw(st.permutations(range(len(values))))
-    adjusted = holm(values)
-    assert holm([values[i] for i in order]) == [adjusted[i] for i in order]
-
-
-@law
-@given(values=many)
 def test_a_pair_without_a_p_value_is_not_tested_and_does_not_count(values: list[float | None]) -> None:
     """It is never called different, so the others need not pay for it."""
-    known = [p for p in values if p is not None]
-    assert [q for q in holm(values) if q is not None] == holm(known)
-
-
-@law
-@given(values=st.lists(chances, min_size=1, max_size=12))
-def test_bonferroni_is_never_sharper(values: list[float]) -> None:
-    """Holm's method rejects whatever Bonferroni's does; the smallest p value is adjusted alike."""
-    adjusted = holm(values)
-    for p, q in zip(values, adjusted, strict=True):
-        assert q is not None
-        assert q <= min(1.0, len(values) * p)
-    assert min(q for q in adjusted if q is not None) == min(1.0, len(values) * min(values))
+    tested = iter(holm([p for p in values if p is not None]))
+    assert holm(values) == [None if p is None else next(tested) for p in values]
 
 
 @law
@@ -158,17 +118,6 @@ def test_a_difference_whose_interval_excludes_zero_is_significant(seed: int, k: 
             assert judge(pair, 0.95).significant == (low > 0 or high < 0)
 
 
-def test_rows_have_the_pairs_with_the_leader_turned_around() -> None:
-    found = board(World(np.random.default_rng(4).exponential(size=(4, 50)) + np.arange(4)[:, None] / 3))
-    leader, *others = found.rows
-    assert leader.scores["rule"].difference is leader.scores["rule"].adjusted_p is None
-    for row, pair in zip(others, found.pairs, strict=False):
-        mark, wide = row.scores["rule"], pair.simultaneous
-        assert (pair.a, pair.b) == (leader.name, row.name)
-        assert mark.adjusted_p == pair.adjusted_p
-        assert mark.difference == replace(wide, value=-wide.value, low=-wide.high, high=-wide.low)  # type: ignore[operator]
-
-
 @settings(law, max_examples=draws(40))
 @given(seed=st.integers(0, 10**6), k=st.integers(2, 6), n=st.integers(5, 60))
 def test_rank_intervals_count_who_is_significantly_better_and_worse(seed: int, k: int, n: int) -> None:
@@ -193,29 +142,6 @@ def test_of_ten_equal_models_hardly_any_board_has_a_star_and_rank_intervals_hold
     assert stars / boards <= 0.06 + room
     assert held / boards >= 0.95 - room
     assert stars == boards - held
-
-
-def test_groups_are_one_family() -> None:
-    """Holm's method goes over the pairs of all groups, and Bonferroni's intervals hold for all of them."""
-    rng, names = np.random.default_rng(6), ("a", "b", "c")
-    worlds = [World(rng.exponential(size=(3, n)) + 0.3 * np.arange(3)[:, None]) for n in (20, 30, 40, 50)]
-    terms = ComparisonSpec(names, ("rule",), (), None, False)
-    found = ranked([(str(i), world.tally(), world.sums()) for i, world in enumerate(worlds)], terms)
-    every = [pair for group in found for pair in group.pairs]
-    assert [pair.adjusted_p for pair in every] == holm([pair.difference.p for pair in every])
-    for world, group in zip(worlds, found, strict=True):
-        for pair in group.pairs:
-            wide = world.sums(1 - 0.05 / 12).difference(0, names.index(pair.a), names.index(pair.b))
-            if not judge(pair, 0.95).significant:
-                assert (pair.simultaneous.low, pair.simultaneous.high) == pytest.approx((wide.low, wide.high))
-        assert {row.rank_interval for row in group.rows} == {
-            (
-                1 + sum(v.significant and v.worse == row.name for v in own),
-                3 - sum(v.significant and v.better == row.name for v in own),
-            )
-            for own in [[judge(pair, 0.95) for pair in group.pairs]]
-            for row in group.rows
-        }
 
 
 def test_resamples_that_are_too_few_for_so_many_pairs_give_no_interval() -> None:
@@ -258,34 +184,18 @@ def test_what_it_would_take_is_counted_in_the_units_of_the_interval() -> None:
     assert ignored.extra_units == board(World(copied.scores)).pairs[0].extra_units
 
 
-def test_pairs_count_the_cases_that_both_have() -> None:
-    scores = np.random.default_rng(2).exponential(size=(2, 20))
-    scores[0, :5], scores[1, 12:] = np.nan, np.nan
-    world = World(scores)
-    (found,) = board(world).pairs
-    assert found.cases == 7
-    a, b = ("ab".index(name) for name in (found.a, found.b))
-    assert found.difference.p == pytest.approx(stats.ttest_rel(scores[a, 5:12], scores[b, 5:12]).pvalue)
-
-
-@pytest.mark.parametrize("size", [2.0**-52, 1e-7], ids=["the last digit", "seven decimals"])
-def test_what_rounding_leaves_is_not_significant(size: float) -> None:
+@pytest.mark.parametrize("size", [2.0**-52, 1e-7, 1e-4])
+def test_only_what_is_more_than_rounding_is_significant(size: float) -> None:
     """The same predictions, written in two ways, score alike but for rounding: zero stays in, or nothing is tested."""
     x = np.random.default_rng(3).exponential(size=50)
     world = World([x, x + size * (1 + np.arange(50) % 2)])
-    plain = world.sums()
-    assert plain.difference(0, 0, 1).p < 0.001  # type: ignore[operator]
-    (found,) = board(world, intervals=replace(plain, bounds=((0.0, 2.0),))).pairs
-    if size < 1e-9:
-        assert (found.adjusted_p, found.difference.p, found.difference.reason) == (None, None, SAME)
-    else:
-        assert found.adjusted_p == found.difference.p == 1.0
-        assert found.difference.low <= 0 <= found.difference.high  # type: ignore[operator]
-
-
-def test_a_small_difference_that_is_more_than_rounding_is_significant() -> None:
-    x = np.random.default_rng(3).exponential(size=50)
-    world = World([x, x + 1e-4 * (1 + np.arange(50) % 2)])
+    plain = world.sums().difference(0, 0, 1)
+    assert plain.p < 0.001  # type: ignore[operator]
     found = replace(world.sums(), bounds=((0.0, 2.0),)).difference(0, 0, 1)
-    assert found == world.sums().difference(0, 0, 1)
-    assert found.high < 0  # type: ignore[operator]
+    if size < 1e-9:
+        assert (found.p, found.reason) == (None, SAME)
+    elif size < 1e-5:
+        assert found.p == 1.0
+        assert found.low <= 0 <= found.high  # type: ignore[operator]
+    else:
+        assert found == plain

@@ -19,7 +19,7 @@ from tests.core.integers import law
 from tests.inference.case_score_factories import Cases, cases, sheet_of
 from tests.inference.test_tallies import KINDS
 from toplist.core import kernel
-from toplist.errors import FileError, TopListError
+from toplist.errors import TopListError
 from toplist.inference.aggregates import SETS, Aggregates, UnitSums, merge, overall, tally
 from toplist.inference.bootstrap import poisson
 from toplist.inference.intervals import Intervals
@@ -102,28 +102,6 @@ def test_sums_over_sets_are_those_of_the_cases_with_the_same_hash(missing: bool)
                 np.testing.assert_allclose(units.w(a, b), np.bincount(sets, w, SETS), atol=1e-13)
 
 
-def test_both_kernels_have_the_same_sums(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, keys = cases(5, 200, grouped=True), kernel.hash_integers(np.arange(200), 0)
-    sheets, groups = made.sheets(), Grouping.of(made.groups)
-    want = tally(sheets, groups=groups, keys=keys)
-    monkeypatch.setattr(kernel, "_compiled", None)
-    assert tally(sheets, groups=groups, keys=keys) == want
-
-
-def test_sets_that_are_not_all_cases_are_refused() -> None:
-    one = drawn(cases(1, 40), np.arange(40))[None]
-    for name in ("set_x", "set_w", "set_empty"):
-        more = {**one.sums, name: one.sums[name] + (1 << 50)}
-        with pytest.raises(FileError, match="sets have other sums than all cases"):
-            Aggregates.from_bytes(replace(one, sums=more).to_bytes())
-        for sums in (
-            {other: value for other, value in one.sums.items() if other != name},
-            {**one.sums, name: one.sums[name][..., :-1]},
-        ):
-            with pytest.raises(FileError, match="damaged"):
-                Aggregates.from_bytes(replace(one, sums=sums).to_bytes())
-
-
 def test_scores_that_are_too_large_are_refused() -> None:
     with pytest.raises(TopListError, match="too large for a Poisson bootstrap: scale the weights"):
         tally([sheet_of(np.full(3, 2e9))], keys=np.arange(3, dtype=np.uint64))
@@ -174,21 +152,6 @@ def test_an_interval_is_that_of_resamples_by_hand() -> None:
     assert (found.low, found.high) == pytest.approx(by_hand(a - b, 5, 199, 0.9), rel=1e-9)
 
 
-def test_it_is_close_to_the_bootstrap_of_units_where_these_are_many() -> None:
-    rng = np.random.default_rng(7)
-    a, b = rng.exponential(1, (2, 20_000))
-    one = tally([sheet_of(a), sheet_of(b)], keys=kernel.hash_integers(np.arange(20_000), 0))[None]
-    for ask in (
-        lambda made: made.mean(0, 0),
-        lambda made: made.difference(0, 0, 1),
-        lambda made: made.skill(0, 0),
-        lambda made: made.baseline_skill(0, 0, 1),
-    ):
-        t, drawn_ = ask(Intervals(one, 0.95, "t")), ask(Intervals(one, 0.95, "poisson"))
-        assert drawn_.value == t.value
-        assert drawn_.high - drawn_.low == pytest.approx(t.high - t.low, rel=0.15)
-
-
 def test_what_has_no_interval_says_why() -> None:
     def of(*scores: Any, weights: Any = None) -> Intervals:
         keys = kernel.hash_integers(np.arange(len(scores[0])), 0)
@@ -237,16 +200,6 @@ def test_the_order_of_cases_shows_in_no_digit(tmp_path: Path, about: dict[str, s
         assert "Poisson bootstrap-t" in board.comparison.method
         assert board.difference("a", "b").low is not None
     assert found[0] == found[1]
-
-
-def test_lists_in_memory_and_files_without_ids_have_the_same_intervals() -> None:
-    rng = np.random.default_rng(3)
-    p = rng.dirichlet(np.ones(3), 100)
-    y = np.array([rng.choice(3, p=one) for one in p])
-    board = tl.compare({"a": p, "b": 0.8 * p + 0.2 / 3}, y, inference=tl.Inference(method="poisson", seed=4))
-    again = tl.compare({"a": p, "b": 0.8 * p + 0.2 / 3}, y, inference=tl.Inference(method="poisson", seed=5))
-    assert board.difference("a", "b").low != again.difference("a", "b").low
-    assert board.difference("a", "b").value == again.difference("a", "b").value
 
 
 def test_numbers_of_classes_that_differ_and_missing_rounds_have_intervals(tmp_path: Path) -> None:

@@ -79,33 +79,23 @@ def jackknife(world: World, quantity: Estimand) -> float:
     return math.sqrt((n - 1) / n * float(((np.array(left) - np.mean(left)) ** 2).sum()))
 
 
-@pytest.mark.parametrize("quantity", QUANTITIES, ids=lambda q: type(q).__name__)
 @pytest.mark.parametrize("kind", ["plain", "weighted", "clustered", "incomplete"])
-def test_the_delta_method_is_the_jackknife_where_there_are_many_units(quantity: Estimand, kind: str) -> None:
+def test_the_delta_method_is_the_jackknife_where_there_are_many_units(kind: str) -> None:
     """Up to terms of one over their number; for means of equal weight they are the same."""
-    gaps = []
-    for n in (100, 1600):
-        rng = np.random.default_rng(5)
-        scores = rng.exponential(size=(2, n)) + rng.exponential(size=n)
-        if kind == "incomplete":
-            scores[rng.random(scores.shape) < 0.2] = np.nan
-        world = World(
-            scores,
-            weights=rng.uniform(0.5, 2, n) if kind == "weighted" else None,
-            clusters=np.arange(n) % (n // 4) if kind == "clustered" else None,
-            empty=rng.choice([0.5, 0.9], n),
-        )
-        cases = world.cases("t")
-        got = {
-            Mean: lambda cases=cases: cases.mean(0, 0).error,
-            Difference: lambda cases=cases: cases.difference(0, 0, 1).error,
-            Skill: lambda cases=cases: cases.skill(0, 0).error,
-            BaselineSkill: lambda cases=cases: cases.baseline_skill(0, 0, 1).error,
-            LogRelative: lambda cases=cases: cases.relative(0, 0, 1.0, (0, 1)).error,
-        }[type(quantity)]()
-        gaps.append(abs(got / jackknife(world, quantity) - 1))
-    assert gaps[0] < 0.1
-    assert gaps[1] < 0.02
+    n, rng = 800, np.random.default_rng(5)
+    scores = rng.exponential(size=(2, n)) + rng.exponential(size=n)
+    if kind == "incomplete":
+        scores[rng.random(scores.shape) < 0.2] = np.nan
+    world = World(
+        scores,
+        weights=rng.uniform(0.5, 2, n) if kind == "weighted" else None,
+        clusters=np.arange(n) % (n // 4) if kind == "clustered" else None,
+        empty=rng.choice([0.5, 0.9], n),
+    )
+    cases = world.cases("t")
+    answers = (cases.mean(0, 0), cases.difference(0, 0, 1), cases.skill(0, 0), cases.baseline_skill(0, 0, 1))
+    for quantity, found in zip(QUANTITIES, (*answers, cases.relative(0, 0, 1.0, (0, 1))), strict=True):
+        assert found.error == pytest.approx(jackknife(world, quantity), rel=0.02), quantity  # type: ignore[union-attr]
 
 
 def influence(scores: Any, a: int, b: int, units: Any = None) -> Any:

@@ -18,7 +18,7 @@ from tests.draws import draws
 from tests.inference.case_score_factories import RULES, TOPS, Cases, cases, sheet_of
 from tests.inference.reference import Brute, agrees
 from toplist.inference import ranking
-from toplist.inference.aggregates import Aggregates, overall, tally
+from toplist.inference.aggregates import Aggregates, tally
 from toplist.inference.intervals import Intervals
 from toplist.inference.ranking import ComparisonSpec
 from toplist.inference.results import Estimate, Group, ModelRow
@@ -206,27 +206,6 @@ def test_skill_is_one_minus_the_share_of_what_the_empty_list_scores(m: int, seed
         assert mark.skill.value == pytest.approx(1 - mean / empty, rel=1e-11)
 
 
-def test_skill_counts_the_classes_of_each_case() -> None:
-    """Where their numbers differ, the empty list scores differently from case to case."""
-    sizes, y, w = np.array([2, 3, 10, 500]), [0, 1, 2, 3], np.array([1.0, 2.0, 3.0, 0.5])
-    lists = tl.TopLists.from_dicts([{0: 0.75}, {1: 0.5}, {0: 0.25}, {3: 1.0}], tl.ClassSpace(sizes))
-    made = Cases((lists,), np.array(y), w).tally()[None]
-    row = section(None, made, terms_of(["a"], ["brier", "log", "spherical"], TOPS)).rows[0]
-    for mark, empty in zip(row.scores.values(), (1 - 1 / sizes, np.log(sizes)), strict=False):
-        mean = np.average(tl.score(lists, y, rule=mark.rule, penalty=0.25), weights=w)
-        assert mark.skill.value == pytest.approx(1 - mean / np.average(empty, weights=w), rel=1e-12)
-
-
-def test_the_empty_list_has_no_skill_and_a_sure_hit_has_all() -> None:
-    y = np.array([0, 1, 2])
-    empty, sure = tl.TopLists.from_dicts([{}] * 3, 7), tl.TopLists.from_labels(y, 7)
-    found = section(None, Cases((empty, sure), y).tally()[None], terms_of("ab", ["brier", "log", "spherical"], TOPS))
-    for mark in by_name(found)["a"].scores.values():
-        assert mark.skill.value == pytest.approx(0.0, abs=1e-12)
-    for mark in by_name(found)["b"].scores.values():
-        assert mark.skill.value == pytest.approx(1.0, abs=1e-12)
-
-
 def test_where_skill_does_not_exist_it_is_none() -> None:
     """With infinite scores, with an empty list that scores nothing or infinity, without cases."""
     assert section_of([[math.inf, 1.0]]).rows[0].scores["rule"].skill is None
@@ -248,16 +227,6 @@ def test_skill_over_a_baseline_is_measured_on_common_cases() -> None:
     assert rows["a"].scores["rule"].baseline_skill is None
 
 
-def test_relative_skill_is_a_geometric_mean_of_ratios_on_common_cases() -> None:
-    """By hand: a and b share the second case, b and c the third, a and c none."""
-    scores = [[1.0, 2.0, 0.0, 0.0], [0.0, 4.0, 3.0, 0.0], [0.0, 0.0, 6.0, 7.0]]
-    there = [[True, True, False, False], [False, True, True, False], [False, False, True, True]]
-    rows = by_name(section_of(scores, there, pairwise=True))
-    assert rows["a"].scores["rule"].relative.value == pytest.approx((1 * 2 / 4) ** (1 / 2))
-    assert rows["b"].scores["rule"].relative.value == pytest.approx((4 / 2 * 1 * 3 / 6) ** (1 / 3))
-    assert rows["c"].scores["rule"].relative.value == pytest.approx((6 / 3 * 1) ** (1 / 2))
-
-
 def test_who_is_perfect_leads_and_spoils_no_ranking() -> None:
     """A mean of zero is the best ratio there is; others are compared without it, not lost with it."""
     scores = [[0.0] * 3 + [9.0] * 9, [1.0] * 12, [9.0] * 3 + [2.0] * 9]
@@ -265,78 +234,6 @@ def test_who_is_perfect_leads_and_spoils_no_ranking() -> None:
     found = section_of(scores, there, pairwise=True)
     assert [row.name for row in found.rows] == ["a", "b", "c"]
     assert [row.scores["rule"].relative.value for row in found.rows] == pytest.approx([0.0, 0.5**0.5, 2.0**0.5])
-
-
-@law
-@given(seed=st.integers(0, 10**6), k=st.integers(2, 5))
-def test_relative_skills_multiply_to_one_where_all_have_all_cases(seed: int, k: int) -> None:
-    """And are in the proportion of the means."""
-    scores = np.random.default_rng(seed).exponential(size=(k, 8)) + 0.01
-    rows = by_name(section_of(scores, pairwise=True))
-    relative = np.array([rows["abcdefgh"[a]].scores["rule"].relative.value for a in range(k)])
-    assert np.prod(relative) == pytest.approx(1.0)
-    np.testing.assert_allclose(relative / relative[0], scores.mean(axis=1) / scores[0].mean(), rtol=1e-12)
-
-
-@settings(law, max_examples=draws(80))
-@given(board=boards(), pairwise=st.booleans())
-def test_nothing_is_nan_without_saying_why(board: dict[str, Any], pairwise: bool) -> None:
-    """An estimate without an interval has a reason; NaN stands for no case, or for infinity on both sides."""
-    found = section_of(**board, pairwise=pairwise, baseline=0)
-    for row in found.rows:
-        (mark,) = row.scores.values()
-        for estimate in filter(None, (mark.mean, mark.difference)):
-            assert (estimate.low is None) == (estimate.high is None) == bool(estimate.reason)
-            if math.isnan(estimate.value):
-                assert estimate.reason in ("there are no cases", "infinite scores have no interval")
-        assert not math.isnan(mark.mean.value) or not row.cases
-        for value in filter(None, (mark.skill, mark.baseline_skill, mark.relative)):
-            assert math.isfinite(value.value)
-            assert (value.low is None) == (value.high is None)
-        assert not math.isnan(mark.unpenalised) or not row.cases
-        assert math.isnan(mark.finite) == (mark.infinite == row.cases)
-
-
-@pytest.mark.parametrize("soft", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_hits_are_those_of_the_functions_for_them(weighted: bool, soft: bool) -> None:
-    """Accuracy, top-k error, coverage, sizes, masses, invalid lists, with weights; expected ones under a soft truth."""
-    made = cases(3, 200, weighted=weighted, missing=True, soft=soft)
-    terms = terms_of(NAMES, ["brier", "log", "spherical"], TOPS)
-    rows = by_name(section(None, made.tally()[None], terms))
-    for name, lists, mask in zip(NAMES, made.lists, made.present, strict=True):
-        at = np.arange(200) if mask is None else np.flatnonzero(mask)
-        w = np.ones(len(at)) if made.weights is None else made.weights[at]
-        some, y, row = lists[at], made.y[at], rows[name]
-        assert row.cases == len(at)
-        assert row.missing == 200 - len(at)
-        if soft:
-            p = y.padded()
-            ranks = np.stack([tl.ranks(some, np.full(len(at), c)) for c in range(7)], axis=1)
-            listed = np.average((p * np.isfinite(ranks)).sum(axis=1), weights=w)
-            assert row.metrics["coverage"].value == pytest.approx(listed, rel=1e-12)
-            each = [tl.accuracy(some, np.full(len(at), c), sample_weight=w * p[:, c]) for c in range(7)]
-            assert row.metrics["accuracy"].value == pytest.approx(
-                sum(a * (w * p[:, c]).sum() for c, a in enumerate(each)) / w.sum()
-            )
-        else:
-            assert row.metrics["accuracy"].value == pytest.approx(tl.accuracy(some, y, sample_weight=w), rel=1e-12)
-            assert row.metrics["coverage"].value == pytest.approx(tl.coverage(some, y, sample_weight=w), rel=1e-12)
-            for k in TOPS:
-                error = tl.top_k_error(some, y, k=k, sample_weight=w)
-                assert row.metrics[f"top_{k}_error"].value == pytest.approx(error, rel=1e-12)
-        assert row.metrics["mean_length"].value == pytest.approx(np.average(some.sizes, weights=w), rel=1e-12)
-        assert row.metrics["mean_mass"].value == pytest.approx(np.average(some.mass, weights=w), rel=1e-12)
-        assert row.invalid == (~some.is_valid()).sum()
-        assert row.metrics["invalid_rate"].value == pytest.approx(np.average(~some.is_valid(), weights=w), rel=1e-12)
-        for mark in row.scores.values():
-            plain = tl.score(some, y, rule=mark.rule, penalty=0)
-            full = tl.score(some, y, rule=mark.rule, penalty=0.25)
-            if np.isfinite(full).all():
-                assert mark.unpenalised == pytest.approx(np.average(plain, weights=w), rel=1e-12)
-                assert mark.mean.value == pytest.approx(np.average(full, weights=w), rel=1e-12)
-            else:
-                assert mark.mean.value == mark.unpenalised == math.inf
 
 
 def test_all_groups_together_are_the_cases_of_all_groups() -> None:
@@ -380,24 +277,9 @@ def test_a_group_without_weight_is_shown_without_numbers() -> None:
     assert [row.scores["rule"].mean.value for row in whole.rows] == [0.5, 2.5]
 
 
-def test_infinite_scores_without_weight_leave_the_mean_finite() -> None:
-    """A case without weight is no case."""
-    found = section_of([[math.inf, 1.0, 2.0]], weights=[0.0, 1.0, 1.0])
-    assert found.rows[0].scores["rule"].mean.value == 1.5
-
-
 def test_one_infinite_score_of_one_model_leaves_others_their_relative_skill() -> None:
     """It has none itself; the others are compared among each other."""
     for other in (math.inf, 1.0):
         rows = by_name(section_of([[math.inf, other], [1.0, 2.0], [2.0, 4.0]], pairwise=True))
         assert rows["a"].scores["rule"].relative is None
         assert rows["b"].scores["rule"].relative.value == pytest.approx(0.5**0.5)
-
-
-def test_the_tally_of_all_is_the_sum_of_the_groups() -> None:
-    made = cases(5, 80, weighted=True, grouped=True, clustered=True)
-    found = made.tally()
-    assert len(found) == 4
-    total: Aggregates = overall(found)
-    assert total == Cases(made.lists, made.y, made.weights, None, made.clusters).tally()[None]
-    assert total.cases == 80

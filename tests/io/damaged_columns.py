@@ -179,6 +179,30 @@ def a_case_in_both_parts(rng: Rng, first: Records, second: Records) -> tuple[Rec
     return first, [*second, rng.choice(first)]
 
 
+@damage("parts", ALL)
+def columns_in_another_order_in_one_part(rng: Rng, first: Records, second: Records) -> tuple[Records, ...]:
+    names = rng.sample(list(second[0]), len(second[0]))
+    return first, [{name: record[name] for name in names} for record in second]
+
+
+@damage("parts")
+def values_of_another_kind_in_one_part(rng: Rng, first: Records, second: Records) -> tuple[Records, ...]:
+    name, turn = rng.choice(list(second[0])), rng.choice([str, bool, lambda x: f"0{x}", lambda x: [x]])
+    turned = [{**record, name: None if record[name] is None else turn(record[name])} for record in second]
+    return (first, turned) if rng.random() < 0.5 else (turned, first)
+
+
+@damage("parts")
+def no_probability_in_one_part(rng: Rng, first: Records, second: Records) -> tuple[Records, ...]:
+    bad, made = rng.choice([-0.25, 1.5]), [dict(record) for record in second]
+    for name, value in made[-1].items():
+        if isinstance(value, list) and value and isinstance(value[0], float):
+            made[-1][name] = [bad, *value[1:]]
+        elif isinstance(value, float):
+            made[-1][name] = bad
+    return first, made
+
+
 # Fields of JSON lines that come late
 
 

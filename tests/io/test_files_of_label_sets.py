@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-import toplist as tl
 from tests.io.boards import only
 from toplist import ClassSpace, LabelSets, TopLists
 from toplist.cli.app import app
@@ -55,22 +52,6 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_file_of_labels_names_what_sets_are_made_of(place: Path) -> None:
-    options = ["--truth", str(place / "y.csv"), "--set-separator", ";", "--json", "--classes"]
-    found = []
-    for classes in (str(place / "labels.txt"), "2^3"):
-        code, said = _said("score", str(place / "a.csv"), *options, classes)
-        assert code == 0, said
-        found.append(json.loads(said)["mean"]["brier"])
-    assert found[0] == found[1] == pytest.approx(_in_memory(LabelSets(NAMES)), rel=1e-15)
-    code, said = _said("compare", str(place / "a.csv"), *options[:-2], "--classes", str(place / "labels.txt"))
-    assert code == 0, said
-    assert "8 classes" in said
-    code, said = _said("check", str(place / "a.csv"), "--set-separator", ";", "--classes", str(place / "labels.txt"))
-    assert code == 0, said
-    assert "classes: 8" in said
-
-
 @pytest.mark.parametrize("space", [ClassSpace(labels=NAMES), ClassSpace(8, NAMES), LabelSets(NAMES), 8])
 def test_spaces_that_mean_the_same_score_the_same(space: Any, place: Path) -> None:
     assert _brier(only(place / "a.csv", place / "y.csv", space=space, set_separator=";")) == _in_memory(
@@ -83,17 +64,6 @@ def test_a_number_of_sets_that_the_labels_do_not_make_is_an_error(place: Path) -
         only(place / "a.csv", place / "y.csv", space=ClassSpace(9, NAMES), set_separator=";")
     with pytest.raises(SpaceError, match="'sun;sea' has the separator ';' in it"):
         only(place / "a.csv", place / "y.csv", space=ClassSpace(labels=["sun;sea", "sun"]), set_separator=";")
-
-
-@pytest.mark.parametrize("space", [ClassSpace(labels=NAMES), LabelSets(NAMES)])
-@pytest.mark.parametrize("which", ["a.csv", "y.csv"])
-def test_a_label_that_is_not_known_gets_a_suggestion(space: Any, which: str, place: Path) -> None:
-    path = place / which
-    path.write_text(path.read_text().replace("2,rain", "2,rian"))
-    row = 3 if which == "a.csv" else 2
-    sentence = f"{path}, row {row}: the label 'rian' is not among the 3 labels. Did you mean 'rain'?"
-    with pytest.raises(FileError, match=re.escape(sentence)):
-        only(place / "a.csv", place / "y.csv", space=space, set_separator=";")
 
 
 def test_sets_outside_the_space_are_errors(place: Path) -> None:
@@ -109,21 +79,6 @@ def test_text_for_sets_needs_a_delimiter(place: Path) -> None:
         only(place / "a.csv", place / "y.csv", space=LabelSets(NAMES))
 
 
-def test_lists_of_labels_need_none(tmp_path: Path) -> None:
-    lists = [
-        {"case": 1, "classes": [["sun", "sea"], []], "confidences": [0.7, 0.2]},
-        {"case": 2, "classes": [["rain"]], "confidences": [0.6]},
-    ]
-    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lists)))
-    (tmp_path / "y.jsonl").write_text('{"case": 1, "outcome": []}\n{"case": 2, "outcome": ["rain"]}\n')
-    found = [
-        _brier(only(tmp_path / "a.jsonl", tmp_path / "y.jsonl", space=LabelSets(NAMES), set_separator=s))
-        for s in (None, ";")
-    ]
-    meant: list[Mapping[Any, float]] = [{frozenset({"sun", "sea"}): 0.7, frozenset(): 0.2}, {frozenset({"rain"}): 0.6}]
-    assert found == [_in_memory(LabelSets(NAMES), meant, [set(), {"rain"}])] * 2
-
-
 def test_numbers_stay_codes_of_sets() -> None:
     lists = pd.DataFrame({"case": [1, 1, 2], "class": [3, 1, 4], "p": [0.7, 0.2, 0.6]})
     truth = pd.DataFrame({"case": [1, 2], "outcome": [3, 4]})
@@ -133,50 +88,7 @@ def test_numbers_stay_codes_of_sets() -> None:
         only(lists, named, space=LabelSets(NAMES))
 
 
-@pytest.mark.parametrize("outcome", ["{}", ";", " {} ", " ; "])
-def test_the_empty_set_can_be_written(outcome: str, place: Path) -> None:
-    (place / "a.csv").write_text("case,class,confidence\n1,{},0.7\n1,sun,0.2\n2,;,0.6\n")
-    (place / "y.csv").write_text(f"case,outcome\n1,{outcome}\n2,{outcome}\n")
-    meant: list[Mapping[Any, float]] = [{frozenset(): 0.7, frozenset({"sun"}): 0.2}, {frozenset(): 0.6}]
-    found = _brier(only(place / "a.csv", place / "y.csv", space=LabelSets(NAMES), set_separator=";"))
-    assert found == _in_memory(LabelSets(NAMES), meant, [set(), set()])
-
-
-def test_a_blank_is_not_the_empty_set(place: Path) -> None:
-    (place / "blank.csv").write_text("case,outcome\n1,\n2,rain\n")
-    with pytest.raises(FileError, match=r"row 1: there is no outcome. The empty set is written {}\.$"):
-        only(place / "a.csv", place / "blank.csv", space=8, set_separator=";")
-    (place / "b.csv").write_text("case,class,confidence\n1,,0.7\n2,rain,0.6\n")
-    sentence = r"row 1: the class is blank. The empty set is written {}\."
-    with pytest.raises(FileError, match=sentence):
-        only(place / "b.csv", place / "y.csv", space=8, set_separator=";")
-    for command in (["score", "--truth", str(place / "y.csv")], ["check"]):
-        code, said = _said(command[0], str(place / "b.csv"), *command[1:], "--set-separator", ";", "--classes", "8")
-        assert code == 1, said
-        assert re.search(sentence, " ".join(said.split()))
-
-
-def test_what_is_null_is_not_the_empty_set(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"case": 1, "classes": [["sun"]], "confidences": [0.7]}\n')
-    for written, said in (("null", "a label set is null"), ('["sun", null]', "a label is null")):
-        (tmp_path / "y.jsonl").write_text(f'{{"case": 1, "outcome": {written}}}\n{{"case": 2, "outcome": ["sun"]}}\n')
-        with pytest.raises(FileError, match=rf"row 1: {said}"):
-            compare(
-                {"a": tmp_path / "a.jsonl"},
-                tmp_path / "y.jsonl",
-                space=8,
-                missing="common",
-                read=tl.ReadOptions(set_separator=";"),
-            )
-
-
-def test_messages_write_sets_as_people_do(place: Path) -> None:
-    (place / "a.csv").write_text("case,class,confidence\n1,{},0.7\n2,rain,0.6\n")
-    with pytest.raises(SpaceError, match=r"them 'rain', 'sea;sun', '{}'"):
-        only(place / "a.csv", place / "y.csv", space=2, set_separator=";")
-    (place / "a.csv").write_text("case,class,confidence\n1,sun;sea,0.7\n1,sea;sun,0.2\n2,rain,0.6\n")
-    with pytest.raises(FileError, match=r"class 'sun;sea' is listed twice"):
-        only(place / "a.csv", place / "y.csv", space=8, set_separator=";")
+def test_messages_about_frames_write_sets_as_people_do() -> None:
     frame = pl.DataFrame({"case": [1], "classes": [[["sun", "sea"], ["sea", "sun"]]], "p": [[0.7, 0.2]]})
     with pytest.raises(FileError, match=r"class 'sun;sea' is listed twice"):
         only(frame, pl.DataFrame({"case": [1], "outcome": [["rain"]]}), space=8, set_separator=";")

@@ -1,4 +1,7 @@
-"""JSON documents: whatever the shape, their records are read as lines of JSON are, or one sentence says what to do."""
+"""JSON documents: whatever the shape, their records are read as lines of JSON are, or one sentence says what to do.
+
+The rows of each shape of a document are in the transcripts.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,9 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.draws import draws
 from toplist.errors import FileError
-from toplist.io.layouts import LayoutHints
-from toplist.io.opening import find, open_path, stem_of
+from toplist.io.opening import open_path, stem_of
 from toplist.io.readers import json as documents
 from toplist.io.readers import json_lines
-from toplist.io.sources import open_source
 
 LIST = [{"label": "cat", "score": 0.5}, {"label": 'dog "]},\\', "score": 0.25}]
 
@@ -86,110 +87,16 @@ def test_an_array_of_records_is_read_as_its_lines_are(records: list[dict[str, An
         assert _rows(_saved(folder, json.dumps({"n": 1, "rows": records}, indent=indent))) == expected
 
 
-SHAPES: dict[str, tuple[Any, list[dict[str, Any]], str]] = {
-    "an array": ([{"id": 1}, {"id": 2}], [{"id": 1}, {"id": 2}], ""),
-    "SpeciesNet": (
-        {"predictions": [{"filepath": "a.jpg", "prediction": "x", "prediction_score": 0.5}]},
-        [{"filepath": "a.jpg", "prediction": "x", "prediction_score": 0.5}],
-        "a row per element of 'predictions'",
-    ),
-    "MegaDetector": (
-        {"info": {"v": 1}, "categories": {"1": "animal"}, "images": [{"file": "a", "detections": []}]},
-        [{"file": "a", "detections": []}],
-        "a row per element of 'images'",
-    ),
-    "records by id": (
-        {"a.jpg": {"label": "x", "score": 0.5}, "b.jpg": {"label": "y", "score": 0.5}},
-        [{"id": "a.jpg", "label": "x", "score": 0.5}, {"id": "b.jpg", "label": "y", "score": 0.5}],
-        "a row per member of the object, whose key is the id",
-    ),
-    "records by id that have one": (
-        {"a": {"id": 1, "p": 2}, "b": {"id": 2, "p": 3}},
-        [{"key": "a", "id": 1, "p": 2}, {"key": "b", "id": 2, "p": 3}],
-        "a row per member of the object, whose key is the id",
-    ),
-    "classes by id": (
-        {"a": {"cat": 0.5}, "b": {"dog": 0.25}, "c": {}},
-        [{"id": "a", "cat": 0.5}, {"id": "b", "dog": 0.25}, {"id": "c"}],
-        "a row per member of the object, whose key is the id",
-    ),
-    "lists by id": (
-        {"a": LIST, "b": LIST[:1]},
-        [{"id": "a", "records": LIST}, {"id": "b", "records": LIST[:1]}],
-        "a row per member of the object, whose key is the id",
-    ),
-    "a batch of lists": ([LIST, [], LIST[:1]], [{"records": LIST}, {"records": []}, {"records": LIST[:1]}], ""),
-    "one case": (
-        {"sequence": "s", "labels": ["a"], "scores": [0.5]},
-        [{"file": "p", "sequence": "s", "labels": ["a"], "scores": [0.5]}],
-        "one row for the whole document",
-    ),
-    "one case with an id": (
-        {"id": 7, "results": LIST},
-        [{"file": "p", "id": 7, "results": LIST}],
-        "one row for the whole document",
-    ),
-    "objects of two kinds": (
-        {"meta": {"a": 1, "t": "x"}, "cats": {"P": 0.5}},
-        [{"file": "p", "meta": {"a": 1, "t": "x"}, "cats": {"P": 0.5}}],
-        "one row for the whole document",
-    ),
-    "lines by another name": ('{"id": 1}\n{"id": 2}\n', [{"id": 1}, {"id": 2}], ""),
-}
+def test_a_compressed_document_is_read_and_called_as_the_same_without(tmp_path: Path) -> None:
+    for content in ([{"id": 1}, {"id": 2}], {"rows": [{"id": 1}], "n": 1}, {"a": {"cat": 0.5}, "b": {"cat": 0.25}}):
+        plain, compressed = (_saved(tmp_path, content, name) for name in ("p.json", "p.json.gz"))
+        assert _rows(compressed) == _rows(plain)
+        assert open_path(compressed).row == open_path(plain).row
+        assert stem_of(compressed) == stem_of(plain) == "p"
 
 
-@pytest.mark.parametrize("suffix", ["json", "json.gz"])
-@pytest.mark.parametrize("what", SHAPES)
-def test_a_document_has_the_rows_of_its_shape_and_says_so(what: str, suffix: str, tmp_path: Path) -> None:
-    content, rows, told = SHAPES[what]
-    path = _saved(tmp_path, content, f"p.{suffix}")
-    assert _rows(path) == rows
-    assert open_path(path).row == told
-
-
-def test_a_document_that_is_one_case_is_named_by_its_records(tmp_path: Path) -> None:
-    path = _saved(tmp_path, {"bestMatch": "cat", "results": LIST})
-    with pytest.raises(FileError, match=r"p\.json: the objects in 'results' have confidences: if they are the list of"):
-        _rows(path)
-    assert _rows(path, "results") == [{"file": "p", "bestMatch": "cat", "results": LIST}]
-    source = open_source(path, "it", LayoutHints(records="results"))
-    assert source.reading.startswith("records in 'results': class in 'label', confidence in 'score'; case id in 'file'")
-    assert "one row for the whole document" in source.reading
-
-
-def test_a_folder_of_documents_with_one_case_each_is_a_table_with_their_names(tmp_path: Path) -> None:
-    for name, label in (("a", "cat"), ("b", "dog")):
-        _saved(tmp_path, {"results": [{"label": label, "score": 0.5}]}, f"{name}.json")
-    lists = tl.read_lists(tmp_path, 3, records="results")
-    assert list(lists.ids) == ["a", "b"]
-
-
-REFUSED = {
+REFUSED: dict[str, tuple[Any, str]] = {
     "nothing": ("", "there is no record in this file"),
-    "blanks": (" \n ", "there is no record in this file"),
-    "an empty array": ("[]", "there is no record in this file"),
-    "an empty object": ("{}", "there is no record in this file"),
-    "a number": ("3", r"this is no JSON document: '3'\. Write an array of objects, or one object per line as \.jsonl"),
-    "text": ('"x"', "this is no JSON document"),
-    "no JSON": ("import os", "this is no JSON document: 'import os'"),
-    "an array of numbers": ("[1, 2]", r"the elements of this array are no objects: '1'\. Write an array of objects"),
-    "a number among records": ('[{"id": 1}, 3]', "row 2: every record holds one object, not a number"),
-    "a list among records": ('[{"id": 1}, [3]]', "row 2: some records are objects, and some are lists"),
-    "a comma too many": ('[{"id": 1},]', "there is a comma too many"),
-    "two commas": ('[{"id": 1},, {"id": 2}]', "there is a comma too many"),
-    "a comma too few": ('[{"id": 1} {"id": 2}]', "row 1: this record is no JSON object"),
-    "cut short": ('[{"id": 1}, {"i', "the file is cut short: the JSON document has no end"),
-    "cut in a string": ('[{"id": "a\\', "the file is cut short"),
-    "another bracket": ('[{"id": 1}}', "brackets of two kinds are one pair"),
-    "a bracket too many": ('[{"id": 1}]]', "a bracket closes that was not opened"),
-    "more after the end": ('[{"id": 1}] x', r"this is no end of a JSON document: 'x'"),
-    "two arrays": ('[{"id": 1}]\n[{"id": 2}]', r"there is more than one JSON document in this file: name it \.jsonl"),
-    "a field twice": ('[{"id": 1}, {"id": 1, "id": 2}]', "row 2: the field 'id' is there twice"),
-    "an array twice": ('{"a": [{"x": 1}], "a": [{"x": 1}]}', "the field 'a' is there twice"),
-    "a value that is none": ('{"x": nul, "r": [{"id": 1}]}', "this is no JSON document: '\"x\": nul'"),
-    "no key": ('{x: 1, "r": [{"id": 1}]}', "this is no JSON document: 'x: 1'"),
-    "a line end in a string": ('[{"id": "a\nb"}]', "row 1: this record is no JSON object"),
-    "many arrays": ({"images": [{"a": 1}], "boxes": [{"b": 1}]}, "'images', 'boxes' are arrays of objects.* Write the"),
     "a deep document": ("[" * 100_000, "the file is cut short"),
     "deep records": ("[" + "[" * 9000 + "]" * 9000 + "]", "row 1: this record is no JSON object"),
     "UTF-16": ("[{}]".encode("utf-16"), "this is UTF-16 text"),
@@ -226,22 +133,6 @@ def test_numbers_that_json_does_not_have_are_read_as_in_lines(tmp_path: Path) ->
             except FileError as error:
                 said.append(error.problem)
         assert said[0] == said[1]
-
-
-def test_files_of_two_shapes_are_not_one_prediction(tmp_path: Path) -> None:
-    _saved(tmp_path, [{"id": 1, "label": "x", "score": 0.5}], "a.json")
-    _saved(tmp_path, {"rows": [{"id": 2, "label": "x"}]}, "b.json")
-    with pytest.raises(FileError, match=r"b\.json: this document has a row per element of 'rows', but .*a\.json has"):
-        _rows(tmp_path)
-
-
-def test_a_document_beside_tables_describes_them(tmp_path: Path) -> None:
-    _saved(tmp_path, {"model": "x"}, "config.json")
-    assert find(tmp_path).format.name == "json"
-    table = tmp_path / "p.csv"
-    table.write_text("id,class,p\n1,a,0.5\n")
-    assert [path.name for path in find(tmp_path).paths] == ["p.csv"]
-    assert stem_of("out/a.json") == stem_of("a.json.gz") == "a"
 
 
 def test_a_document_is_not_in_memory_as_a_whole(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from scipy import sparse
 
 import toplist as tl
 from tests.io.boards import LABELS, SOFT, agree, hard_truth, numbers, only, soft_truth
 from tests.io.files import as_labels, as_lists, as_long, everything, save, save_array
 from tests.io.strategies import Drawn, brier, chance, draw
 from toplist import ClassSpace, TopLists
-from toplist.errors import FileError
 from toplist.evaluation.compare import compare
 
 KINDS = ("ragged", "full", "top", "hard")
@@ -178,8 +178,13 @@ def test_groups_weights_and_clusters_come_from_columns_of_the_truth(shuffle: boo
     assert boards[0] == boards[1] == boards[2]
 
 
-def test_a_bad_value_of_a_wide_table_is_named_where_the_number_of_classes_differs_by_case(tmp_path: Path) -> None:
-    (tmp_path / "p.csv").write_text("case,cat,dog\n1,0.5,0.5\n2,0.5,1.4\n")
-    (tmp_path / "y.csv").write_text("case,outcome,m\n1,cat,3\n2,dog,2\n")
-    with pytest.raises(FileError, match=r"row 2: case '2': the confidence of class 'dog' is 1\.4, which is above 1"):
-        compare({"a": tmp_path / "p.csv"}, tl.Truth(tmp_path / "y.csv", n_classes="m"))
+# What holds no lists
+
+
+def test_a_sparse_matrix_of_scores_per_label_is_refused_with_the_way_that_works(tmp_path: Path) -> None:
+    P = sparse.csr_matrix([[0.9, 0.8, 0.0, 0.1], [0.0, 0.3, 0.7, 0.0]])
+    sparse.save_npz(tmp_path / "P.npz", P)
+    with pytest.raises(tl.TopListError, match="best_sets"):
+        tl.read_lists(tmp_path / "P.npz", 4)
+    lists = tl.multilabel.best_sets(P.toarray(), 3, tl.LabelSets("abcd"))
+    assert tl.score(lists, [{"a", "b"}, {"c"}]).shape == (2,)

@@ -15,7 +15,6 @@ import pytest
 from tests.cli.messages import said
 from tests.io.boards import only
 from tests.io.files import save
-from tests.io.folders import run
 from toplist.errors import AlignmentError, FileError
 from toplist.evaluation.compare import compare
 from toplist.evaluation.monitor import monitor
@@ -244,13 +243,6 @@ def test_encodings_are_no_types() -> None:
     assert usual(pa.large_list_view(pa.string_view())) == pa.large_list(pa.string())
     assert usual(pa.run_end_encoded(pa.int32(), pa.float64())) == pa.float64()
     assert usual(pa.list_(pa.int8(), 3)) == pa.list_(pa.int8(), 3)
-
-
-def test_a_folder_whose_parts_differ_gives_a_right_answer_or_a_sentence_that_names_the_part() -> None:
-    counts = run(range(24))
-    assert counts["right"] + counts["sentence"] == 24
-    assert counts["right"] > 5
-    assert counts["sentence"] > 5
 
 
 def test_the_first_two_files_that_differ_in_length_decide(tmp_path: Path) -> None:

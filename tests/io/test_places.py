@@ -13,7 +13,6 @@ import pytest
 from tests.io.boards import hard_truth, only
 from tests.io.files import LAYOUTS, as_table, save
 from tests.io.strategies import Drawn, brier, chance, draw
-from toplist import ClassSpace
 from toplist.errors import FileError, TopListError
 from toplist.evaluation.compare import compare
 
@@ -137,20 +136,6 @@ def test_classes_whose_names_differ_in_case_alone_are_two(tmp_path: Path) -> Non
     path = save(LAYOUTS["wide"](drawn, chance(0)), tmp_path / "wide.csv")
     row = only(path, hard_truth(drawn, tmp_path / "y.csv"), space=drawn.m)
     assert row.scores["brier"].mean.value == pytest.approx(float(sum(brier(drawn)) / len(drawn.ids)), rel=1e-14)
-
-
-def test_a_class_called_id_is_a_class_where_the_labels_say_so(tmp_path: Path) -> None:
-    truth, wide = tmp_path / "y.csv", tmp_path / "wide.csv"
-    truth.write_text("language\nen\nid\n")
-    wide.write_text("en,de,id\n0.5,0.25,0.25\n0,0,1\n")
-    row = only(wide, truth, space=ClassSpace(labels=["en", "de", "id"]))
-    assert (row.cases, row.scores["brier"].mean.value) == (2, pytest.approx((0.25 + 2 * 0.0625) / 2))
-
-
-def test_label_sets_as_columns_need_no_quotes(tmp_path: Path) -> None:
-    (tmp_path / "y.csv").write_text("case,class\n1,a;b\n2,a;b;c\n")
-    (tmp_path / "wide.csv").write_text("case,a;b,b;c,a;b;c\n1,1,0,0\n2,0,0,1\n")
-    assert only(tmp_path / "wide.csv", tmp_path / "y.csv", set_separator=";").scores["brier"].mean.value == 0
 
 
 def test_thousands_of_columns_are_fine(tmp_path: Path) -> None:

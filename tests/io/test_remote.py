@@ -21,6 +21,7 @@ import pytest
 from typer.testing import CliRunner
 
 import toplist as tl
+from tests.evaluation.sequential import Sequential
 from tests.io.remote_servers import (
     BUCKET,
     DATASET,
@@ -34,14 +35,10 @@ from tests.io.remote_servers import (
 from toplist import _remote
 from toplist._files import Output, as_path, require_apart, require_place, shown, shown_words, url_of, write_bytes
 from toplist._remote import RemotePath
-from toplist.cli import demo
 from toplist.cli.app import app
-from toplist.engines import Local
 from toplist.errors import ResourceError, TopListError
-from toplist.evaluation.record import ScoreRecord
 from toplist.evaluation.transform import truncate_file
 from toplist.io.opening import models_by_path, stem_of
-from toplist.io.remote import stamp
 
 pytest.importorskip("aiohttp", reason="files by https need toplist[remote]")
 pytest.importorskip("fsspec", reason="files by https need toplist[remote]")
@@ -147,22 +144,20 @@ def board(base: Any, names: tuple[str, ...] = MODELS, query: str = "") -> Any:
 
 
 @pytest.mark.parametrize("place", ["there", "served"])
-def test_an_engine_reads_what_is_elsewhere(place: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_an_engine_reads_what_is_elsewhere(place: str, request: pytest.FixtureRequest) -> None:
     base = request.getfixturevalue(place)
     base, query = (base, "") if place == "there" else (f"{base}/signed", f"?{QUERY}")
     names = ("one.parquet", "four.csv.gz")
     models = {stem_of(name): f"{base}/{name}{query}" for name in names}
     truth = tl.Truth(f"{base}/truth.csv{query}", group="site")
-    engine = Local(workers=1, task_cases=20, partials=tmp_path / "kept")
-    assert tl.compare(models, truth, space=4, engine=engine).to_json() == board(base, names, query).to_json()
-    assert QUERY.encode() not in b"".join(file.read_bytes() for file in (tmp_path / "kept").iterdir())
+    assert tl.compare(models, truth, space=4, engine=Sequential()).to_json() == board(base, names, query).to_json()
 
 
 def test_an_engine_says_that_a_signed_file_is_damaged(served: str, http: HttpStore) -> None:
     damaged = f"{http.put('/signed/damaged.parquet', b'PAR1')}?{QUERY}"
     models, truth = {"one": damaged}, f"{served}/signed/truth.csv?{QUERY}"
     with pytest.raises(tl.TopListError, match=r"damaged.parquet: this is no Parquet file, or it is damaged"):
-        tl.compare(models, truth, space=4, engine=Local(workers=1))
+        tl.compare(models, truth, space=4, engine=Sequential())
 
 
 ELSEWHERE = """
@@ -361,11 +356,9 @@ def board_of(model: str, truth: str) -> str:
 def test_a_file_that_was_changed_is_fetched_again(bucket: str, here: Path) -> None:
     url, rows = f"{bucket}/changing.csv", (here / "three.csv").read_text().splitlines()
     write_bytes(url, "\n".join([*rows, ""]).encode())
-    before = stamp(url)
     assert len(tl.read_lists(url, 4)) == CASES
     write_bytes(url, "\n".join([*rows[:11], ""]).encode())
     assert len(tl.read_lists(url, 4)) == 10
-    assert stamp(url) != before
 
 
 def test_copies_are_removed(bucket: str, there: str) -> None:
@@ -376,26 +369,6 @@ def test_copies_are_removed(bucket: str, there: str) -> None:
     _remote._COPIES.remove()
     assert not copy.exists()
     assert RemotePath(f"{there}/three.csv").local().is_file()
-
-
-def test_a_stamp_has_the_size_and_the_version(here: Path, there: str, served: str, http: HttpStore) -> None:
-    size = str((here / "one.parquet").stat().st_size)
-    for path in (here / "one.parquet", f"{there}/one.parquet", f"{served}/run 1/one.parquet"):
-        assert stamp(path).split(" ", 1)[0] == size
-        assert stamp(path) == stamp(path)
-    assert stamp(f"{served}/signed/one.parquet?{QUERY}") == stamp(f"{served}/run 1/one.parquet")
-    assert "there is no such file" in failure(lambda: stamp(f"{there}/none.parquet"))
-    assert "this cannot be read" in failure(lambda: stamp(here / "none.parquet"))
-
-
-def test_files_of_other_programs_are_read(bucket: str, tmp_path: Path) -> None:
-    lines = [{"text": f"t{i}", "predictions": [{"label": "a", "score": 0.75}]} for i in range(4)]
-    text = "\n".join(json.dumps(line) for line in lines)
-    write_bytes(f"{bucket}/log/out.jsonl", text.encode())
-    (tmp_path / "out.jsonl").write_text(text)
-    read = tl.ReadOptions(records="predictions")
-    remote = tl.read_lists(f"{bucket}/log/out.jsonl", 3, read=read)
-    assert (remote.confidences == tl.read_lists(tmp_path / "out.jsonl", 3, read=read).confidences).all()
 
 
 # Writing
@@ -413,13 +386,12 @@ def test_outputs_that_go_elsewhere_have_the_same_bytes(bucket: str, here: Path, 
         assert as_path(f"{bucket}/out/{name}").read_bytes() == (tmp_path / name).read_bytes()
 
 
-def test_records_are_written_and_read(bucket: str, here: Path, tmp_path: Path) -> None:
-    for place in (bucket, str(tmp_path)):
-        record = tl.score_record(here / "one.parquet", here / "truth.csv", space=4)
-        record.write(f"{place}/record.json")
-        assert ScoreRecord.read(f"{place}/record.json").cases == record.cases
-    words = ("-t", here / "truth.csv", "-c", "4", "--max-loss", "1.9")
-    said = [told("gate", here / "three.csv", "-b", f"{place}/record.json", *words) for place in (bucket, tmp_path)]
+def test_scores_are_written_and_are_the_baseline_of_a_gate(bucket: str, here: Path, tmp_path: Path) -> None:
+    given = ("-t", here / "truth.csv", "-c", "4")
+    for place in (bucket, tmp_path):
+        told("score", here / "one.parquet", *given, "-o", f"{place}/scores.parquet")
+    words = (*given, "--max-loss", "1.9")
+    said = [told("gate", here / "three.csv", "-b", f"{place}/scores.parquet", *words) for place in (bucket, tmp_path)]
     assert said[0] == said[1]
     assert "pass" in said[0].lower()
 
@@ -491,44 +463,47 @@ def test_partial_results_are_written_and_merged(bucket: str, there: str, served:
 
 # Failures
 
+NOWHERE = "http://127.0.0.1:9"
+SAID = {  # what AWS_ENDPOINT_URL names in place of the store, what is read or written, what is said
+    "no file": ("", "{s3}/none.csv", "{s3}/none.csv: there is no such file."),
+    "no bucket": ("", "s3://nobody/a.parquet", "there is no bucket 'nobody'"),
+    "no match": ("", "{s3}/none*.csv", "no file matches"),
+    "no file of a server": ("", f"{{http}}/none.csv?{QUERY}", "there is no such file"),
+    "denied by a server": ("", "{http}/denied/a.csv", "access is denied"),
+    "signed long ago": ("", "{http}/signed/one.parquet?sig=old", "access is denied"),
+    "denied by a store": ("{http}", "s3://denied/a.csv", "access is denied: set AWS_ACCESS_KEY_ID"),
+    "writing denied": ("{http}", "> s3://denied/a.json", "access is denied: set AWS_ACCESS_KEY_ID"),
+    "no store to reach": (NOWHERE, "{s3}/a.csv", "cannot be reached: check the network, and AWS_ENDPOINT_URL"),
+    "no server to reach": ("", f"{NOWHERE}/a.csv?{QUERY}", "cannot be reached"),
+    "no store": ("{http}", "{s3}/a.csv", "there is no bucket '{bucket}' at {http}, which AWS_ENDPOINT_URL names"),
+    "no store of a pattern": ("{http}", "{s3}/a*.csv", "there is no bucket '{bucket}' at {http}, which AWS_"),
+    "another protocol": ("{https}", "{s3}/a.csv", "cannot be reached"),
+    "damaged": ("", "{s3}/bad.parquet", "damaged"),
+    "no gzip": ("", "{s3}/bad.csv.gz", "{s3}/bad.csv.gz"),
+    "credentials": ("", f"s3://KEY:{SECRET}@{BUCKET}/a.csv", "set AWS_ACCESS_KEY_ID"),
+}
 
-def test_what_is_not_there_is_said_so(bucket: str, there: str, served: str) -> None:
-    assert failure(lambda: tl.read_lists(f"{bucket}/none.csv", 4)) == f"{bucket}/none.csv: there is no such file."
-    assert "there is no bucket 'nobody'" in failure(lambda: tl.read_lists("s3://nobody/a.parquet", 4))
-    assert "no file matches" in failure(lambda: tl.read_lists(f"{bucket}/none*.csv", 4))
-    assert "there is no such file" in failure(lambda: tl.read_lists(f"{served}/none.csv?{QUERY}", 4))
-    assert "lists no folders" in failure(lambda: list(RemotePath(f"{served}/run 1/").iterdir()))
 
-
-def test_what_is_denied_is_said_so(served: str, http: HttpStore, bucket: str) -> None:
+@pytest.mark.parametrize("what", SAID)
+def test_a_file_that_cannot_be_read_is_told_in_a_sentence_without_secrets(
+    what: str, bucket: str, served: str, http: HttpStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = {"s3": bucket, "http": served, "https": served.replace("http:", "https:"), "bucket": BUCKET}
     http.put("/denied/a.csv", b"x")
-    assert "access is denied" in failure(lambda: tl.read_lists(f"{served}/denied/a.csv", 4))
-    assert "access is denied" in failure(lambda: tl.read_lists(f"{served}/signed/one.parquet?sig=old", 4))
-
-
-def test_a_store_that_denies_is_said_to(bucket: str, served: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", served)
-    for call in (lambda: tl.read_lists("s3://denied/a.csv", 4), lambda: write_bytes("s3://denied/a.json", b"{}")):
-        assert "access is denied: set AWS_ACCESS_KEY_ID" in failure(call)
-
-
-def test_a_server_that_is_out_of_reach_is_said_to_be(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    assert "cannot be reached: check the network, and AWS_ENDPOINT_URL" in failure(
-        lambda: tl.read_lists(f"{bucket}/connect.csv", 4)
-    )
-    message = failure(lambda: tl.read_lists(f"http://127.0.0.1:9/a.csv?{QUERY}", 4))
-    assert "cannot be reached" in message
+    write_bytes(f"{bucket}/bad.parquet", b"PAR1 no table PAR1")
+    write_bytes(f"{bucket}/bad.csv.gz", b"\x1f\x8b no gzip")
+    endpoint, url, words = (text.format(**places) for text in SAID[what])
+    if endpoint:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+    writes = url.startswith("> ")
+    message = failure(lambda: write_bytes(url[2:], b"{}") if writes else tl.read_lists(url, 4))
+    assert words in message
     assert SECRET not in message
+    assert "KEY" not in message.replace("ACCESS_KEY", "")
 
 
-def test_a_server_that_is_no_store_is_named(bucket: str, served: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", served)
-    expected = f"there is no bucket {BUCKET!r} at {served}, which AWS_ENDPOINT_URL names"
-    assert expected in failure(lambda: tl.read_lists(f"{bucket}/a.csv", 4))
-    assert expected in failure(lambda: tl.read_lists(f"{bucket}/a*.csv", 4))
-    monkeypatch.setenv("AWS_ENDPOINT_URL", served.replace("http:", "https:"))
-    assert "cannot be reached" in failure(lambda: tl.read_lists(f"{bucket}/a.csv", 4))
+def test_a_server_lists_no_folders(served: str) -> None:
+    assert "lists no folders" in failure(lambda: list(RemotePath(f"{served}/run 1/").iterdir()))
 
 
 def test_a_connection_that_breaks_is_no_damaged_file(served: str, monkeypatch: pytest.MonkeyPatch, bucket: str) -> None:
@@ -544,25 +519,11 @@ def test_a_connection_that_breaks_is_no_damaged_file(served: str, monkeypatch: p
         tl.read_lists(f"{served}/run 1/one.parquet", 4, read=tl.ReadOptions(producer="none"))
 
 
-def test_damaged_files_are_said_to_be(bucket: str) -> None:
-    write_bytes(f"{bucket}/bad.parquet", b"PAR1 no table PAR1")
-    assert "damaged" in failure(lambda: tl.read_lists(f"{bucket}/bad.parquet", 4))
-    write_bytes(f"{bucket}/bad.csv.gz", b"\x1f\x8b no gzip")
-    assert f"{bucket}/bad.csv.gz" in failure(lambda: tl.read_lists(f"{bucket}/bad.csv.gz", 4))
-
-
 def test_schemes_that_are_not_known_or_need_more_are_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "foo:// is not known" in failure(lambda: tl.read_lists("foo://a/b.csv", 4))
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     _remote._other.cache_clear()
     assert "pip install huggingface_hub" in failure(lambda: tl.read_lists("hf://datasets/a/b/c.csv", 4))
-
-
-def test_credentials_in_an_address_of_a_store_are_refused(bucket: str) -> None:
-    message = failure(lambda: tl.read_lists(f"s3://KEY:{SECRET}@{BUCKET}/a.csv", 4))
-    assert "set AWS_ACCESS_KEY_ID" in message
-    assert SECRET not in message
-    assert "KEY" not in message.replace("ACCESS_KEY", "")
 
 
 # Secrets
@@ -591,8 +552,8 @@ def test_no_output_of_a_run_has_what_is_secret_in_its_urls(
     every += [(tmp_path / "scores.csv").read_text()]
     every += [told("diagnose", three, "-t", truth, "-c", labels), told("check", one, "-c", labels)]
     every += [told("truncate", one, "-k", "2", "-c", labels, "-o", tmp_path / "cut.csv", "--json")]
-    every += [told("record", one, "-t", truth, "-c", labels, "-o", tmp_path / "record.json", "--json")]
-    every += [(tmp_path / "record.json").read_text()]
+    every += [told("score", one, "-t", truth, "-c", labels, "-o", tmp_path / "scores.parquet", "--json")]
+    every += [(tmp_path / "scores.parquet").read_text(encoding="latin-1")]
     # What goes wrong
     bad = f"{served}/denied/x.csv?{QUERY}"
     every += [told("compare", bad, "-t", truth, "-c", labels), told("compare", one, "-t", bad, "-c", "4")]
@@ -605,17 +566,3 @@ def test_no_output_of_a_run_has_what_is_secret_in_its_urls(
         assert text
         assert SECRET not in text
         assert "X-Amz" not in text
-
-
-def test_the_demo_reads_from_elsewhere_as_from_here(bucket: str) -> None:
-    place = demo.folder()
-    there = stored(place, f"{bucket}/demo")
-    names = ("py3langid.csv.gz", "cld2.tsv", "lingua.parquet")
-    options = ["--json", "--normalize", "-q"]
-
-    def compared(base: Any) -> str:
-        words = (f"{base}/{name}" for name in names)
-        said = told("compare", *words, "-t", f"{base}/truth.csv", "-c", f"{base}/classes.txt", *options)
-        return said.replace(f"{base}/", "")
-
-    assert compared(there) == compared(place)

@@ -99,14 +99,6 @@ def test_the_result_does_not_depend_on_rows_batches_or_threads(
         assert board(write(tmp_path / f"b{seed}", lists, layout, seed=seed), tmp_path) == first
 
 
-def test_lists_beyond_the_rounding_of_their_file_are_invalid(tmp_path: Path) -> None:
-    """{0.60, 0.10} of four classes leaves 0.15 to each other: more than 0.10 with two decimals, not with one."""
-    for text, invalid in (("a,0.60\n1,b,0.10", 1), ("a,0.6\n1,b,0.1", 0), ("a,0.6\n1,b,0.10", 1)):
-        path = tmp_path / "a.csv"
-        path.write_text(f"id,class,confidence\n1,{text}\n", encoding="utf-8")
-        assert int((~tl.read_lists(path, 4).is_valid()).sum()) == invalid
-
-
 @pytest.mark.parametrize("units", ["percent", "log"])
 @pytest.mark.parametrize("layout", ["long", "ranked", "jsonl"])
 def test_percentages_and_logarithms_are_rounded_in_their_own_units(tmp_path: Path, layout: str, units: Any) -> None:

@@ -15,8 +15,7 @@ from tests.evaluation.random_files import write
 from toplist.errors import FileError
 from toplist.io.layouts import LayoutHints
 from toplist.io.readers.base import Unit
-from toplist.io.shuffle import read_block, split, tables_of_blocks
-from toplist.io.slices import Span, UnreadableError, file_rows, inner, sliced, spans_between, spans_of_units
+from toplist.io.slices import Span, file_rows, sliced, spans_between
 from toplist.io.sources import OpenTable, open_source
 
 N = 50
@@ -66,6 +65,7 @@ def test_a_range_of_rows_has_the_files_and_the_row_numbers_of_the_whole(tmp_path
         assert read(part) == whole[lo:hi]
         assert part.reader.rows == hi - lo
         assert part.reading == table.reading
+    assert file_rows(table.reader) == ([None] * 3 if kind == "jsonl" else list(SIZES))
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
@@ -87,17 +87,6 @@ def test_groups_of_rows_that_are_not_asked_for_are_not_read(tmp_path: Path, kind
     assert read(sliced(table, [Span(2, 6, 30)])) == whole[26:]
 
 
-@pytest.mark.parametrize("kind", ["parquet", "arrow", "jsonl"])
-def test_units_cover_every_row_once_and_say_how_many_they_hold(tmp_path: Path, kind: str) -> None:
-    table = dataset(tmp_path / "m", kind)
-    whole = read(table)
-    for size in (1, 8, 1000):
-        spans = spans_of_units(table.reader, size)
-        assert [case for span in spans for case in read(sliced(table, [span]))] == whole
-        assert all(span.hi is None or len(span) <= max(size, 4) for span in spans)
-    assert file_rows(table.reader) == ([None] * 3 if kind == "jsonl" else list(SIZES))
-
-
 def test_rows_of_numpy_are_read_where_they_lie(tmp_path: Path) -> None:
     values = np.random.default_rng(0).dirichlet(np.ones(4), N)
     path = tmp_path / "p.npy"
@@ -112,55 +101,3 @@ def test_rows_of_numpy_are_read_where_they_lie(tmp_path: Path) -> None:
     assert len(next(iter(sliced(table, [Span(0, 0, 5)]).batches()))) == 5
     with pytest.raises(FileError, match="it has changed, or is damaged"):
         list(sliced(table, [Span(0, 40, N)]).batches())
-
-
-def test_what_cannot_be_read_is_told_from_values_that_are_wrong(tmp_path: Path) -> None:
-    path = tmp_path / "m.parquet"
-    write(path, rows_of(N))
-    table = open_source(str(path), "m", LayoutHints())
-    path.write_bytes(b"PAR1" + bytes(100))
-    with pytest.raises(UnreadableError, match="no Parquet file"):
-        read(sliced(table, [Span(0, 0, 5)]))
-    write(path, [*rows_of(3), {"case": None, "classes": ["a"], "confidences": [0.1]}])
-    with pytest.raises(FileError) as wrong:
-        read(sliced(open_source(str(path), "m", LayoutHints(case="case")), [Span(0, 0, 4)]))
-    assert not isinstance(wrong.value, UnreadableError)
-
-
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
-@pytest.mark.parametrize("buckets", [1, 3, 40])
-def test_buckets_hold_every_case_once_in_the_order_of_the_table(tmp_path: Path, kind: str, buckets: int) -> None:
-    rows = [{"case": f"c{i}", "class": c, "confidence": p} for i in range(N) for c, p in (("a", 0.5), ("b", i / 200))]
-    if kind == "csv":
-        (tmp_path / "m").mkdir()
-        write(tmp_path / "m" / "1.csv", rows[:41])
-        write(tmp_path / "m" / "2.csv", rows[41:])
-        table = open_source(str(tmp_path / "m"), "m", LayoutHints())
-    else:
-        table = dataset(tmp_path / "m", "parquet")
-    whole, held = read(table), dict[int, list[bytes]]()
-    for unit, span in enumerate(spans_of_units(table.reader, 9)):
-        for bucket, block in split(sliced(table, [span]), 0, unit, buckets):
-            held.setdefault(bucket, []).append(block)
-    found = []
-    for blocks in held.values():
-        (part,) = tables_of_blocks([table], map(read_block, reversed(blocks)))
-        mine = read(part)
-        assert mine == [case for case in whole if case in mine]
-        assert part.reading == table.reading
-        found += mine
-    assert sorted(found) == sorted(whole)
-    assert inner(table.reader) is table.reader
-
-
-def test_ids_that_read_the_same_are_in_the_same_bucket(tmp_path: Path) -> None:
-    write(tmp_path / "a.parquet", [{"case": i, "class": "a"} for i in range(N)])
-    write(tmp_path / "b.csv", [{"case": i, "class": "a"} for i in range(N)])
-    homes = []
-    for name in ("a.parquet", "b.csv"):
-        table = open_source(str(tmp_path / name), "m", LayoutHints())
-        blocks = {bucket: read_block(block) for bucket, block in split(table, 0, 0, 7)}
-        homes.append(
-            {bucket: block.table.column("case").cast("string").to_pylist() for bucket, block in blocks.items()}
-        )
-    assert homes[0] == homes[1]

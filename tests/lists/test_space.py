@@ -39,42 +39,6 @@ def test_numbers_of_other_kinds_are_integers(size: Any) -> None:
     assert type(tl.ClassSpace(size).size) is int
 
 
-@pytest.mark.parametrize(
-    ("size", "said"),
-    [
-        (0, "there is at least one class, not 0."),
-        (-3, "there is at least one class, not -3."),
-        (2.5, "2.5 is not a number of classes."),
-        (math.nan, "nan is not a number of classes."),
-        (-math.inf, "-inf is not a number of classes."),
-        (True, "True is not a number of classes."),
-        ("5", "'5' is not a number of classes; give labels as labels=[...]."),
-        (["a", 3], "'a' is not a number of classes; give labels as labels=[...]."),
-        (5j, "5j is not a number of classes."),
-        ({"a": 1}, "{'a': 1} is not a number of classes."),
-        ([3, 0], "there is at least one class, not 0."),
-        ([3, math.inf], "sizes that differ per case must be finite."),
-        (None, "say how many classes there are: a number, math.inf, or labels=[...]."),
-    ],
-    ids=str,
-)
-def test_what_is_no_number_of_classes_is_refused(size: Any, said: str) -> None:
-    with pytest.raises(tl.SpaceError) as caught:
-        tl.ClassSpace(size)
-    assert str(caught.value) == said
-
-
-def test_labels_are_each_there_once_and_not_more_than_there_are_classes() -> None:
-    with pytest.raises(tl.SpaceError) as twice:
-        tl.ClassSpace(labels=["a", "b", "a"])
-    assert str(twice.value) == "label 'a' is there twice; every class needs a label of its own."
-    with pytest.raises(tl.SpaceError) as many:
-        tl.ClassSpace(2, labels=["a", "b", "c"])
-    assert str(many.value) == "3 labels for 2 classes; there is a label too many."
-    with pytest.raises(tl.SpaceError):
-        tl.ClassSpace([5, 2, 9], labels=["a", "b", "c"])
-
-
 @pytest.mark.parametrize("labels", [["x", "y", "z"], ("x", "y", "z"), "xyz", iter("xyz"), np.array(["x", "y", "z"])])
 def test_complete_labels_say_how_many_classes_there_are(labels: Any) -> None:
     space = tl.ClassSpace(labels=labels)
@@ -98,13 +62,6 @@ def test_codes_and_labels_are_each_others_inverse() -> None:
     assert space.encode([]).tolist() == []
     assert [tl.ClassSpace(9).decode(code) for code in (0, 8)] == [0, 8]
     assert space.decode(6) == 6  # no label: the code says what it is
-
-
-def test_a_near_miss_is_suggested() -> None:
-    space = tl.ClassSpace(labels=["cat", "dog"])
-    assert space.suggest("dgo") == "Did you mean 'dog'?"
-    assert space.suggest("zebra") == ""
-    assert tl.ClassSpace(3).suggest("dog") == ""
 
 
 def test_spaces_are_equal_if_size_and_labels_are() -> None:

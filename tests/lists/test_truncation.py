@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import toplist as tl
-from tests.draws import draws
 
 T = tl.TopLists
 
@@ -36,18 +33,6 @@ def test_the_k_most_likely_classes_are_those_of_a_stable_sort(k: int, m: int, dt
         np.testing.assert_allclose(lists.rest, np.sort(dense, axis=1)[:, : m - width].sum(axis=1), rtol=1e-13)
 
 
-def test_ties_go_to_the_class_that_stands_first() -> None:
-    """First in the list, not the one with the lowest code."""
-    lists = T.from_topk([[7, 3, 5, 1]], [[0.2, 0.2, 0.4, 0.2]], 9)
-    assert [one.classes for one in (lists.truncate(1)[0], lists.truncate(2)[0], lists.truncate(3)[0])] == [
-        (5,),
-        (5, 7),
-        (5, 7, 3),
-    ]
-    assert lists.truncate(9)[0].classes == (5, 7, 3, 1)
-    assert lists.ordered()[0].classes == (5, 7, 3, 1)
-
-
 def test_what_is_cut_off_joins_the_rest_to_the_last_digit() -> None:
     """Summed from the tail, not as one minus the head."""
     t = [1 - 3e-20 - 1e-25, 2e-20, 1e-20, 1e-25]
@@ -57,49 +42,6 @@ def test_what_is_cut_off_joins_the_rest_to_the_last_digit() -> None:
     twice = T.from_proba([t], k=2).truncate(1)
     assert twice.rest[0] == pytest.approx(once.rest[0], rel=1e-14)
     assert T.from_proba([t], k=3).rest[0] == pytest.approx(1e-25, rel=1e-14)
-
-
-@settings(deadline=None, max_examples=draws(60))
-@given(seed=st.integers(0, 10**6), mass=st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.75, 0.9, 0.99, 1.0]))
-def test_a_mass_is_reached_with_as_few_classes_as_it_takes(seed: int, mass: float) -> None:
-    """Dropping one more class would fall short; where the list never reaches the mass, all of it is kept."""
-    rng = np.random.default_rng(seed)
-    p = np.round(rng.dirichlet(np.ones(6), size=5), 2)
-    lists = T.from_topk(np.tile(np.arange(6), (5, 1)), p, 9, normalize=True)
-    cut = lists.truncate(mass=mass)
-    for row, size in zip(lists.padded()[:, :6], cut.sizes.tolist(), strict=True):
-        running = np.concatenate(([0.0], np.cumsum(np.sort(row)[::-1])))
-        want = next((k for k, reached in enumerate(running) if reached >= mass - 1e-12), 6)
-        assert size == want
-
-
-def test_where_a_case_stands_in_the_batch_does_not_change_what_is_cut() -> None:
-    """Ten classes of a tenth reach 0.9 with nine of them, in the first case and in the last."""
-    n = 200_000
-    lists = T.from_proba(np.full((n, 10), 0.1))
-    assert set(lists.truncate(mass=0.9).sizes.tolist()) == {9}
-    mixed = T.from_topk(np.tile([0, 1, 2], (n, 1)), np.tile([0.6, 0.3, 0.1], (n, 1)), 4)
-    assert set(mixed.truncate(mass=0.9).sizes.tolist()) == {2}
-
-
-def test_cutting_is_refused_where_it_makes_no_sense() -> None:
-    lists = T.from_proba([[0.5, 0.5]])
-    both = "truncate to k classes or to a mass: give one of the two."
-    for options, said in (
-        ({}, both),
-        ({"k": 1, "mass": 0.5}, both),
-        ({"k": -1}, "k is a number of classes, not -1."),
-        ({"k": 1.5}, "k is a number of classes, not 1.5."),
-        ({"mass": -0.1}, "mass is between 0 and 1, not -0.1."),
-        ({"mass": 90}, "mass is between 0 and 1, not 90."),
-        ({"mass": math.nan}, "mass is between 0 and 1, not nan."),
-    ):
-        with pytest.raises(tl.TopListError) as caught:
-            lists.truncate(**options)
-        assert str(caught.value) == said
-        with pytest.raises(tl.TopListError) as one:
-            lists[0].truncate(**options)
-        assert str(one.value) == said
 
 
 LOGITS = np.random.default_rng(8).normal(size=(50, 9)) * np.linspace(0, 100, 50)[:, None]

@@ -91,44 +91,6 @@ def test_what_is_listed_and_what_is_left() -> None:
     assert T.from_dicts([{}], math.inf).rest.tolist() == [1.0]
 
 
-def test_padding_spreads_the_rest_evenly() -> None:
-    dense = named().padded()
-    assert dense.shape == (5, 9)
-    np.testing.assert_allclose(dense.sum(axis=1), 1.0, rtol=1e-15)
-    for row, want in zip(dense, ROWS, strict=True):
-        full = {
-            **dict.fromkeys(range(9), (1 - sum(want.values())) / (9 - len(want))),
-            **{"abcd".index(c): t for c, t in want.items()},
-        }
-        np.testing.assert_allclose(row, [full[i] for i in range(9)], rtol=1e-15)
-    assert named()[0].padded().tolist() == dense[0].tolist()
-
-
-@pytest.mark.parametrize(
-    ("lists", "said"),
-    [
-        (lambda: T.from_labels([0], 2**28 + 1), "1 x 268435457 is too large to spread out; scoring does not need it."),
-        (
-            lambda: T.from_labels([0] * 1025, 2**18),
-            "1,025 x 262144 is too large to spread out; scoring does not need it.",
-        ),
-        (
-            lambda: T.from_labels([0], math.inf),
-            "1 x infinitely many is too large to spread out; scoring does not need it.",
-        ),
-        (
-            lambda: T.from_labels([0, 1], [3, 4]),
-            "the number of classes differs per case: pad one list at a time, lists[i].padded().",
-        ),
-    ],
-    ids=["one", "many", "infinite", "per case"],
-)
-def test_what_is_too_large_is_not_padded(lists: Any, said: str) -> None:
-    with pytest.raises(tl.TopListError) as caught:
-        lists().padded()
-    assert str(caught.value) == said
-
-
 def test_one_list_of_cases_with_sizes_of_their_own_can_be_padded() -> None:
     assert T.from_topk([[0], [1]], [[0.5], [0.25]], [3, 4])[0].padded().tolist() == [0.5, 0.25, 0.25]
 
@@ -165,19 +127,6 @@ def test_batches_are_equal_if_their_lists_are() -> None:
     assert lists != "lists"
     with pytest.raises(TypeError):
         hash(lists)
-
-
-def test_lists_are_equal_if_they_say_the_same_of_as_many_classes() -> None:
-    one = tl.TopList({"a": 0.5, "b": 0.25}, 9)
-    assert one == tl.TopList({"b": 0.25, "a": 0.5}, 9)
-    assert hash(one) == hash(tl.TopList({"b": 0.25, "a": 0.5}, 9))
-    for other in (
-        tl.TopList({"a": 0.5}, 9),
-        tl.TopList({"a": 0.5, "b": 0.125}, 9),
-        tl.TopList({"a": 0.5, "b": 0.25}, 8),
-    ):
-        assert one != other
-    assert one != {"a": 0.5, "b": 0.25}
 
 
 @pytest.mark.parametrize(

@@ -116,30 +116,6 @@ def test_no_labels_are_never_wrong() -> None:
         assert metric(np.zeros((0, 4)), np.zeros((0, 4))).shape == (0,)
 
 
-REFUSED = {
-    "lengths": ((np.eye(3), np.eye(3)[:2]), {}, "3 predicted sets for 2 true ones"),
-    "widths": ((np.eye(3), np.eye(4)[:3]), {}, "the predicted sets are of 3 labels, the true ones of 4"),
-    "width of the space": ((np.eye(3), np.eye(3)), {"space": tl.LabelSets("abcd")}, "3 columns for 4 labels"),
-    "values": ((np.eye(3) / 2, np.eye(3)), {}, "label sets are a matrix of zeros and ones"),
-    "no space": (([{"a"}], [{"b"}]), {}, r"collections of labels need a space=LabelSets\(...\)"),
-    "no space, ragged": (([["a"], ["a", "b"]], [["b"], []]), {}, "collections of labels need a space"),
-    "unknown": (([{"dgo"}], [{"dog"}]), {"space": tl.LabelSets(["dog"])}, "Did you mean 'dog'"),
-    "nothing": ((None, np.eye(3)), {}, "label sets are a matrix"),
-    "lists": (
-        (tl.TopLists.from_proba(np.eye(2)), np.eye(2)),
-        {},
-        "these are top lists, not sets. Decide first: mode_sets, f1_sets, hamming_sets",
-    ),
-}
-
-
-@pytest.mark.parametrize(("given_", "options", "said"), REFUSED.values(), ids=REFUSED)
-@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
-def test_what_cannot_be_compared_is_refused(metric: SetMetric, given_: Any, options: Any, said: str) -> None:
-    with pytest.raises(tl.TopListError, match=said):
-        metric(*given_, **options)
-
-
 @pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
 def test_every_metric_knows_the_decision_that_is_best_for_it(metric: SetMetric) -> None:
     """In expectation over a distribution its own decision beats those of the others."""

@@ -15,7 +15,6 @@ import toplist as tl
 from tests.draws import draws
 from toplist.lists.labelsets import Sets
 from toplist.multilabel import sampled_sets, samples
-from toplist.multilabel.chains import chain_log_p, chain_samples
 
 SPACE = tl.LabelSets("abc")
 
@@ -112,22 +111,6 @@ def test_exact_probabilities_take_the_place_of_shares() -> None:
     assert sampled_sets(draws, 2, SPACE, log_p=by_name) == lists
 
 
-def test_draws_of_a_chain_have_the_probabilities_of_the_chain() -> None:
-    class Own:
-        order = (2, 0, 1)
-
-        def conditional(self, X: np.ndarray, prefixes: np.ndarray) -> np.ndarray:
-            return 0.1 + 0.2 * prefixes.sum(axis=1) + 0.3 * X[:, 0]
-
-    X = np.array([[0.0], [1.0]])
-    cube = chain_samples(Own(), X, 4000, rng=np.random.default_rng(1))
-    exact = sampled_sets(cube, None, SPACE, log_p=lambda cases, sets: chain_log_p(Own(), X[cases], sets))
-    assert exact.sizes.tolist() == [8, 8]
-    assert exact.mass == pytest.approx(1.0, rel=1e-12)
-    drawn, wanted = sampled_sets(cube, None, SPACE).padded(), exact.padded()
-    assert np.abs(drawn - wanted).max() < 0.03
-
-
 def test_sets_of_many_labels_have_digests_and_can_be_told() -> None:
     rng = np.random.default_rng(2)
     pool = rng.random((5, 80)) < 0.2
@@ -142,63 +125,3 @@ def test_sets_of_many_labels_have_digests_and_can_be_told() -> None:
 def test_no_case_makes_no_list() -> None:
     assert len(sampled_sets([], None, SPACE)) == 0
     assert len(sampled_sets(np.zeros((0, 5, 3)), 2, SPACE)) == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"samples": np.zeros((2, 3))}, "draws are an array (cases, draws, labels), not one of shape (2, 3)."),
-        ({"samples": np.zeros((1, 2, 4))}, "the draws have 4 labels, and the space 3."),
-        ({"samples": np.full((1, 2, 3), 2)}, "an indicator matrix holds zeros and ones; row 0 has 2."),
-        ({"samples": 5}, "draws are an array (cases, draws, labels), or label sets for each case, not int."),
-        ({"samples": [["a"], []]}, "case 1: there are no draws. A case needs one at least."),
-        ({"samples": [["a"], ["d"]]}, "'d' is not a label."),
-        (
-            {"space": None},
-            "draws of any form need a space=LabelSets(...) that says which labels there are.",
-        ),
-        ({"space": 8}, "draws are label sets; the space is a LabelSets, not 8."),
-        (
-            {"space": tl.LabelSets("abc", support=["a"])},
-            "case 1: {'b'} was drawn, which is not in the support of the space. Take the space of all label sets.",
-        ),
-        ({"unseen": "all"}, "unseen is a number or \"good-turing\", not 'all'."),
-        ({"unseen": 1}, "case 0: unseen is 1. It is a mass from 0 to below 1. 1 more case has the same problem."),
-        (
-            {"unseen": "good-turing", "log_p": lambda cases, sets: np.zeros(2)},
-            "with log_p the mass of sets that were not drawn is known; leave unseen at 0.",
-        ),
-        (
-            {"log_p": [[0.0], [0.0]]},
-            "log_p has a number for each draw of each case. An array (cases, draws), or a function.",
-        ),
-        (
-            {"log_p": lambda cases, sets: np.zeros((2, 2))},
-            "log_p gives (2, 2) for 2 sets. One log-probability per set.",
-        ),
-        (
-            {"log_p": lambda cases, sets: [-1.0, -math.inf]},
-            "case 1: log_p is -inf for a set that was drawn. It is the logarithm of a probability above 0.",
-        ),
-        (
-            {"log_p": [[-1.0, -1.0], [-1.0, -2.0]]},
-            (
-                "case 1: one set has two log-probabilities, -1 and -2. log_p is that of the whole set, not of one "
-                "draw's way to it."
-            ),
-        ),
-        ({"k": -1}, "k is a number of classes, not -1."),
-        ({"ids": ["x"]}, "1 ids for 2 cases. One per case."),
-    ],
-    ids=lambda v: v[:40] if isinstance(v, str) else "-".join(map(str, v)),
-)
-def test_what_makes_no_sense_is_refused(options: Any, said: str) -> None:
-    asked = {"samples": [["a", "a"], ["b", "b"]], "space": SPACE, **options}
-    with pytest.raises(tl.TopListError) as caught:
-        sampled_sets(**asked)
-    assert str(caught.value) == said
-
-
-def test_probabilities_above_one_do_not_add_up() -> None:
-    with pytest.raises(tl.TopListError):
-        sampled_sets([["a", "b"]], None, SPACE, log_p=[[math.log(0.7), math.log(0.6)]])

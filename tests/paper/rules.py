@@ -210,12 +210,14 @@ def _rules() -> dict[str, Known]:
             mixed,
             mixed_gradient,
         ),
-        "savage-without-gradient": Known(
-            tl.Savage(lambda v, n: np.log(2 - (n * v**2).sum(axis=-1))),
+        "savage-logarithm": Known(
+            tl.Savage(
+                lambda v, n: np.log(2 - (n * v**2).sum(axis=-1)),
+                lambda v, n: -2 * v / (2 - (n * v**2).sum(axis=-1, keepdims=True)),
+            ),
             savage(bent, bent_gradient),
             bent,
             bent_gradient,
-            tol=2e-8,  # of a numerical derivative
         ),
         "savage-top-2-error": top_error(2),
     }

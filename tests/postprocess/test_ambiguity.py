@@ -49,8 +49,3 @@ def test_any_number_of_classes_will_do(m: float) -> None:
     assert found.gain == pytest.approx(0.125)
     assert found.mean is not None
     assert found.pool == pytest.approx(found.mean - found.gain, abs=1e-12)
-
-
-def test_no_cases_have_no_mean() -> None:
-    with pytest.raises(tl.TopListError, match="no cases"):
-        ambiguity([tl.TopLists.from_dicts([], 3)] * 2)

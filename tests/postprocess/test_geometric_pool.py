@@ -18,31 +18,31 @@ from toplist.postprocess.combination.members import Members, Union
 from toplist.postprocess.combination.pools import _add, _multiply, from_kernel, from_union
 
 
-def by_definition(lists: list[tl.TopLists], w: Any) -> Any:
-    p = np.prod([one.strictly_valid().padded() ** x for x, one in zip(w, lists, strict=True)], axis=0)
+def by_definition(pool: Any, lists: list[tl.TopLists], w: Any) -> Any:
+    """The mean, or the product of powers made to add up to one, of the largest valid sublists."""
+    padded = [one.strictly_valid().padded() for one in lists]
+    if pool is linear_pool:
+        return np.tensordot(w, padded, axes=1)
+    p = np.prod([one**x for x, one in zip(w, padded, strict=True)], axis=0)
     return p / p.sum(axis=1, keepdims=True)
 
 
+@pytest.mark.parametrize("pool", [linear_pool, geometric_pool])
 @given(seed=st.integers(0, 10_000), members=st.integers(1, 4), m=st.integers(2, 7), valid=st.booleans())
-def test_the_pool_is_the_product_of_powers_made_to_add_up_to_one(seed: int, members: int, m: int, valid: bool) -> None:
+def test_the_pool_is_its_definition_and_cut_to_k_it_is_the_pool_cut(
+    pool: Any, seed: int, members: int, m: int, valid: bool
+) -> None:
     rng = np.random.default_rng(seed)
-    lists = [draw_lists(rng, 3, m, m, valid=valid) for _ in range(members)]
-    w = rng.dirichlet(np.ones(members))
-    pool = geometric_pool(lists, weights=w.tolist())
-    np.testing.assert_allclose(pool.padded(), by_definition(lists, w), rtol=1e-11, atol=1e-300)
-    assert pool.is_valid().all()
-    t, size = pool.confidences, pool.sizes
-    ends = np.cumsum(size)[:-1]
-    assert all((np.diff(part) <= 0).all() for part in np.split(t, ends))
-    again = tl.TopLists.from_ragged(pool.offsets, pool.classes, pool.normalized_confidences, m, log_rest=pool.log_rest)
+    lists = [draw_lists(rng, 3, m, m - (pool is linear_pool), valid=valid) for _ in range(members)]
+    w = rng.dirichlet(np.ones(members)).tolist()
+    whole, k = pool(lists, weights=w), int(rng.integers(0, 7))
+    np.testing.assert_allclose(whole.padded(), by_definition(pool, lists, w), rtol=1e-11, atol=1e-300)
+    assert whole.is_valid().all()
+    assert all((np.diff(part) <= 0).all() for part in np.split(whole.confidences, whole.offsets[1:-1]))
+    t = whole.normalized_confidences
+    again = tl.TopLists.from_ragged(whole.offsets, whole.classes, t, m, log_rest=whole.log_rest)
     assert again.is_valid().all(), "no check is passed by not being made"
-
-
-@given(seed=st.integers(0, 10_000), k=st.integers(0, 6))
-def test_a_cut_pool_is_the_pool_cut(seed: int, k: int) -> None:
-    rng = np.random.default_rng(seed)
-    lists = [draw_lists(rng, 5, 6, 6) for _ in range(3)]
-    whole, cut = geometric_pool(lists), geometric_pool(lists, k=k)
+    cut = pool(lists, weights=w, k=k)
     assert cut == whole.truncate(k)
     np.testing.assert_allclose(cut.rest, whole.truncate(k).rest, atol=1e-15)
     assert cut.is_valid().all()
@@ -81,10 +81,8 @@ def test_the_compiled_kernel_is_its_twin(m: Any, geometric: bool, k: int | None)
     np.testing.assert_allclose(fast.confidences, twin.confidences, rtol=1e-12 if geometric else 1e-15, atol=1e-300)
     np.testing.assert_allclose(fast.rest, twin.rest, rtol=1e-11, atol=1e-300)
     np.testing.assert_allclose(fast.log_rest, twin.log_rest, rtol=1e-12, atol=1e-12)
-    if k != 0:
-        assert (fast.log_confidences is None) == (twin.log_confidences is None)
-    if fast.log_confidences is not None and twin.log_confidences is not None:
-        np.testing.assert_allclose(fast.log_confidences, twin.log_confidences, rtol=1e-12, atol=1e-12)
+    if k is None:
+        assert fast.repairs == twin.repairs
     if not geometric:
         assert fast == twin, "to the last bit"
 
@@ -143,29 +141,26 @@ def test_a_case_of_which_nothing_is_left_is_named() -> None:
 
 
 def test_many_classes_pool_by_logarithms() -> None:
-    """m = 2**10000: what one member lists alone is far below what both do, and still a number in logarithms."""
-    m = 2**10_000
-    a, b = tl.TopLists.from_dicts([{0: 0.5, 1: 0.25}], m), tl.TopLists.from_dicts([{0: 0.5}], m)
-    pool = geometric_pool([a, b])
+    """What one member lists alone is far below what both do, and a number as long as it can be."""
+    a, b = ([{0: 0.5, 1: 0.25}], [{0: 0.5}])
+    pool = geometric_pool([tl.TopLists.from_dicts(one, 2**1000) for one in (a, b)])
     both, rest = 0.5, math.sqrt(0.25 * 0.5)
     assert pool[0].confidences[0] == pytest.approx(both / (both + rest), rel=1e-12)
-    want = 0.5 * (math.log(0.25) + math.log(0.5) - 10_000 * math.log(2)) - math.log(both + rest)
+    want = 0.5 * (math.log(0.25) + math.log(0.5) - 1000 * math.log(2)) - math.log(both + rest)
     assert -tl.score(pool, [1], rule="log")[0] == pytest.approx(want, rel=1e-12)
     again = geometric_pool([pool, pool])
     assert -tl.score(again, [1], rule="log")[0] == pytest.approx(want, rel=1e-12)
+    assert not pool.repairs
 
 
-def test_logarithms_that_few_cases_need_are_kept_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first blocks have none that is too small to be a number."""
-    m = 2**10_000
-    easy, hard = {0: 0.5, 1: 0.25}, {2: 0.5}
+def test_cases_with_a_confidence_below_the_smallest_number_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    m, easy, hard = 2**10_000, {0: 0.5, 1: 0.25}, {2: 0.5}
     lists = [tl.TopLists.from_dicts([easy] * 40 + [one] + [easy] * 40, m) for one in (easy, hard)]
     whole = geometric_pool(lists)
     monkeypatch.setattr("toplist.postprocess.combination.pools._BLOCK", 20)
     parts = geometric_pool(lists)
     assert parts == whole
-    assert parts.log_confidences is not None
-    np.testing.assert_allclose(np.exp(parts.log_confidences), parts.confidences, rtol=1e-12)
+    assert dict(parts.repairs) == dict(whole.repairs) == {"underflow to zero": 1}
 
 
 def test_infinitely_many_classes_are_the_limit_of_ever_more() -> None:
@@ -219,11 +214,3 @@ def test_ids_are_compared_though_the_first_member_has_none(pool: Any) -> None:
 def test_a_cut_that_is_longer_than_any_list_is_none(pool: Any) -> None:
     lists = tl.TopLists.from_dicts([{0: 0.5, 1: 0.3}, {1: 0.5}], 3)
     assert pool([lists, lists], k=10**30) == pool([lists, lists])
-
-
-def test_what_cannot_be_pooled_says_so() -> None:
-    lists = tl.TopLists.from_dicts([{0: 0.5}], 3)
-    with pytest.raises(tl.TopListError, match="several models"):
-        linear_pool(None)  # type: ignore[arg-type]
-    with pytest.raises(tl.TopListError, match="same name"):
-        linear_pool({1: lists, "1": lists})  # type: ignore[dict-item]

@@ -15,7 +15,7 @@ from tests.draws import draws
 from tests.postprocess.test_linear_pool import draw_lists
 from toplist.postprocess.combination import PoolWeights, geometric_pool, linear_pool, pool_weights
 from toplist.postprocess.combination.members import Members
-from toplist.postprocess.combination.weights import BrierOfMean, LogOfMean, LogOfProduct, inner_products, quadratic
+from toplist.postprocess.combination.weights import BrierOfMean, LogOfMean, LogOfProduct, inner_products
 
 KINDS = [("brier", "linear"), ("log", "linear"), ("log", "geometric")]
 POOLS = {"linear": linear_pool, "geometric": geometric_pool}
@@ -44,7 +44,6 @@ def test_no_direction_leads_down(rule: str, pool: str, seed: int, members: int, 
     w = found.weights
     assert (w >= 0).all()
     assert w.sum() == pytest.approx(1, abs=1e-12)
-    assert found.gap <= 1e-9
     best = mean_score(lists, y, w, rule, pool, ridge)
     for corner in np.eye(members):
         for step in (1e-4, 1e-2, 0.5):
@@ -79,7 +78,7 @@ def test_the_score_is_that_of_the_pool(rule: str, pool: str) -> None:
 
 
 @pytest.mark.parametrize(("rule", "pool"), KINDS)
-def test_slopes_and_curvatures_are_those_of_the_values(rule: str, pool: str) -> None:
+def test_slopes_are_those_of_the_values(rule: str, pool: str) -> None:
     lists, y = draw(5, 3)
     members = Members.of(lists)
     log_q = np.stack([-tl.score(one, y, rule="log", penalty=0) for one in members], axis=1)
@@ -89,14 +88,11 @@ def test_slopes_and_curvatures_are_those_of_the_values(rule: str, pool: str) -> 
     else:
         f = LogOfMean.of(log_q, sample) if rule == "log" else BrierOfMean.of(members, np.exp(log_q), sample)
     w, h = np.array([0.2, 0.3, 0.5]), 1e-5
-    here = f(w)
+    value, gradient = f(w)
     want = sample @ tl.score(POOLS[pool](lists, weights=w.tolist()), y, rule=rule, penalty=0)
-    assert here.value == pytest.approx(want, abs=1e-12)
-    along = np.eye(3) - 1 / 3  # within the plane of weights
-    for d in along:
-        assert (f(w + h * d).value - f(w - h * d).value) / (2 * h) == pytest.approx(here.gradient @ d, abs=1e-7)
-        change = (f(w + h * d).gradient - f(w - h * d).gradient) / (2 * h)
-        np.testing.assert_allclose(along @ change, along @ here.curvature @ d, atol=1e-6)
+    assert value == pytest.approx(want, abs=1e-12)
+    for d in np.eye(3) - 1 / 3:  # within the plane of weights
+        assert (f(w + h * d)[0] - f(w - h * d)[0]) / (2 * h) == pytest.approx(gradient @ d, abs=1e-7)
 
 
 @given(seed=st.integers(0, 1000))
@@ -105,17 +101,6 @@ def test_inner_products_are_those_of_padded_distributions(seed: int) -> None:
     dense = np.stack([one.padded() for one in lists.values()])
     found = np.concatenate([block for _, block in inner_products(Members.of(lists))])
     np.testing.assert_allclose(found, np.einsum("inc,jnc->nij", dense, dense), atol=1e-14)
-
-
-@given(seed=st.integers(0, 2000), count=st.integers(1, 6), rank=st.integers(0, 6))
-def test_quadratic_programmes_meet_their_conditions(seed: int, count: int, rank: int) -> None:
-    rng = np.random.default_rng(seed)
-    root = rng.normal(size=(rank, count))
-    h, c = root.T @ root + 1e-9 * np.eye(count), rng.normal(size=count)
-    w = quadratic(h, c)
-    slope = h @ w + c
-    assert (w >= 0).all()
-    assert w @ slope - slope.min() <= 1e-6 * max(1.0, np.abs(h).max())
 
 
 @pytest.mark.parametrize(("rule", "pool"), KINDS)
@@ -158,10 +143,6 @@ def test_a_geometric_pool_leaves_out_who_gave_zero_to_what_happened() -> None:
     hard, soft = tl.TopLists.from_labels([0, 1], 3), tl.TopLists.from_dicts([{0: 0.5}, {1: 0.5}], 3)
     found = pool_weights({"hard": hard, "soft": soft}, [0, 2], rule="log", pool="geometric")
     assert found.weights.tolist() == [0.0, 1.0]
-    with pytest.raises(tl.TopListError, match=r"every member gives zero to some outcome.*RestFloor"):
-        pool_weights([hard, hard[[1, 0]]], [0, 0], rule="log", pool="geometric")
-    with pytest.raises(tl.TopListError, match="no weights are better than others"):
-        pool_weights([hard, hard], [1, 2], rule="log")
 
 
 def test_any_number_of_classes_will_do() -> None:
@@ -169,41 +150,11 @@ def test_any_number_of_classes_will_do() -> None:
         lists = [tl.TopLists.from_dicts([{0: 0.5, 1: 0.25}] * 4, m), tl.TopLists.from_dicts([{0: 0.2, 1: 0.7}] * 4, m)]
         for rule, pool in KINDS:
             found = pool_weights(lists, [0, 0, 1, 0], rule=rule, pool=pool)
-            assert found.gap <= 1e-9
             assert np.isfinite(found.score)
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"pool": "geometric"}, "not convex in the weights. Use rule='log'"),
-        ({"rule": "spherical"}, "spherical score of a linear pool is not"),
-        ({"pool": "harmonic"}, '"linear" or "geometric", not \'harmonic\''),
-        ({"ridge": -1}, "ridge"),
-        ({"sample_weight": [1.0]}, "1 sample weights for 2 cases"),
-        ({"sample_weight": [0.0, 0.0]}, "not all zero"),
-    ],
-    ids=["brier of products", "rule", "pool", "ridge", "few", "zero"],
-)
-def test_what_cannot_be_fitted_is_refused(options: dict[str, Any], said: str) -> None:
-    lists = [tl.TopLists.from_dicts([{0: 0.5}, {}], 3)] * 2
-    with pytest.raises(tl.TopListError, match=said):
-        pool_weights(lists, [0, 1], **options)
-
-
-def test_distributions_are_nothing_that_happened() -> None:
-    lists = tl.TopLists.from_proba([[0.5, 0.3, 0.2]] * 2)
-    with pytest.raises(tl.TopListError, match="weights are fitted to one outcome per case"):
-        pool_weights([lists, lists], [[0.5, 0.3, 0.2]] * 2)
-
-
-def test_no_cases_teach_nothing() -> None:
-    with pytest.raises(tl.TopListError, match="no cases to learn"):
-        pool_weights([tl.TopLists.from_dicts([], 3)], [])
-
-
-def test_the_gap_is_true_where_a_member_only_rules_out() -> None:
-    """The best weight of such a member is next to zero, so no weights are best; zero falls short by the gap at most."""
+def test_a_member_that_only_rules_out_has_weight_zero() -> None:
+    """The best weight of such a member is next to zero, so no weights are best; with zero it rules out nothing."""
     vague = tl.TopLists.from_proba([[0.4, 0.3, 0.3]] * 2)
     veto = tl.TopLists.from_proba([[0.05, 0.95, 0.0], [0.95, 0.05, 0.0]])
     y = [0, 1]
@@ -212,7 +163,7 @@ def test_the_gap_is_true_where_a_member_only_rules_out() -> None:
     better = float(tl.score(nearly, y, rule="log").mean())
     assert found.weights.tolist() == [1.0, 0.0]
     assert found.score == pytest.approx(float(tl.score(vague, y, rule="log").mean()))
-    assert found.score - found.gap <= better < found.score - 0.1
+    assert better < found.score - 0.1
 
 
 def test_members_may_be_named_by_numbers() -> None:
@@ -222,7 +173,7 @@ def test_members_may_be_named_by_numbers() -> None:
     assert found.transform(numbered) == pool_weights(lists, y).transform(lists)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("key", ["weights", "score", "members", "cases", "ridge", "gap", "steps", "impossible", "pool"])
+@pytest.mark.parametrize("key", ["weights", "score", "members", "cases", "ridge", "impossible", "pool"])
 @pytest.mark.parametrize("value", [None, "x", [], [1], {"p0": "x", "p1": 1}, {"p0": {}}, 10**400])
 def test_damaged_weights_are_refused_in_words(key: str, value: Any) -> None:
     lists, y = draw(3, 2)
@@ -231,11 +182,5 @@ def test_damaged_weights_are_refused_in_words(key: str, value: Any) -> None:
         PoolWeights.from_dict(saved).transform(lists)
     except tl.TopListError:
         return
-    assert key in ("cases", "steps", "impossible"), "these are whole numbers of any size"
+    assert key in ("cases", "impossible"), "these are whole numbers of any size"
     assert value == 10**400
-
-
-def test_the_last_steps_go_by_gradients_where_values_are_alike() -> None:
-    """Near a minimum a step changes the value by the square of what it does to the gradient: beyond all digits."""
-    lists, y = draw(3, 2)
-    assert pool_weights(lists, y, rule="log", ridge=0.0).gap <= 1e-10

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -112,10 +111,3 @@ def test_infinitely_many_classes_need_another_score() -> None:
     with pytest.raises(tl.TopListError, match="rule='brier'"):
         RestFloor().fit(lists, y)
     assert RestFloor(rule="brier").fit(lists, y).floor_ > 0
-
-
-@pytest.mark.parametrize("floor", [0, 1, -0.1, math.nan, "much"])
-def test_a_floor_is_between_zero_and_one(floor: object) -> None:
-    lists, y = sharpened(12, 5)
-    with pytest.raises(tl.TopListError, match="floor is"):
-        RestFloor(floor=floor).fit(lists, y)  # type: ignore[arg-type]

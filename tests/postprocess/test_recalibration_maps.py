@@ -12,8 +12,7 @@ from tests.draws import draws
 from tests.postprocess.recalibrators import mixed, sharpened
 from toplist.calibration.pairs import calibration_pairs
 from toplist.lists.log_space import ranks
-from toplist.postprocess.recalibration import Beta, Isotonic, Recalibrator
-from toplist.postprocess.recalibration.maps import fit_beta
+from toplist.postprocess.recalibration import Isotonic
 
 
 @given(seed=st.integers(0, 1000), weighted=st.booleans())
@@ -32,25 +31,24 @@ def test_isotonic_is_the_regression_of_kept_on_promised_with_half_cases_at_its_e
     np.testing.assert_allclose(found.maps_[0](t), model.predict(t), atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", [Isotonic, Beta])
 @settings(max_examples=draws(15))
 @given(seed=st.integers(0, 300))
-def test_what_is_left_is_the_rest_and_what_is_too_much_is_divided_out(kind: type[Recalibrator], seed: int) -> None:
+def test_what_is_left_is_the_rest_and_what_is_too_much_is_divided_out(seed: int) -> None:
     lists, y = mixed(seed, 40)
     lists = lists.strictly_valid()
-    made = kind().fit(lists, y)
-    [one], out = made.maps_, made.transform(lists)  # type: ignore[attr-defined]
+    made = Isotonic().fit(lists, y)
+    [one], out = made.maps_, made.transform(lists)
     for old, new in zip(lists, out, strict=True):
         f = one(old.batch.normalized_confidences)
         full, total = len(f) == 6, float(f.sum())
-        rest = 0.0 if full else max(1 - total, made.least_rest_)  # type: ignore[attr-defined]
+        rest = 0.0 if full else max(1 - total, made.least_rest_)
         scale = total + rest if full or total + rest > 1 else 1.0
         want = tl.TopLists.from_ragged([0, len(f)], old.batch.classes, f / scale, 6).repair()
         np.testing.assert_allclose(new.batch.padded(), want.padded(), atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", [Isotonic(), Isotonic(by="rank"), Beta(), Beta(by="rank")], ids=repr)
-def test_no_miss_becomes_impossible(kind: Recalibrator) -> None:
+@pytest.mark.parametrize("kind", [Isotonic(), Isotonic(by="rank")], ids=repr)
+def test_no_miss_becomes_impossible(kind: Isotonic) -> None:
     """Where new confidences add up to more than one the rest still counts half a case."""
     lists, y = sharpened(21, 2000, k=5, power=2.0)
     out = kind.fit_transform(lists, y)
@@ -63,12 +61,11 @@ def test_each_rank_has_its_map_and_the_last_serves_the_others() -> None:
     n = 1000
     lists = tl.TopLists.from_topk(np.tile(np.arange(4), (n, 1)), np.tile([0.4, 0.3, 0.15, 0.1], (n, 1)), 100)
     y = np.array([0] * 500 + [1] * 100 + [50] * 400)
-    for kind in (Isotonic, Beta):
-        made = kind(by="rank", ranks=3).fit(lists, y)
-        assert len(made.maps_) == 3
-        got = made.transform(lists)[0].batch.confidences
-        np.testing.assert_allclose(got, [0.5, 0.1, got[3], got[3]], atol=2e-3)
-        assert got[3] < 0.005
+    made = Isotonic(by="rank", ranks=3).fit(lists, y)
+    assert len(made.maps_) == 3
+    got = made.transform(lists)[0].batch.confidences
+    np.testing.assert_allclose(got, [0.5, 0.1, got[3], got[3]], atol=2e-3)
+    assert got[3] < 0.005
 
 
 def test_ranks_with_few_entries_share_a_map() -> None:
@@ -92,29 +89,10 @@ def test_ranks_of_a_rectangle_are_those_of_its_rows() -> None:
     np.testing.assert_array_equal(ranks(tl.TopLists.from_proba(p)).reshape(20, 5), (-p).argsort(1).argsort(1))
 
 
-@given(seed=st.integers(0, 500))
-def test_a_beta_map_with_weights_is_that_of_repeated_entries(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    p, times = rng.random(80), rng.integers(1, 4, 80)
-    y = rng.random(80) < p**2
-    weighted, repeated = fit_beta(p, y, times.astype(float)), fit_beta(np.repeat(p, times), np.repeat(y, times))
-    np.testing.assert_allclose(weighted(p), repeated(p), atol=1e-6)
-
-
-def test_a_beta_map_of_many_entries_starts_from_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And ends where it would have ended."""
-    rng = np.random.default_rng(1)
-    p = rng.random(5000)
-    y = rng.random(5000) < p**1.5
-    whole = fit_beta(p, y)
-    monkeypatch.setattr("toplist.postprocess.recalibration.maps._ROUGH", 500)
-    np.testing.assert_allclose(fit_beta(p, y)(p), whole(p), atol=1e-6)
-
-
 def test_entries_are_pooled_or_taken_by_rank() -> None:
     lists, y = sharpened(23, 5)
     with pytest.raises(tl.TopListError, match='by "pooled" or by "rank"'):
-        Beta(by="class").fit(lists, y)
+        Isotonic(by="class").fit(lists, y)
 
 
 def test_the_ends_of_isotonic_maps_count_half_a_case_each() -> None:

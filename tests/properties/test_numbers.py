@@ -41,7 +41,7 @@ TOP_BETA = (
 SIZES: dict[str, Any] = {
     "2": 2, "5": 5, "1000": 1000, "2**159": 2**159, "2**10000": 2**10000, "inf": math.inf, "per case": None,
 }  # fmt: skip
-ORDERED: dict[str, Any] = {"1": 1, "2": 2, "5": 5, "1000": 1000, "10**9": 10**9, "2**53": 2**53, "per case": None}
+ORDERED: dict[str, Any] = {"1": 1, "2": 2, "5": 5, "1000": 1000, "10**4": 10**4, "per case": None}
 EDGES: tuple[dict[int, float], ...] = (
     {}, {0: 1.0}, {0: 0.5, 1: 0.5}, {0: 0.5}, {0: 0.5, 1: 0.0}, {0: 1 - 2.0**-53}, {0: 1.0, 1: 0.0}, {0: 0.0},
     {0: 1e-300}, {0: 5e-324}, {0: 1 - 1e-13, 1: 1e-14}, {0: 0.2, 1: 0.1}, {0: 0.6, 1: 0.3, 2: 0.05},
@@ -79,7 +79,7 @@ def edges(m: Any, *, ordinal: bool = False) -> Iterator[tl.TopLists]:
 
 def differing(*, ordinal: bool = False) -> Iterator[tl.TopLists]:
     """The same with a number of classes for each case."""
-    sizes = ([5, 1000, 10**9, 2**53] if ordinal else [5, 1000, 2**159, 2**10000]) * len(EDGES)
+    sizes = ([5, 1000, 7, 10**4] if ordinal else [5, 1000, 2**159, 2**10000]) * len(EDGES)
     yield T.from_dicts([row for row in EDGES for _ in range(4)], tl.ClassSpace(sizes, ordinal=ordinal))
     few = tl.ClassSpace(sizes[:4], ordinal=ordinal)
     yield T.from_dicts([{0: 0.5, 1: 0.5}] * 4, few, log_rest=[-700.0, -5000.0, -50.0, -math.inf])
@@ -144,9 +144,9 @@ def pairs(size: str) -> list[tuple[tl.TopLists, tl.TopLists]]:
     """
     if size == "per case":
         return [(a, b) for a in BATCHES[size] for b in BATCHES[size] if len(a) == len(b)]
-    alike: dict[tuple[bool, bool], list[tl.TopLists]] = {}
+    alike: dict[bool, list[tl.TopLists]] = {}
     for one in BATCHES[size]:
-        alike.setdefault((one.log_rest is None, one.log_confidences is None), []).append(one)
+        alike.setdefault(one.log_rest is None, []).append(one)
     joined = [join(parts, [one.classes for one in parts], parts[0].space) for parts in alike.values()]
     found = []
     for lists, truth in product(joined, repeat=2):
@@ -243,12 +243,11 @@ ORDERED_BATCHES = {
 
 
 def scored_in_order(name: str, size: str) -> Iterator[tl.TopLists]:
-    """The batches that a rule of ordered classes takes: the ranked log score needs confidences that are numbers."""
+    """The batches that a rule of ordered classes takes: the ranked log score needs rest masses that are numbers."""
     for lists in ORDERED_BATCHES[size]:
         logs = lists.log_rest
-        lost = lists.log_confidences is not None or (logs is not None and bool((logs[np.isfinite(logs)] < -650).any()))
-        if name == "ranked_log" and lost:
-            with pytest.raises(tl.errors.TopListError, match="known by their logarithms alone"):
+        if name == "ranked_log" and logs is not None and (logs[np.isfinite(logs)] < -650).any():
+            with pytest.raises(tl.errors.TopListError, match="known by its logarithm alone"):
                 tl.entropy(lists, rule=name)
         else:
             yield lists
@@ -286,7 +285,7 @@ def test_no_score_of_ordered_classes_is_not_a_number(name: str, size: str) -> No
 def test_no_score_of_ordered_classes_of_any_type_is_not_a_number(name: str, dtype: Any) -> None:
     near, least = 1 - float(np.finfo(dtype).epsneg), float(np.finfo(dtype).tiny)
     rows = [[], [1.0], [0.0], [least], [near], [0.5, 0.5], [1 - 2**-10, least], [0.6, 0.3, least]]
-    for m in (1, 2, 5, 1000, 2**53):
+    for m in (1, 2, 5, 1000, 10**5):
         fit = [row for row in rows if len(row) < m or row == [1.0]]
         offsets, classes = np.cumsum([0, *map(len, fit)]), np.concatenate([np.arange(len(row)) for row in fit])
         values, space = np.array([t for row in fit for t in row], dtype), tl.ClassSpace(m, ordinal=True)
@@ -314,20 +313,6 @@ def test_pseudospherical_scores_over_infinitely_many_classes_are_limits(a: float
                 assert far == pytest.approx(exact, rel=1e-12, abs=1e-300)
     assert tl.score(tl.TopList({}, math.inf), 3, rule=tl.PseudoSpherical(a)) == 1
     assert tl.entropy(tl.TopList({}, math.inf), rule=tl.PseudoSpherical(a, normalized=True)) == 1 / (a - 1)
-
-
-@pytest.mark.parametrize("a", [2.0, 3.0, 20.0])
-def test_pseudospherical_scores_of_confidences_too_small_to_be_numbers(a: float) -> None:
-    """Of 2**10000 classes one with exp(-3000) has nearly all of the norm."""
-    logs, m = [-3000.0, -3001.0], 2**10000
-    lists = from_logs([0, 2], [0, 1], logs, m)
-    with mp.workdps(60):
-        t = [mp.exp(mp.mpf(log)) for log in logs]
-        proxy = (1 - mp.fsum(t)) / (m - 2)
-        norm = (mp.fsum(x ** mp.mpf(a) for x in t) + (m - 2) * proxy ** mp.mpf(a)) ** (1 / mp.mpf(a))
-        for y, q in ((0, t[0]), (1, t[1]), (9, proxy)):
-            exact = float(1 - (q / norm) ** (mp.mpf(a) - 1))
-            assert tl.score(lists, [y], rule=tl.PseudoSpherical(a))[0] == pytest.approx(exact, rel=1e-10)
 
 
 @pytest.mark.parametrize("a", [1.5, 2.0, 3.0, 8.0, 20.0])

@@ -13,10 +13,10 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
 
+import toplist as tl
 from toplist.calibration.pairs import Bin
-from toplist.inference.ranking import confidence_set, holm, judge, with_rank_intervals
+from toplist.inference.ranking import confidence_set, judge, with_rank_intervals
 from toplist.inference.results import (
     CaseView,
     Comparison,
@@ -42,6 +42,7 @@ NAMES = (
     "vendor API, top 5",
     "hard labels",
 )
+CLASSES = 10
 SUBJECTS = ("algebra", "anatomy", "astronomy", "chemistry", "geometry", "law", "logic", "medicine", "music", "physics")
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -375,33 +376,9 @@ def _example_estimate(value: float, half: float, cases: int) -> Estimate:
 
 # From scores that are drawn from a seed
 
-TESTED = "an infinite mean cannot be tested"
-
 
 def many(n: int) -> tuple[str, ...]:
     return tuple(f"{NAMES[i % 6].split(' ')[0]} v{i // 6 + 1}.{i % 6}" for i in range(n))
-
-
-class Draw:
-    """Scores of some models on some cases; every number below comes from them."""
-
-    def __init__(self, names: Sequence[str], cases: int, groups: int, seed: int, zeros: bool, apart: float):
-        rng = np.random.default_rng(seed)
-        self.names = tuple(names)
-        self.cases = cases
-        self.zeros = zeros and len(names) > 1
-        self.group = np.arange(cases) % max(groups, 1)
-        hard = rng.beta(0.5, 1.2, cases)
-        skill = apart * np.sort(rng.gamma(1.5, 0.05, len(names)))
-        noise = rng.normal(0, 0.16, (len(names), cases))
-        self.brier = np.clip(hard * 1.1 + skill[:, None] + noise, 0, 2)
-        self.log = -np.log(np.clip(1 - self.brier / 2.02, 1e-9, 1)) * 1.8
-        self.spherical = self.brier / 2
-        self.right = self.brier < 0.55 + 0.02 * np.arange(len(names))[::-1, None]
-        self.seed = seed
-
-    def infinite(self, i: int, rule: str, inside: np.ndarray) -> int:
-        return int(self.zeros and rule == "log" and i == len(self.names) - 1) * max(int(inside.sum()) // 700, 1)
 
 
 def drawn(
@@ -418,35 +395,48 @@ def drawn(
     reference: str | None = None,
     paths: int = 1,
 ) -> Comparison:
-    """A comparison as people have them."""
-    draw = Draw(names, cases, groups, seed, zeros, apart)
-    everything = np.ones(cases, dtype=bool)
+    """A comparison as people have them: the later a model, the less it knows, and the last one has infinite scores."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, CLASSES, cases)
+    shared = rng.normal(size=(cases, CLASSES))
+    models = {}
+    for i, name in enumerate(names):
+        weights = np.exp(shared + 0.4 * rng.normal(size=shared.shape))
+        weights[np.arange(cases), y] *= math.exp(2.5 - 0.2 * apart * i)
+        if zeros and 0 < i == len(names) - 1:
+            weights[range(max(cases // 700, 1)), y[: max(cases // 700, 1)]] = 0.0
+        models[name] = weights / weights.sum(axis=1, keepdims=True)
     subjects = [SUBJECTS[g] if groups <= len(SUBJECTS) else f"subject {g:03d}" for g in range(groups)]
-    (overall,) = _drawn_sections(draw, [(None, everything)], rules, level)
-    sections = _drawn_sections(draw, [(g, draw.group == i) for i, g in enumerate(subjects)], rules, level)
-    order = [row.name for row in overall.rows]
-    found = comparison(
-        replace(overall, pairs=()),
-        rules=tuple(rules),
-        classes="246",
-        k=(1, 5),
+    truth = tl.Truth(y, group=[subjects[at % groups] for at in range(cases)]) if groups else y
+    board = tl.compare(models, truth, rules=tuple(rules), k=(1, 5), baseline=reference, inference=level)
+    first, *others = (row.name for row in board)
+    invalid = names[2] if len(names) > 2 else None
+    rows = tuple(replace(row, invalid=7 * (row.name == invalid)) for row in board)
+    monitors = [
+        tl.monitor({name: models[name] for name in (first, other)}, y, baseline=other) for other in others[:paths]
+    ]
+    return replace(
+        board.comparison,
         missing=missing,
-        baseline=reference,
-        level=level,
-        method="paired t intervals, which assume that cases are independent of each other",
+        overall=replace(board.comparison.overall, rows=rows),
         group="subject" if groups else None,
-        sources=tuple(_origin(name, i, cases) for i, name in enumerate(draw.names)),
-        groups=tuple(sections),
-        pairs=overall.pairs,
-        paths=tuple(_drawn_path(draw, order[0], other, rules[0], level) for other in order[1 : 1 + paths]),
+        sources=tuple(_origin(name, i, cases) for i, name in enumerate(names)),
+        paths=tuple(monitor.paths[0] for monitor in monitors),
         seed=seed,
+        warnings=(),
     )
-    return concluded(found)
 
 
 def apart(found: Comparison, cases: Sequence[int]) -> Comparison:
     """The same, with so many cases for each model, in the order of the table; two share those of the smaller."""
-    rows = [replace(row, cases=n) for row, n in zip(found.overall.rows, cases, strict=True)]
+    rows = [
+        replace(
+            row,
+            cases=n,
+            scores={rule: replace(one, relative=estimate(0.9 + 0.05 * i, 0.02)) for rule, one in row.scores.items()},
+        )
+        for i, (row, n) in enumerate(zip(found.overall.rows, cases, strict=True))
+    ]
     own = {row.name: row.cases for row in rows}
     return replace(
         found,
@@ -475,143 +465,6 @@ def page(found: Comparison | None = None, **options: object) -> Page:
     """A whole page."""
     made = drawn(**options) if found is None else found  # type: ignore[arg-type]
     return Page(made, exhibits(made), provenance(made), "Language identification, May 2024")
-
-
-def _drawn_sections(
-    draw: Draw, parts: Sequence[tuple[str | None, np.ndarray]], rules: Sequence[str], level: float
-) -> list[Group]:
-    """The groups, whose pairs are one family under each rule."""
-
-    def place(i: int, inside: np.ndarray) -> tuple[int, float]:
-        return draw.infinite(i, rules[0], inside), float(getattr(draw, rules[0])[i, inside].mean())
-
-    orders = [sorted(range(len(draw.names)), key=lambda i: place(i, inside)) for _, inside in parts]
-    pairs: list[list[Pair]] = [[] for _ in parts]
-    for rule in rules:
-        found = [(at, a, b) for at, order in enumerate(orders) for a, b in combinations(order, 2)]
-        differences = [_difference(draw, a, b, rule, parts[at][1], level) for at, a, b in found]
-        adjusted = holm([d.p for d in differences])
-        wide = 1 - (1 - level) / max(1, sum(p is not None for p in adjusted))
-        for (at, a, b), d, p in zip(found, differences, adjusted, strict=True):
-            cases, far = int(parts[at][1].sum()), _difference(draw, a, b, rule, parts[at][1], wide)
-            more = 0 if p is not None and p <= 1 - level else _more(d, cases)
-            pairs[at].append(Pair(rule, draw.names[a], draw.names[b], cases, d, p, more, far))
-    return [
-        Group(
-            group,
-            int(inside.sum()),
-            tuple(_drawn_standing(draw, i, rank, own, inside, rules, level) for rank, i in enumerate(order, 1)),
-            tuple(own),
-        )
-        for (group, inside), order, own in zip(parts, orders, pairs, strict=True)
-    ]
-
-
-def _drawn_standing(
-    draw: Draw, i: int, rank: int, pairs: Sequence[Pair], inside: np.ndarray, rules: Sequence[str], level: float
-) -> ModelRow:
-    n = int(inside.sum())
-    kind = _kind(i, len(draw.names))
-    accuracy = float(draw.right[i, inside].mean())
-    size = {"hard label": 1.0, "top list": 5.0, "distribution": 246.0}[kind]
-    first = pairs[0].a if pairs else draw.names[i]
-    to_first = {pair.rule: pair for pair in pairs if (pair.a, pair.b) == (first, draw.names[i])}
-    return standing(
-        rank,
-        draw.names[i],
-        [_drawn_mark(draw, i, to_first.get(rule), inside, rule, level) for rule in rules],
-        n,
-        accuracy=accuracy,
-        top_1_error=1 - accuracy,
-        top_5_error=(1 - accuracy) / 3,
-        coverage=1.0 if kind == "distribution" else accuracy + 0.5 * (1 - accuracy) * (size > 1),
-        mean_length=size,
-        mean_mass=0.97 if kind == "top list" else 1.0,
-        invalid=7 * (i == 2),
-        invalid_rate=7 * (i == 2) / max(n, 1),
-    )
-
-
-def _drawn_mark(draw: Draw, i: int, pair: Pair | None, inside: np.ndarray, rule: str, level: float) -> RuleScore:
-    scores = getattr(draw, rule)
-    infinite = draw.infinite(i, rule, inside)
-    own = scores[i, inside]
-    mean = math.inf if infinite else float(own.mean())
-    away = None if pair is None else pair.simultaneous
-    if away is not None and away.low is not None and away.high is not None:
-        away = replace(away, value=-away.value, low=-away.high, high=-away.low)
-    elif away is not None:
-        away = replace(away, value=-away.value)
-    return RuleScore(
-        rule=rule,
-        mean=Estimate(math.inf, reason="infinite scores have no interval") if infinite else _estimated(own, level),
-        unpenalised=mean - 0.001 * (i == 2),
-        infinite=infinite,
-        finite=float(own.mean()),
-        skill=None if infinite else _estimated(1 - own / 0.9959, level),
-        baseline_skill=None if infinite else _estimated(1 - own / own.mean(), level),
-        difference=away,
-        relative=Estimate(0.9 + 0.05 * i, 0.88 + 0.05 * i, 0.92 + 0.05 * i),
-        adjusted_p=None if pair is None else pair.adjusted_p,
-    )
-
-
-def _estimated(values: np.ndarray, level: float) -> Estimate:
-    n = len(values)
-    mean = float(values.mean())
-    if n < 2:
-        return Estimate(mean, reason="one case has no spread")
-    error = float(values.std(ddof=1) / math.sqrt(n))
-    half = float(student.ppf(0.5 + level / 2, n - 1)) * error
-    p = float(2 * student.sf(abs(mean) / error, n - 1)) if error else float(mean == 0)
-    return Estimate(mean, mean - half, mean + half, error=error, p=p)
-
-
-def _difference(draw: Draw, i: int, j: int, rule: str, inside: np.ndarray, level: float) -> Estimate:
-    a, b = draw.infinite(i, rule, inside), draw.infinite(j, rule, inside)
-    if a or b:
-        return Estimate(math.nan if a and b else math.inf if a else -math.inf, reason=TESTED)
-    scores = getattr(draw, rule)
-    return _estimated(scores[i, inside] - scores[j, inside], level)
-
-
-def _more(d: Estimate, cases: int) -> int | None:
-    if not d.error or d.value == 0:
-        return None
-    return max(1, math.ceil(cases * (2.8 * d.error / abs(d.value)) ** 2) - cases)
-
-
-def _drawn_path(draw: Draw, candidate: str, baseline: str, rule: str, level: float) -> SequentialPath:
-    i, j = draw.names.index(candidate), draw.names.index(baseline)
-    scores = getattr(draw, rule)
-    d = scores[i] - scores[j]
-    at = np.unique(np.linspace(1, draw.cases, min(draw.cases, 150)).astype(int))
-    mean = np.cumsum(d)[at - 1] / at
-    half = d.std() * np.sqrt(2 * np.log(np.log(at + 2) + 1) / at + 8 / at)
-    low, high = mean - half, mean + half
-    bets = np.cumsum(np.log1p(-np.clip(d, -1, 1) * 0.2))[at - 1]
-    other = np.cumsum(np.log1p(np.clip(d, -1, 1) * 0.2))[at - 1]
-
-    def first(where: np.ndarray) -> int | None:
-        return int(at[np.argmax(where)]) if where.any() else None
-
-    return SequentialPath(
-        rule,
-        candidate,
-        baseline,
-        level,
-        draw.cases,
-        tuple(at.tolist()),
-        tuple(mean.tolist()),
-        tuple(low.tolist()),
-        tuple(high.tolist()),
-        tuple(bets.tolist()),
-        tuple(other.tolist()),
-        first((low > 0) | (high < 0)),
-        first(bets >= -math.log(1 - level)),
-        first(other >= -math.log(1 - level)),
-        "empirical Bernstein confidence sequence, scores from 0 to 2",
-    )
 
 
 def _kind(i: int, n: int) -> str:

@@ -11,26 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.results import drawn, example
-from tests.report.strategies import HOSTILE, clean, law, names, results
+from tests.report.strategies import HOSTILE, law, names, results
 from toplist._text import NOTHING, fixed
 from toplist.inference.ranking import judge
-from toplist.inference.results import Comparison, Estimate, Group
+from toplist.inference.results import Comparison, Estimate
 from toplist.report.statements import standing, verdict
 from toplist.report.tables import (
     called,
     columns,
     details,
-    leaders,
     made,
-    marked,
     notes,
     pivot,
     split,
     telling,
     widths,
 )
-from toplist.report.terminal import as_text
-from toplist.report.text import LIMIT, TextTable, cells, decimals, infinite, plain, share, shorten, spans, wrap
+from toplist.report.text import LIMIT, TextTable, cells, decimals, plain, share, shorten, spans, wrap
 
 
 def column(table: TextTable, header: str) -> list[str]:
@@ -44,24 +41,9 @@ def board(found: Comparison) -> TextTable:
     return made("", found.overall, columns(found, called(found)))
 
 
-def headers(found: Comparison) -> list[str]:
-    return [column.header for column in board(found).columns]
-
-
 def said(found: Comparison) -> str:
     """What the notes of a short board say."""
     return "\n".join(f"{note.sign} {note.text()}" for note in notes(found, called(found)))
-
-
-def told(found: Comparison) -> str:
-    """What is said where every number is asked for."""
-    return "\n".join(sentence for table in details(found) for sentence in table.sentences)
-
-
-def lone(found: Comparison, **changes: object) -> Comparison:
-    """With other values for every model."""
-    rows = tuple(replace(row, **changes) for row in found.overall.rows)  # type: ignore[arg-type]
-    return replace(found, overall=replace(found.overall, rows=rows), groups=())
 
 
 @law
@@ -126,51 +108,6 @@ def test_nothing_starred_is_called_not_significantly_different(seed: int, apart:
     assert not any(who in better for who in starred)
 
 
-def test_a_note_names_neighbours_without_a_significant_difference_and_counts_the_others() -> None:
-    assert "= no significant difference: transformer-large (fine-tuned) and gradient boosting (p 0.280)" in said(
-        example()
-    )
-    first, *others = example().pairs
-    apart = replace(example(), pairs=(replace(first, extra_units=0, adjusted_p=0.001), *others))
-    assert "no significant difference" not in said(apart)
-    assert "no significant difference" not in said(replace(example(), pairs=()))
-
-
-def test_details_say_how_many_pairs_differ_significantly() -> None:
-    assert "Of 10 pairs, 9 are significantly different under the Brier score and 1 is not" in told(example())
-    first, second, *others = example().pairs
-    untested = replace(second, adjusted_p=None)
-    assert "1 could not be tested" in told(replace(example(), pairs=(first, untested, *others)))
-
-
-def test_details_name_the_confidence_set_of_the_best() -> None:
-    found = example().confidence_set
-    assert found is not None
-    both = "transformer-large (fine-tuned) and gradient boosting (no other model is significantly better)."
-    assert f"The confidence set of the best under the Brier score at 95%: {both}" in told(example())
-    nobody = replace(found, members=(), p={}, reason="no case has all models")
-    assert "There is no confidence set of the best under the Brier score: no case has all models." in told(
-        replace(example(), confidence_set=nobody)
-    )
-
-
-@law
-@given(results())
-def test_every_string_of_a_table_is_safe_to_show(found: Comparison) -> None:
-    for table in [board(found), pivot(found, called(found), found.groups), *details(found)]:
-        strings = [table.title, *(c.header for c in table.columns), *(cell for row in table.rows for cell in row)]
-        assert all(clean(text) and "\n" not in text for text in (*strings, *table.sentences))
-        assert {len(row) for row in table.rows} <= {len(table.columns)}
-
-
-def test_groups_are_columns_with_their_number_of_cases_and_stars_of_their_own() -> None:
-    table = pivot(example(), called(example()), example().groups)
-    assert table.title == "By subject: mean Brier score"
-    assert [(c.header, c.below) for c in table.columns[1:]] == [("algebra", "n 7,400"), ("geometry", "n 1")]
-    assert [cell.endswith("*") for cell in column(table, "algebra")] == [False, False, True, True, True]
-    assert not any(cell.endswith("*") for cell in column(table, "geometry"))
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_the_most_telling_groups_include_every_one_where_the_leader_is_beaten(seed: int) -> None:
     found = drawn(groups=9, cases=900, apart=0.2, seed=seed)
@@ -204,113 +141,6 @@ def test_a_difference_has_a_star_if_it_is_significant_among_all_pairs() -> None:
             assert [cell.endswith("*") for cell in column(table, "Δ best")] == [False, *[p <= 0.05] * 4]
 
 
-def test_who_is_significantly_better_than_the_first_has_a_dagger_and_no_star() -> None:
-    """In every table, as another sign in ASCII, and explained."""
-    found = example()
-    rows = list(found.overall.rows)
-    scores = {
-        rule: replace(one, adjusted_p=0.001, difference=Estimate(-0.1, -0.2, -0.05))
-        for rule, one in rows[-1].scores.items()
-    }
-    rows[-1] = replace(rows[-1], scores=scores)
-    found = replace(found, overall=replace(found.overall, rows=tuple(rows)))
-    for table in (board(found), details(found)[0]):
-        assert [cell[-1] for cell in column(table, "Δ best")][2:] == ["*", "*", "\u2020"]
-    assert marked(found, [row.scores["brier"] for row in rows]) == [False, False, True, True, False]
-    meaning = "significantly better than the first on the cases of both (95%, Holm-adjusted over all 10 pairs)"
-    assert f"\u2020 {meaning}" in said(found)
-    for text in (as_text(found, 100, ascii=True), as_text(found, ascii=True)):
-        assert f" +  {meaning[:40]}" in text
-        assert text.count(" +\n") + text.count(" + ") >= 2
-
-
-def test_where_there_are_no_rank_intervals_there_is_no_column_and_no_claim() -> None:
-    found = example()
-    rows = tuple(replace(row, rank_interval=None) for row in found.overall.rows)
-    found = replace(found, overall=replace(found.overall, rows=rows), groups=())
-    for table in (board(found), *details(found)[:3]):
-        assert "ranks" not in [one.header for one in table.columns]
-    assert "all true ranks" not in told(found)
-    assert leaders(found) == leaders(example())
-
-
-def test_rank_intervals_are_a_column_of_every_table_of_models() -> None:
-    found = example()
-    assert column(board(found), "ranks") == ["1–2", "1–2", "3", "4", "5"]  # noqa: RUF001
-    assert column(details(found)[2], "ranks") == ["1–2", "1–2", "3", "4", "5"]  # noqa: RUF001
-    assert board(found).leaders == {0}
-    assert "at 95% all true ranks are in their intervals at once" in told(found)
-
-
-def test_columns_appear_where_they_say_something() -> None:
-    """Cases if they differ, relative skill if pairs were compared, and what went wrong if anything did."""
-    usual = headers(example())
-    assert {"skill", "vs random forest", "unpenalised", "infinite log"} <= set(usual)
-    assert not {"cases", "relative", "infinite Brier", "top-1 error"} & set(usual)
-    assert {"cases", "relative"} <= set(headers(example(missing="pairwise")))
-    assert "vs random forest" not in headers(example(reference=None))
-    assert "unpenalised" not in headers(lone(example(), invalid=0))
-    rows = example().overall.rows
-    uneven = Group(None, 12_000, (replace(rows[0], cases=11), *rows[1:]))
-    assert "cases" in headers(replace(example(), overall=uneven))
-
-
-def test_narrow_terminals_have_the_score_the_difference_the_second_rule_and_accuracy() -> None:
-    filled = columns(example(), called(example()))
-    assert [c.header for c, _ in filled if not c.least] == ["#", "model", "Brier", "Δ best", "log", "accuracy"]
-    assert {"95% CI", "ranks"} <= {c.header for c, _ in filled if c.least == 100}
-    assert {"top-5 error", "coverage", "list length"} <= {c.header for c, _ in filled if c.least == 140}
-
-
-def test_an_infinite_mean_is_shown_as_such_and_counted() -> None:
-    table = board(example())
-    assert column(table, "log")[-1] == "∞"
-    assert column(table, "infinite log")[-1] == "17"
-    assert "! infinite log score = probability 0 for the true class: hard labels 17 of 12,000 cases" in said(example())
-    assert infinite(44) == "∞ (44 cases)"
-
-
-def test_notes_say_what_was_done_about_missing_predictions() -> None:
-    assert "! missing predictions scored as uniform: gradient boosting 12; " in said(example(missing="uniform"))
-    assert "Missing predictions are scored as the uniform prediction; filled in: gradient boosting 12." in told(
-        example()
-    )
-    for missing, sentence in (
-        ("common", "Only cases that every model predicts are compared"),
-        ("pairwise", "Each model is scored on the cases it predicts"),
-    ):
-        assert sentence in told(example(missing=missing))
-
-
-def test_what_did_not_occur_is_not_said() -> None:
-    calm = replace(lone(example(groups=False), invalid=0), sources=(), missing="error", paths=())
-    for text in (said(calm), told(calm)):
-        assert not re.search(r"(?i)no list is invalid|no prediction is missing|repair|penalty", text)
-
-
-def test_notes_say_what_was_repaired_penalised_and_compared() -> None:
-    assert "renormalise (repair): nearest neighbours 40; clip (repair): nearest neighbours 2" in said(example())
-    assert "invalid lists with a penalty: random forest 3" in said(example())
-    assert "invalid lists with a penalty of 0.25:" in said(replace(example(), penalty=0.25))
-    for sentence in (
-        "Lower is better; 41 classes, 12,000 cases, all of the same weight.",
-        "Intervals are at 95%: normal approximation, cases are independent.",
-        "Invalid lists pay the penalty that is the default of each rule.",
-        "Repaired in nearest neighbours: renormalise (40 cases) and clip (2 cases).",
-        "No interval for hard labels under the log score: the mean is infinite.",
-    ):
-        assert sentence in told(example())
-    assert "12,000 cases, 900 of them compared, weighted." in told(replace(example(), compared=900, weighted=True))
-    assert "a penalty of 0.25." in told(replace(example(), penalty=0.25))
-
-
-def test_nothing_is_said_twice() -> None:
-    sentences = [sentence for table in details(example()) for sentence in table.sentences]
-    assert len(sentences) == len(set(sentences))
-    assert "subject geometry: 1 case." in told(example())
-    assert "No interval for any model: a single case has no spread." in told(example())
-
-
 @law
 @given(st.floats(1e-5, 10), st.floats(-1, 1))
 def test_digits_show_two_of_the_half_width(half: float, value: float) -> None:
@@ -325,6 +155,8 @@ def test_digits_show_two_of_the_half_width(half: float, value: float) -> None:
 def test_a_column_has_the_same_digits_from_top_to_bottom() -> None:
     cells = spans([Estimate(0.5, 0.4, 0.6), Estimate(0.25, 0.2499, 0.2501), Estimate(0.123456789), Estimate(math.inf)])
     assert cells == ["0.50000 [0.40000, 0.60000]", "0.25000 [0.24990, 0.25010]", "0.12346", "      ∞"]
+    without_spread = Estimate(0.8, 0.8 - 1e-14, 0.8 + 1e-14)  # which asks for no digits
+    assert spans([Estimate(0.66333, 0.61977, 0.70689), without_spread])[0] == "0.663 [0.620, 0.707]"
 
 
 @given(st.floats(), st.integers(3, 6), st.booleans())

@@ -6,7 +6,6 @@ import io
 import re
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import example as such_as
 from hypothesis import strategies as st
 
-from tests.report.results import drawn, example, many
+from tests.report.results import example
 from tests.report.strategies import EVERY_NAME, clean, law, results
 from toplist.errors import TopListError
 from toplist.inference.results import Action, BoardWarning, Comparison, Estimate
@@ -22,7 +21,6 @@ from toplist.report.tables import columns
 from toplist.report.terminal import as_renderable, as_text, intervals
 from toplist.report.text import PLAIN, cells
 
-PAGES = Path(__file__).parent / "pages"
 LONE = replace(example(groups=False), paths=())
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 RED, BOLD, DIM, AMBER = "31", "1", "2", "33"
@@ -71,14 +69,6 @@ def test_ascii_is_ascii(found: Comparison, width: int | None, detail: bool) -> N
     assert as_text(found, width, detail=detail, ascii=True, actions=[action]).isascii()
 
 
-def test_intervals_have_an_ascii_form() -> None:
-    assert intervals([Estimate(0.3, 0.1, 0.5), Estimate(0.9)], 9, ascii=True)[1] == ["|-o-|", "        o"]
-    found = drawn(("a", "b", "c"), cases=60, paths=0)
-    text, plain = as_text(found, 80), as_text(found, 80, ascii=True)
-    assert text.count("●") == plain.count("-o-") == 3
-    assert max(map(len, plain.split("\n"))) <= 80
-
-
 @law
 @given(results())
 @such_as(EVERY_NAME)
@@ -103,42 +93,6 @@ def test_columns_that_a_terminal_of_80_has_are_hidden_only_with_a_note() -> None
         assert {"model", "Brier", "Δ best"} <= set(head)
 
 
-def test_wider_terminals_show_more() -> None:
-    found = drawn(("a", "b", "c"), paths=0)
-    heads = {width: as_text(found, width).split("\n\n")[1].split("\n")[0] for width in (80, 100, 140, 240)}
-    assert "accuracy" in heads[80]
-    assert "log" in heads[80]
-    assert "95% CI" not in heads[80]
-    assert "95% CI" in heads[100]
-    assert "top-5 error" not in heads[100]
-    assert all(name in heads[140] for name in ("top-5 error", "coverage"))
-    assert "skill" in heads[240]
-
-
-@pytest.mark.parametrize("width", [None, 80, 200])
-def test_a_star_beside_an_interval_that_contains_zero_has_its_note(width: int | None) -> None:
-    """Holm's method tests in steps, and may find more than simultaneous intervals."""
-
-    def starred(low: float) -> Comparison:
-        first, second, *rest = LONE.overall.rows
-        score = second.scores[LONE.rules[0]]
-        score = replace(score, difference=Estimate(0.05, low, 0.1, p=0.01), adjusted_p=0.02)
-        second = replace(second, scores={**second.scores, LONE.rules[0]: score})
-        return replace(LONE, overall=replace(LONE.overall, rows=(first, second, *rest)))
-
-    assert "tests in steps" in " ".join(as_text(starred(-0.01), width).split())
-    assert "tests in steps" not in " ".join(as_text(starred(0.01), width).split())
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_a_page_looks_as_it_did_when_people_looked_at_it(width: int) -> None:
-    assert as_text(example(), width) + "\n" == (PAGES / f"leaderboard-{width}.txt").read_text(encoding="utf-8")
-
-
-def test_a_pipe_looks_as_it_did_when_people_looked_at_it() -> None:
-    assert as_text(example()) + "\n" == (PAGES / "leaderboard-piped.txt").read_text(encoding="utf-8")
-
-
 @law
 @given(results(), st.sampled_from([60, 80, 120, 200]), st.booleans(), st.booleans())
 def test_a_console_shows_what_plain_text_shows(found: Comparison, width: int, terminal: bool, detail: bool) -> None:
@@ -155,26 +109,6 @@ def test_a_console_shows_what_plain_text_shows(found: Comparison, width: int, te
 @such_as(replace(EVERY_NAME, groups=(), paths=()), 80)
 def test_there_are_at_most_six_lines_of_notes_beside_warnings(found: Comparison, width: int) -> None:
     assert len(below(as_text(replace(found, groups=(), paths=(), warnings=()), width))) <= 6
-
-
-@pytest.mark.parametrize("width", [80, 100, 140])
-def test_of_many_pairs_without_a_difference_two_lines_are_shown_and_the_others_counted(width: int) -> None:
-    found = replace(drawn(many(20), cases=300, apart=0.2, paths=0, zeros=False, missing="error"), sources=())
-    lines = below(as_text(found, width))
-    start = next(i for i, line in enumerate(lines) if line.startswith(" =  no significant difference: "))
-    note = lines[start : start + 2]
-    assert re.search(r" and \d+ more$", note[1])
-    assert start + 2 == len(lines) or lines[start + 2][1] != " "
-
-
-def test_warnings_come_first_whole_and_are_not_counted() -> None:
-    sentence = "the truth may be that of other cases, because of " + "this and that, " * 30 + "and more."
-    warned = replace(LONE, warnings=(BoardWarning("perfect", sentence, (LONE.overall.rows[0].name,)),))
-    text = as_text(warned, 80)
-    assert below(text)[0].startswith(" !  transformer")
-    assert sentence in " ".join(text.split())
-    calm = " ".join(" ".join(below(as_text(LONE, 80))).split())
-    assert calm in " ".join(text.split())
 
 
 def test_the_verdict_and_rank_1_are_bold_stars_red_intervals_dim_and_warnings_amber() -> None:
@@ -224,17 +158,6 @@ def test_intervals_are_on_one_axis(rows: list[tuple[float, float] | None], room:
     drawn = sorted((one.value, bar.index("●")) for one, bar in zip(found, bars, strict=True) if one is not None)
     assert [at for _, at in drawn] == sorted(at for _, at in drawn)
     assert all(bar == "" for one, bar in zip(found, bars, strict=True) if one is None)
-
-
-def test_groups_that_do_not_fit_are_counted() -> None:
-    found = drawn(groups=10, paths=0)
-    text = as_text(found, 80)
-    assert "By subject: mean Brier score" in text
-    head = text.partition("By subject")[2].split("\n")[1].split()
-    assert 3 <= len(head) - 1 <= 6
-    assert f"and {10 - (len(head) - 1)} more: see --report or -o" in text
-    assert text.partition("By subject")[2].split("\n")[2].split()[:2] == ["n", "120"]
-    assert all(group.group in as_text(found) for group in found.groups)
 
 
 def test_without_rich_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

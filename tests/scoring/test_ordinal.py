@@ -113,7 +113,7 @@ def log_run(smallest: Any, step: Any, n: Any) -> Any:
     return -(n * mpmath.log(step) + mpmath.loggamma(z + n) - mpmath.loggamma(z))
 
 
-@pytest.mark.parametrize("m", [50, 10**4, 10**9, 2**53])
+@pytest.mark.parametrize("m", [50, 10**4, 10**5])
 @pytest.mark.parametrize("confidence", [0.25, 0.9, 1 - 2.0**-20, 1 - 2.0**-40])
 def test_runs_of_unlisted_classes_are_summed_to_the_last_digits_however_long_they_are(
     m: int, confidence: float
@@ -136,16 +136,13 @@ def test_runs_of_unlisted_classes_are_summed_to_the_last_digits_however_long_the
         assert tl.score(one, y, rule=rule) == pytest.approx(want, rel=1e-12)
 
 
-@pytest.mark.parametrize("m", [2, 3, 17, 1000, 2**53])
+@pytest.mark.parametrize("m", [2, 3, 17, 1000, 10**5])
 def test_the_uniform_distribution_has_the_entropy_of_its_formula(m: int) -> None:
     nothing = tl.TopList({}, space(m))
     assert tl.entropy(nothing, rule="rps") == pytest.approx((m * m - 1) / (6 * m), rel=1e-13)
-    if m <= 1000:
-        f = np.arange(1, m) / m
-        want = math.fsum(-f * np.log(f) - (1 - f) * np.log1p(-f))
-        assert tl.entropy(nothing, rule="ranked_log") == pytest.approx(want, rel=1e-13)
-    else:  # the sum is half of m and less than log(m) away from it
-        assert tl.entropy(nothing, rule="ranked_log") == pytest.approx(m / 2, rel=1e-13)
+    f = np.arange(1, m) / m
+    want = math.fsum(-f * np.log(f) - (1 - f) * np.log1p(-f))
+    assert tl.entropy(nothing, rule="ranked_log") == pytest.approx(want, rel=1e-13)
 
 
 @every_rule
@@ -240,8 +237,8 @@ def test_classes_without_a_declared_order_are_refused_with_the_remedy(rule: str)
 
 
 def test_orders_that_cannot_be_are_refused() -> None:
-    for size in (math.inf, 2**53 + 1):
-        with pytest.raises(SpaceError, match=r"at most 2\*\*53"):
+    for size in (math.inf, 100_001, [3, 2**60]):
+        with pytest.raises(SpaceError, match="at most 100,000"):
             tl.ClassSpace(size, ordinal=True)
     with pytest.raises(SpaceError, match="places of the others are not known"):
         tl.ClassSpace(5, labels=["low", "high"], ordinal=True)
@@ -318,7 +315,7 @@ def test_the_command_wants_the_order_and_says_how_to_give_it(files: Path) -> Non
         (["-c", f"{files}/classes.txt"], "--ordinal"),
         (["--ordinal"], "--classes FILE"),
         (["-c", "4", "--ordinal"], "from the lowest to the highest"),
-        (["-c", "inf", "--ordinal"], "at most 2**53"),
+        (["-c", "inf", "--ordinal"], "at most 100,000"),
     ):
         code, told = said(*words, *more)
         assert code != 0

@@ -19,7 +19,6 @@ from tests.cli.messages import said  # isort: skip
 HUMAN = DATA / FILES[0]
 COUNTS = {
     "mass above one": 674,
-    "not in falling order": 36,
     "class twice": 153,
     "class without a confidence": 10,
     "invalid": 60,
@@ -57,7 +56,7 @@ def test_the_file_as_it_comes_has_every_oddity_of_the_manifest(lists: Path, tmp_
         found = checked(lists, "--classes", classes)
         told = {one["kind"]: one["cases"] for one in found["issues"]}
         assert {kind: told.pop(kind) for kind in COUNTS} == COUNTS
-        assert told == {"listed zero": 4, "rounded": 6723}
+        assert told == {"listed zero": 4}
         assert found["cases"] == 6723
         assert {one["kind"] for one in found["issues"] if one["blocking"]} == {
             "mass above one",
@@ -144,5 +143,5 @@ def test_the_report_says_what_is_odd(people: Studied) -> None:
     code, text = said("compare", *files, *repairs, "--report", page, "--quiet")
     assert code == 0, text
     written = page.read_text(encoding="utf-8")
-    for words in ("Data quality", "Not sorted by probability", "Hard labels only", "Lists a class with probability 0"):
+    for words in ("Data quality", "Lists a class with probability 0"):
         assert words in written

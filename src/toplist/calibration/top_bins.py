@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +14,8 @@ from toplist._typing import Floats
 from toplist.calibration.binned import bias_of_sums
 from toplist.calibration.miscalibration import CalibrationBias
 from toplist.calibration.pairs import BINS, Bin, Bins
-from toplist.core.kernel import UNIT, sums_by
-from toplist.errors import TopListError
+from toplist.core.kernel import sums_by
 from toplist.lists import TopLists
-
-_MOST_SHIFTED = UNIT.bit_length() - 1
-_SLACK = 40  # bits after which the bounds of a bin, and squares, are rounding
-_MOST_BITS = 2 * UNIT.bit_length()  # of an integer that is read: a sum over more cases than there can be
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,59 +141,6 @@ class ReliabilityBins:
             (self.shortest or 0, self.longest),
         )
 
-    def to_plain(self) -> dict[str, Any]:
-        """Whole numbers, lists and a mapping, for JSON: a few hundred bytes. Sums are without their common zeros."""
-        some = [i for i, count in enumerate(self.bins.columns[0]) if count]
-        counts, confidence, hits = ([column[i] for i in some] for column in self.bins.columns)
-        return {
-            "cases": self.cases,
-            "lengths": [self.shortest, self.longest],
-            "bins": some,
-            "counts": [count // UNIT for count in counts],
-            "confidence": _shortened(confidence),
-            "hits": _shortened(hits),
-            "squares": _shortened([self.squares, self.products, self.shared]),
-        }
-
-    @classmethod
-    def from_plain(cls, plain: Any) -> ReliabilityBins:
-        """What `to_plain` made, or a `TopListError` where that cannot be."""
-        if not isinstance(plain, Mapping):
-            _refuse("they are no mapping")
-        names = ("cases", "lengths", "bins", "counts", "confidence", "hits", "squares")
-        if set(plain) != set(names):
-            _refuse("names are missing or unknown")
-        (cases,), places, counts = _whole([plain["cases"]]), _whole(plain["bins"]), _whole(plain["counts"])
-        if places != sorted({*places}) or any(i >= BINS for i in places):
-            _refuse("there are no such bins")
-        confidence, hits, (squares, products, shared) = (
-            _restored(plain[name], n)
-            for name, n in (("confidence", len(places)), ("hits", len(places)), ("squares", 3))
-        )
-        lengths = plain["lengths"]
-        shortest, longest = (None, 0) if lengths == [None, 0] else _whole(lengths, 2)
-        bins = Bins(_columns(places, counts, confidence, hits))
-        made = cls(cases, bins, squares, products, shortest, longest, shared)
-        made._require_possible(counts)
-        return made
-
-    def _require_possible(self, counts: Sequence[int]) -> None:
-        """Raise where no cases have these sums."""
-        slack = (sum(counts) * UNIT) >> _SLACK
-        for i, (count, confidence, hits) in enumerate(zip(*self.bins.columns, strict=True)):
-            inside = i * count - BINS * slack <= BINS * confidence <= (i + 1) * count + BINS * slack
-            if not inside or hits > count:
-                _refuse("sums are outside their bins")
-        confidence, hits = (sum(column) for column in self.bins.columns[1:])
-        if min(counts, default=1) < 1 or sum(counts) > self.cases:
-            _refuse("counts do not add up")
-        if self.squares > confidence + slack or self.products > min(confidence, hits) + slack:
-            _refuse("sums do not belong together")
-        if hits * hits > sum(counts) * UNIT * (hits - self.shared + slack):  # by the inequality of Cauchy and Schwarz
-            _refuse("squares of hits do not belong to hits")
-        if (self.shortest is None) != (not self.cases) or (self.shortest or 0) > self.longest:
-            _refuse("lengths do not belong together")
-
 
 def top_confidences(lists: TopLists) -> Floats:
     """The largest confidence of each list that names a class, as it is scored.
@@ -209,9 +150,6 @@ def top_confidences(lists: TopLists) -> Floats:
     """
     checked = lists.checked
     rows, offsets, sizes = checked.rows, checked.rows.offsets, checked.sizes
-    if rows.log_confidences is not None:  # stored confidences may have lost digits
-        some = np.flatnonzero(sizes)
-        return np.maximum.reduceat(checked.normalized, offsets[some]) if len(some) else np.zeros(0)
     t, first, scaled = rows.confidences, offsets[:-1], np.flatnonzero(checked.scaled & (sizes > 0))
     if not sizes.all():
         first = first[sizes > 0]
@@ -239,40 +177,3 @@ def clopper_pearson(hits: float, cases: int, level: float) -> tuple[float, float
 
 def _total(values: Floats) -> int:
     return int(sums_by(values[None, :], None, 1)[0, 0])
-
-
-def _shortened(values: Sequence[int]) -> list[int]:
-    """How many binary zeros all of these end with, then the values without them."""
-    shift = min([_MOST_SHIFTED, *((one & -one).bit_length() - 1 for one in values if one)])
-    return [shift, *(one >> shift for one in values)]
-
-
-def _restored(plain: Any, count: int) -> list[int]:
-    shift, *values = _whole(plain, count + 1)
-    if shift > _MOST_SHIFTED:
-        _refuse("a number is too large")
-    return [one << shift for one in values]
-
-
-def _columns(places: Sequence[int], *columns: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    counts, *sums = columns
-    made = []
-    for column in ([count * UNIT for count in counts], *sums):
-        if len(column) != len(places):
-            _refuse("columns differ in length")
-        filled = dict(zip(places, column, strict=True))
-        made.append(tuple(filled.get(i, 0) for i in range(BINS)))
-    return tuple(made)
-
-
-def _whole(values: Any, count: int | None = None) -> list[int]:
-    """A list of whole numbers from zero, of that length."""
-    if not isinstance(values, list) or (count is not None and len(values) != count):
-        _refuse("a list of numbers is missing")
-    if any(type(one) is not int or one < 0 or one.bit_length() > _MOST_BITS for one in values):
-        _refuse("a number is not a whole number from zero")
-    return values
-
-
-def _refuse(why: str) -> NoReturn:
-    raise TopListError(f"the reliability bins of a partial result are damaged: {why}.")

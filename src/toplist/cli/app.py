@@ -10,11 +10,10 @@ import typer
 from toplist.cli.compare import compare, plan, score
 from toplist.cli.demo import demo
 from toplist.cli.diagnose import check, convert, diagnose, producers
-from toplist.cli.gate import gate, record
+from toplist.cli.gate import gate
 from toplist.cli.options import Command, CommandGroup
 from toplist.cli.output import run, start
 from toplist.cli.partial import merge, partial
-from toplist.cli.sql import sql
 from toplist.cli.transform import apply, fit, pool, truncate
 
 app = typer.Typer(
@@ -31,8 +30,7 @@ app = typer.Typer(
     ),
     epilog=(
         "Exit codes: 0 success, 1 invalid data, or a file that cannot be read or written, 2 invalid usage, 3 a "
-        "condition of --fail-if holds or a gate fails, 4 a gate is inconclusive; ended by a signal: 130 (Ctrl-C), 143 "
-        "(SIGTERM), 129 (SIGHUP)."
+        "gate fails, 4 a gate is inconclusive; ended by a signal: 130 (Ctrl-C), 143 (SIGTERM), 129 (SIGHUP)."
     ),
 )
 recalibrate = typer.Typer(
@@ -50,7 +48,6 @@ for _one in (
     partial,
     merge,
     gate,
-    record,
     score,
     plan,
     check,
@@ -60,7 +57,6 @@ for _one in (
     truncate,
     producers,
     demo,
-    sql,
 ):
     app.command(cls=Command, epilog=vars(_one)["epilog"])(_one)
 for _one in (fit, apply):

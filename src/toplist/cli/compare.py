@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import re
 import shlex
 import shutil
 import sys
@@ -19,8 +17,8 @@ import typer
 
 from toplist._files import shown_words
 from toplist._text import visible
+from toplist.cli.choices import ALL_RULES
 from toplist.cli.options import (
-    ALL_RULES,
     PANELS,
     Inputs,
     Printing,
@@ -31,7 +29,6 @@ from toplist.cli.options import (
     require_named,
 )
 from toplist.cli.output import (
-    GATE,
     UsageError,
     flag_of,
     of_flags,
@@ -46,15 +43,14 @@ from toplist.cli.output import (
 from toplist.core.memory import keep_freed_memory
 from toplist.inference.settings import Inference
 from toplist.io.options import MISSING
-from toplist.report.text import number_of, percent
+from toplist.report.text import number_of
 
 if TYPE_CHECKING:
     from toplist.evaluation.leaderboard import Leaderboard
     from toplist.evaluation.next_steps import Invocation
-    from toplist.evaluation.planning import Equivalence
     from toplist.evaluation.stream import ReadSummary, ScoringSpec
     from toplist.inference.intervals import Intervals
-    from toplist.inference.results import Comparison, GateResult, Pair
+    from toplist.inference.results import Comparison
     from toplist.inference.settings import InferenceSettings
     from toplist.io.plan import Plan
 
@@ -89,9 +85,6 @@ class CompareOptions(ScoringOptions, BoardOptions):
     k: tuple[int, ...] = option((5,), "The k of top-k errors, 5 by default; may be repeated.")
     baseline: str | None = option(None, "Reference model for skill and for --sequential.", "-b")
     missing: str = missing_option()
-    fail_if: tuple[str, ...] = option(
-        (), 'Exit with code 3 if this holds, such as "new worse than old by 0.01"; may be repeated.'
-    )
     report: Path | None = option(
         None, "Write an HTML report with figures, such as board.html; report.html where no name is given."
     )
@@ -106,17 +99,10 @@ class CompareOptions(ScoringOptions, BoardOptions):
 class EngineOptions:
     """Where parts of the files are scored."""
 
-    engine: str | None = option(None, "local, dask, spark or ray: score parts of the files in several processes.")
-    workers: int | None = option(None, "How many processes work at a time.")
+    engine: str | None = option(None, "dask or spark: score parts of the files on a cluster, or in several processes.")
+    workers: int | None = option(None, "How many processes are started, where no cluster runs already.")
     scheduler: str | None = option(None, "Address of a Dask scheduler, such as tcp://host:8786.")
     master: str | None = option(None, "Master of a Spark cluster, such as spark://host:7077.")
-    partials: Path | None = option(
-        None, "Folder for partial results: a second run does only what is missing or has changed."
-    )
-    on_error: str | None = option(
-        None, "What to do about a file that cannot be read: stop, or skip it and list it in the result."
-    )
-    task_cases: int | None = option(None, "Cases of a task, about.")
 
     def made(self) -> Any:
         """The engine, or None where all is done in this process."""
@@ -124,10 +110,9 @@ class EngineOptions:
         given = {name: value for name, value in given.items() if value is not None}
         if self.engine is None:
             if given:
-                raise UsageError(f"{flag_of(next(iter(given)))} goes with --engine: local, dask, spark or ray.")
+                raise UsageError(f"{flag_of(next(iter(given)))} goes with --engine: dask or spark.")
             return None
-        from toplist.engines import as_engine
-        from toplist.engines.choice import NAMES
+        from toplist.engines.choice import NAMES, as_engine
 
         require_choice("engine", self.engine, NAMES)
         with of_flags(given):
@@ -138,7 +123,7 @@ class EngineOptions:
     Reads(several=True, truth=True, columns=("outcome", "weight", "group", "cluster", "time", "n_classes")),
     examples=(
         "toplist compare a.parquet b.jsonl c.csv --truth y.csv --classes 1000",
-        'toplist compare old=run1/*.pq new=run2/*.pq -t y.parquet -c labels.txt --fail-if "new worse than old"',
+        "toplist compare old=run1/*.pq new=run2/*.pq -t y.parquet -c labels.txt --baseline old -o summary.md",
         "toplist compare hub/*.csv -t truth.csv -c 28 --missing pairwise --time week --report board.html",
     ),
 )
@@ -146,7 +131,6 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference, engin
     """Compare models by proper scores, with confidence intervals and tests: lists, labels and distributions."""
     keep_freed_memory()
     require_boards(options.output, options.report, inputs.paths)
-    gates = [_gate(text, list(inputs.files)) for text in options.fail_if]
     if options.sequential and len(inputs.files) < 2:
         raise UsageError("--sequential compares at least two files.")
     if options.title is not None and options.report is None:
@@ -178,21 +162,16 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference, engin
             board = replace(
                 board, comparison=replace(board.comparison, paths=_paths(board, inputs, inference, reading))
             )
-        checked = [gate.check(board) for gate in gates]
         per_case = board.comparison.classes == PER_CASE
         invocation = inputs.invocation(options.missing, inference, per_case=per_case)
         if options.report is not None:
             typed = shlex.join(["toplist", *shown_words(sys.argv[1:])])
-            asked: Any = {"command": typed, "gates": checked, "invocation": invocation}
-            board.report(options.report, title=options.title, progress=update, **asked)
+            board.report(options.report, title=options.title, command=typed, progress=update, invocation=invocation)
     print_board(board, json=options.json, detail=options.detail, invocation=invocation)
     if options.report is None and not options.json:
         typer.echo("\n Add --report report.html for calibration, classes, cases and what they suggest to do next.")
     for path in options.output:
-        board.write(path, gates=checked)
-    print_gates(checked, ascii_only=not writes_unicode(sys.stderr))
-    if any(gate.failed for gate in checked):
-        raise typer.Exit(GATE)
+        board.write(path)
 
 
 def _paths(board: Leaderboard, inputs: Inputs, inference: Inference, reading: Any) -> Any:
@@ -234,201 +213,6 @@ def print_board(board: Leaderboard, *, json: bool, detail: bool = False, invocat
     from rich.console import Console
 
     Console(highlight=False).print(as_renderable(board.comparison, **how))
-
-
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """A condition on two models: `a` is worse, not better, possibly worse than `b`, or not equivalent to it.
-
-    Worse and better mean significantly so, as everywhere on the board: by Holm's method over all tested pairs, or, by
-    more than a margin, where the interval that holds for all tested pairs at once lies beyond it.
-    """
-
-    text: str
-    a: str
-    how: str
-    b: str
-    margin: float = 0.0
-
-    def check(self, board: Leaderboard) -> GateResult:
-        """Whether the condition holds, with the numbers that decide it.
-
-        A pair without a test is neither worse nor better nor equivalent.
-        """
-        from toplist.inference.results import GateResult
-
-        failed, why = self._holds(board), self._untested(board)
-        words = _FAILED[self.how] if failed else _PASSED[self.how]
-        by = f" by more than {self.margin:g}" if self.margin else ""
-        within = f" within {self.margin:g}"
-        said = words.format(a=self.a, b=self.b, by=by, within=within)
-        if why is not None and not failed:
-            said = f"whether {self.a} is {_ASKED[self.how]} {self.b}{within if 'equivalent' in self.how else by}"
-        return GateResult(self.text, failed, f"{said}: {why or self._numbers(board)}", why is None)
-
-    def _holds(self, board: Leaderboard) -> bool:
-        if self.how == "not equivalent":
-            return not self._equivalence(board).equivalent
-        worse, better, low, high = self._standing(board)
-        return {
-            "worse": worse,
-            "better": better,
-            "not better": not better,
-            "not worse": not worse,
-            "may be worse": not better and (high is None or high > self.margin),
-            "may be better": not worse and (low is None or low < -self.margin),
-        }[self.how]
-
-    def _standing(self, board: Leaderboard) -> tuple[bool, bool, float | None, float | None]:
-        """Whether a is worse, whether it is better, and the ends of the interval of their difference."""
-        from toplist.inference.intervals import SAME
-        from toplist.inference.ranking import judge
-
-        pair = self._pair(board)
-        infinite = self._infinite(board)
-        if any(infinite):
-            return infinite[0] > infinite[1], infinite[0] < infinite[1], None, None
-        if pair.difference.reason == SAME:
-            return False, False, 0.0, 0.0
-        low, high = pair.simultaneous.low, pair.simultaneous.high
-        if pair.a != self.a and low is not None and high is not None:
-            low, high = -high, -low
-        verdict = judge(pair, board.comparison.level)
-        worse, better = (
-            verdict.significant and verdict.worse == self.a,
-            verdict.significant and verdict.better == self.a,
-        )
-        if self.margin:
-            worse, better = low is not None and low > self.margin, high is not None and high < -self.margin
-        return worse, better, low, high
-
-    def _untested(self, board: Leaderboard) -> str | None:
-        """Why the two could not be tested; None where they were, or infinite scores or the same scores decide."""
-        pair = self._pair(board)
-        if pair.adjusted_p is not None or self._standing(board)[3] is not None or any(self._infinite(board)):
-            return None
-        return f"not tested ({pair.difference.reason or 'there is no p value'})"
-
-    def _equivalence(self, board: Leaderboard) -> Equivalence:
-        from toplist.evaluation.planning import equivalent
-
-        return equivalent(board, self.a, self.b, self.margin)
-
-    def _pair(self, board: Leaderboard) -> Pair:
-        """The two under the rule that ranks."""
-        rule = board.comparison.rules[0]
-        return next(pair for pair in board.pairwise if pair.rule == rule and {pair.a, pair.b} == {self.a, self.b})
-
-    def _infinite(self, board: Leaderboard) -> list[int]:
-        """How many scores of each are infinite."""
-        return [board[name].scores[board.comparison.rules[0]].infinite for name in (self.a, self.b)]
-
-    def _numbers(self, board: Leaderboard) -> str:
-        """The difference with the interval that decides."""
-        from toplist._text import fixed
-        from toplist.report.text import decimals, kind, small
-
-        pair, level = self._pair(board), percent(board.comparison.level)
-        infinite, n = self._infinite(board), f"n = {pair.cases:,}"
-        if any(infinite):
-            return f"{infinite[0]:,} infinite {kind(pair.rule)} scores against {infinite[1]:,}, {n}"
-        digits = decimals([pair.simultaneous])
-        value = pair.difference.value if pair.a == self.a else -pair.difference.value
-        found = f"{kind(pair.rule)} {fixed(value, digits, signed=True)}"
-        if self.how == "not equivalent":
-            return f"{found} (p {small(self._equivalence(board).p)}, two one-sided tests), {n}"
-        _, _, low, high = self._standing(board)
-        if low is None or high is None:
-            return f"{found} (no interval: {pair.difference.reason}), {n}"
-        ends = " to ".join(fixed(end, digits, signed=True) for end in (low, high))
-        tested = sum(one.rule == pair.rule and one.adjusted_p is not None for one in board.pairwise)
-        among = f", simultaneous for {tested:,} pairs; adjusted p {small(pair.adjusted_p)}" if tested > 1 else ""
-        return f"{found} ({level} CI {ends}{among}), {n}"
-
-
-_ASKED = {
-    "worse": "worse than",
-    "better": "better than",
-    "not better": "better than",
-    "not worse": "worse than",
-    "may be worse": "worse than",
-    "may be better": "better than",
-    "not equivalent": "equivalent to",
-}
-_FAILED = {
-    "worse": "{a} is worse than {b}{by}",
-    "better": "{a} is better than {b}{by}",
-    "not better": "{a} is not significantly better than {b}{by}",
-    "not worse": "{a} is not significantly worse than {b}{by}",
-    "may be worse": "{a} may be worse than {b}{by}",
-    "may be better": "{a} may be better than {b}{by}",
-    "not equivalent": "{a} is not shown to be equivalent to {b}{within}",
-}
-_PASSED = {
-    "worse": "{a} is not significantly worse than {b}{by}",
-    "better": "{a} is not significantly better than {b}{by}",
-    "not better": "{a} is better than {b}{by}",
-    "not worse": "{a} is worse than {b}{by}",
-    "may be worse": "{a} is not worse than {b}{by}",
-    "may be better": "{a} is not better than {b}{by}",
-    "not equivalent": "{a} is equivalent to {b}{within}",
-}
-
-
-def print_gates(gates: Sequence[GateResult], *, ascii_only: bool) -> None:
-    """One line on stderr for every gate."""
-    from toplist.report.terminal import to_ascii
-
-    for gate in gates:
-        word = "FAIL" if gate.failed else "PASS" if gate.tested else "NOT TESTED"
-        line = f"{word} {visible(gate.sentence)}"
-        typer.echo(to_ascii(line) if ascii_only else line, err=True)
-
-
-def _gate(text: str, names: Sequence[str]) -> Gate:
-    """`A worse than B`, `A not better than B by 0.01`: who, what, whom, by how much."""
-    found, unknown = [], []
-    for split in re.finditer(rf"\s+(?:({'|'.join(_HOWS)})\s+than|(not\s+equivalent)\s+to)\s+", text, re.IGNORECASE):
-        a, b = text[: split.start()].strip(), text[split.end() :].strip()
-        for name, margin in _margins(b):
-            if a in names and name in names:
-                found.append(Gate(text.strip(), a, " ".join((split[1] or split[2]).lower().split()), name, margin))
-            else:
-                unknown.append(next(one for one in (a, name) if one not in names))
-    if len(found) == 1:
-        if found[0].a == found[0].b:
-            raise UsageError(f"--fail-if {text!r} compares a model with itself: name two models.")
-        if found[0].how == "not equivalent" and not found[0].margin:
-            raise UsageError(f'--fail-if {text!r} needs a margin, as in "A not equivalent to B by 0.01".')
-        return found[0]
-    if found:
-        raise UsageError(
-            f"--fail-if {text!r} can be read in {len(found)} ways, because of the names of the models: give one of "
-            "them another name, as in new=FILE."
-        )
-    if unknown:
-        raise UsageError(f"--fail-if {text!r}: {unknown[-1]!r} is not among {', '.join(map(repr, names))}.")
-    raise UsageError(
-        '--fail-if says "A worse than B", or "better", "not better", "not worse", "may be worse", "may be better", or '
-        f'"A not equivalent to B", if need be with a margin, as in "A worse than B by 0.01", not {text!r}.'
-    )
-
-
-_HOWS = (r"not\s+better", r"not\s+worse", r"may\s+be\s+worse", r"may\s+be\s+better", "worse", "better")
-
-
-def _margins(text: str) -> list[tuple[str, float]]:
-    """A name, and a name with a margin behind it, if that is how it ends."""
-    name, by, margin = text.rpartition(" by ")
-    if not by:
-        return [(text, 0.0)]
-    try:
-        value = float(margin)
-    except ValueError:
-        return [(text, 0.0)]
-    if not (math.isfinite(value) and value >= 0):
-        raise UsageError(f"--fail-if: a margin is a number, not below zero, not {margin.strip()!r}.")
-    return [(text, 0.0), (name.strip(), value)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -476,13 +260,16 @@ def plan(
         typer.echo(found.to_text())
 
 
+_OF_ONE_MODEL = (*MISSING[:2], "uniform")  # the other ways to fill in missing predictions take those of other models
+
+
 @dataclass(frozen=True, kw_only=True)
 class ScoreOptions(ScoringOptions):
     """The options of `toplist score`."""
 
     output: Path | None = option(None, "File for the scores: .parquet, .csv or .jsonl.", "-o")
     keep: tuple[str, ...] = option((), "Column of the truth to copy to the scores; may be repeated.")
-    missing: str = missing_option((*MISSING[:2], "uniform"))
+    missing: str = missing_option(_OF_ONE_MODEL)
 
 
 @command(
@@ -498,9 +285,10 @@ def score(inputs: Inputs, options: ScoreOptions) -> None:
         raise UsageError("--keep goes with --output: it keeps columns of the truth beside the scores.")
     require_named("keep", options.keep)
     require_outputs([options.output], inputs.paths)
-    from toplist.evaluation.compare import spelled_in_files
+    from toplist.evaluation.compare import score_bounds, spelled_in_files
+    from toplist.evaluation.score_files import score_file
+    from toplist.evaluation.scored_cases import doubts
     from toplist.evaluation.stream import MatrixCollector, ScoringSpec, SumCollector, TeeCollector, run
-    from toplist.evaluation.transform import score_file
     from toplist.inference.aggregates import overall
     from toplist.inference.diagnostics import warnings
     from toplist.inference.intervals import Intervals
@@ -508,13 +296,16 @@ def score(inputs: Inputs, options: ScoreOptions) -> None:
     from toplist.io.encoding import empty_set_explained
     from toplist.io.options import ReadRequest
     from toplist.io.plan import plan_of
-    from toplist.scoring.rules import as_rule
+    from toplist.scoring.rules import as_rule, name_of
+    from toplist.scoring.scores import as_penalty
 
-    rules = tuple(dict.fromkeys(options.rule))
-    scoring = ScoringSpec(tuple(map(as_rule, rules)), (), options.penalty)
+    rules = tuple(dict.fromkeys(name_of(as_rule(rule)) for rule in options.rule))
+    scoring = ScoringSpec(tuple(map(as_rule, rules)), (), as_penalty(options.penalty))
     request = ReadRequest.of(inputs.models, inputs.truth, inputs.read)
     plan = plan_of(request, inputs.space, missing=options.missing, find=("cluster", "time"), keep=options.keep)
+    plan = replace(plan, choices=_OF_ONE_MODEL)
     settings = Inference().settings(plan.cluster, plan.time)
+    size, spelled = None if plan.space is None else plan.space.size, partial(spelled_in_files, plan)
 
     def collector() -> SumCollector | TeeCollector[SumCollector, MatrixCollector]:
         return SumCollector(plan) if settings.by_sums else TeeCollector(SumCollector(plan), MatrixCollector(plan))
@@ -523,14 +314,18 @@ def score(inputs: Inputs, options: ScoreOptions) -> None:
         if options.output is None:
             found, read = run(plan, scoring, collector, update)
         else:
-            with score_file(options.output, rules, plan.keep) as make:
+            with score_file(options.output, plan, rules) as make:
                 both, read = run(plan, scoring, lambda: TeeCollector(make(), collector()), update)
-            found = both.other
+                found = both.other
+                everything = overall((found if isinstance(found, SumCollector) else found.one).tallies)
+                doubtful = doubts(inputs.name, everything, read, scoring, size, spelled)
+                both.one.describe(read.compared, read.origins[0].filled, scoring.penalty, doubtful)
     sums, matrix = (found, None) if isinstance(found, SumCollector) else (found.one, found.other.panel())
     everything = overall(sums.tallies)
-    intervals = Intervals(everything, settings.level, settings.method, matrix)
+    penalised = any(everything.sums["invalid_cases"])
+    bounds = score_bounds(scoring, penalised=penalised)
+    intervals = Intervals(everything, settings.level, settings.method, matrix, bounds)
     board = _board_of_one(plan, scoring, intervals, settings, rules, read)
-    size, spelled = None if plan.space is None else plan.space.size, partial(spelled_in_files, plan)
     for one in warnings(board, everything, (inputs.name,), size, spelled):
         typer.echo(f"toplist: warning: {visible(one.sentence)}", err=True)
     _print_means(board, everything.sums, read, options)

@@ -110,6 +110,8 @@ def diagnose(inputs: Inputs, options: DiagnoseOptions, inference: Annotated[Infe
         )
     figures = [] if options.plot is None else _drawn(found, options.plot)
     told = [f"\nFigures: {', '.join(visible(str(path)) for path in figures)}"] if figures else []
+    if options.plot is not None and not figures:
+        told = ["\nNo figures: they show calibration, which needs lists that can be scored, and outcomes (--truth)."]
     typed = None
     if found.calibration is not None:
         typed = inputs.invocation(options.missing, inference, per_case=found.classes == SEVERAL)
@@ -138,6 +140,8 @@ def _is_figure(plot: Path) -> bool:
 
 def _drawn(found: Diagnosis, plot: Path) -> list[Path]:
     """Every figure into a folder, or the first one into a file."""
+    if not found.plots:
+        return []
     if _is_figure(plot):
         found.plot(found.plots[0]).save(plot)
         return [plot]
@@ -159,7 +163,7 @@ class ConvertOptions:
 def convert(inputs: Inputs, options: ConvertOptions) -> None:
     """Write predictions of any layout as lists in Parquet: case, classes, confidences."""
     require_outputs([options.output], inputs.paths)
-    from toplist.io.encoding import as_sets, empty_set_explained
+    from toplist.io.encoding import empty_set_explained, space_in_files
     from toplist.io.options import ReadRequest
     from toplist.io.plan import open_request
     from toplist.io.sources import tell
@@ -167,7 +171,7 @@ def convert(inputs: Inputs, options: ConvertOptions) -> None:
 
     request = ReadRequest.of(inputs.models, None, inputs.read)
     separator = request.set_separator
-    space = None if inputs.space is None else as_sets(inputs.space, separator)
+    space = None if inputs.space is None else space_in_files(inputs.space, separator)
     (source,) = open_request(request, space)
     tell([source])
     made = Counter[str]()

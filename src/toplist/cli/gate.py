@@ -1,4 +1,4 @@
-"""`toplist gate` and `toplist record`: continuous integration that a new model must pass, and its baseline."""
+"""`toplist gate`: continuous integration that a new model must pass."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import typer
 
 from toplist._files import shown_words
 from toplist._text import visible
+from toplist.cli.choices import ALL_RULES
 from toplist.cli.options import (
-    ALL_RULES,
     Inputs,
     Printing,
     Reads,
@@ -32,12 +32,10 @@ from toplist.cli.output import (
     print_json,
     print_text,
     progress_bar,
-    require_json,
     require_outputs,
 )
 from toplist.core.memory import keep_freed_memory
 from toplist.inference.settings import Inference
-from toplist.report.text import number_of
 
 if TYPE_CHECKING:
     from toplist.report.gate import GateReport
@@ -52,33 +50,33 @@ _PENALTY = "Penalty of an invalid list; 1% of the score of the uniform predictio
 
 @dataclass(frozen=True)
 class GateInputs:
-    """The files of both models, or that of the new one and a record."""
+    """The predictions of both models, or those of the new one and the scores of the baseline."""
 
     inputs: Inputs
     new: str
     baseline: str
-    record: str | None
+    scores: str | None  # the path
 
     @property
     def paths(self) -> list[str]:
         """Everything that is read."""
-        return [*self.inputs.paths, *([] if self.record is None else [self.record])]
+        return [*self.inputs.paths, *([] if self.scores is None else [self.scores])]
 
 
 @dataclass(frozen=True, slots=True)
 class GateReads(Reads):
-    """The options of a command that reads a new model and a baseline, which may be a record."""
+    """The options of a command that reads a new model and a baseline, which may be scores."""
 
     def build(self, given: Mapping[str, Any]) -> GateInputs:  # type: ignore[override]
         """The files as they were named."""
-        from toplist.evaluation.record import is_record
+        from toplist.evaluation.score_files import is_score_file
 
         words = [given["file"], given["baseline"]]
         (new, _), (baseline, path) = named_files(words).items()
-        if not is_record(path):
+        if not is_score_file(path):
             return GateInputs(Reads.build(self, {**given, "files": words}), new, baseline, None)
         inputs = Reads.build(self, {**given, "files": words[:1]})
-        return GateInputs(inputs, inputs.name, baseline.removesuffix(".json"), path)
+        return GateInputs(inputs, inputs.name, baseline, path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +102,7 @@ class GateOptions(Printing):
     GateReads(several=True, baseline=True, truth=True, columns=_COLUMNS),
     examples=(
         "toplist gate new.parquet --baseline old.parquet --truth y.csv --classes 10 --max-loss 0.01",
-        "toplist gate new.csv -b baseline.json -t y.csv -c 10 --max-loss 0.01 --per-case 1 -o summary.md -o junit.xml",
+        "toplist gate new.csv -b scores.parquet -t y.csv -c 10 --max-loss 0.01 --per-case 1 -o summary.md -o junit.xml",
         "toplist gate new=run2/ -b old=run1/ -t y.csv -c 10 --group site --max-loss 0.01 --max-loss-group 0.03",
         "Exit codes: 0 pass, 3 fail, 4 inconclusive, 2 invalid usage, 1 invalid data.",
     ),
@@ -129,7 +127,7 @@ def gate(
     with progress_bar(options.quiet, len(models)) as update:
         found = run_gate(
             (files.new, models[files.new]),
-            (files.baseline, models[files.baseline] if files.record is None else files.record),
+            (files.baseline, models[files.baseline] if files.scores is None else files.scores),
             inputs.truth,
             limits,
             space=inputs.space,
@@ -190,62 +188,3 @@ def _append_summary(found: GateReport) -> None:
             file.write(f"{found.to_markdown()}\n")
     except OSError as error:
         typer.echo(f"toplist: warning: {SUMMARY} ({visible(name)}) cannot be written: {error.strerror}.", err=True)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecordingOptions(Printing):
-    """The options of `toplist record`."""
-
-    output: Path = option(..., "File of the record, such as baseline.json.", "-o")
-    rule: tuple[str, ...] = option(
-        ("brier",),
-        f"Scoring rule: {', '.join(ALL_RULES)}; brier by default; may be repeated.",
-        choices=ALL_RULES,
-    )
-    penalty: float | None = option(None, _PENALTY)
-    missing: str = missing_option(MISSING)
-
-
-@command(
-    Reads(truth=True, columns=("outcome", "n_classes")),
-    examples=(
-        "toplist record old.parquet --truth y.csv --classes 10 -o baseline.json",
-        "toplist record old.parquet -t y.csv -c 10 --rule brier --rule log -o baseline.json",
-    ),
-)
-def record(inputs: Inputs, options: RecordingOptions) -> None:
-    """Record the scores of a model case by case, as the baseline of toplist gate: a small file for a repository."""
-    require_json(options.output, "--output")
-    require_outputs([options.output], inputs.paths)
-    from toplist.evaluation.gate import score_record
-
-    with progress_bar(options.quiet) as update:
-        found = score_record(
-            inputs.models,
-            inputs.truth,
-            space=inputs.space,
-            rules=tuple(dict.fromkeys(options.rule)),
-            missing=options.missing,
-            penalty=options.penalty,
-            read=inputs.read,
-            progress=update,
-        )
-    found.write(options.output)
-    for sentence in dict.fromkeys(one for told in found.warnings.values() for one in told):
-        typer.echo(f"toplist: warning: {visible(sentence)}", err=True)
-    if options.json:
-        print_json(
-            {
-                "schema": "toplist.recorded/1",
-                "model": found.model,
-                "cases": len(found),
-                "rules": list(found.rules),
-                "filled": found.filled,
-                "output": str(options.output),
-                "bytes": options.output.stat().st_size,
-            }
-        )
-        return
-    typer.echo(f"Scores of {number_of(len(found), 'case')} in {visible(str(options.output))}")
-    if found.filled:
-        typer.echo(f"missing predictions taken as empty lists: {number_of(found.filled, 'case')}")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
-import io
 import math
 import os
 import re
@@ -18,7 +16,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from toplist._files import as_path, shown, url_of
-from toplist._text import UTF8_REMEDY, closest, closest_file, did_you_mean, listed, quote, visible
+from toplist._text import UTF8_REMEDY, closest, closest_file, did_you_mean, quote
+from toplist.cli.choices import PRODUCERS
 from toplist.cli.output import UsageError, flag_of, of_flags, reading_lines, reported, require_choice
 from toplist.errors import FileError, TopListError
 from toplist.io.options import MISSING as MISSING_CASES
@@ -36,7 +35,7 @@ PANELS = {
     "EngineOptions": "Several processes or machines",
 }  # of the fields of a record
 _VALUES = ("scale", "normalize", "duplicates", "blanks")  # read options about values; the others are about files
-_PROGRAMS = ("producer", "answers", "position", "norm", "overround")  # read options about what producers write
+_PROGRAMS = ("producer", "answers", "position", "norm")  # read options about what producers write
 _COLUMN = ("case", "class_column", "confidence", "ignore", "outcome", "weight", "group", "cluster", "time", "keep")
 _METAVARS = {
     **dict.fromkeys(_COLUMN, "COLUMN"),
@@ -45,7 +44,6 @@ _METAVARS = {
     "choose": "k|mass",
     "duplicates": "error|sum",
     "engine": "ENGINE",
-    "fail_if": "CONDITION",
     "inconclusive": "pass|fail",
     "kind": "KIND",
     "layout": "LAYOUT",
@@ -53,11 +51,8 @@ _METAVARS = {
     "missing": "POLICY",
     "answers": "FILE",
     "norm": "NORM",
-    "on_error": "stop|skip",
-    "partials": "FOLDER",
     "scheduler": "ADDRESS",
     "master": "ADDRESS",
-    "overround": "METHOD",
     "position": "NUMBER|TEXT",
     "producer": "NAME",
     "records": "PATH",
@@ -247,13 +242,10 @@ def _record(hint: Any) -> tuple[type[Any], tuple[str, ...], Mapping[str, str]]:
     return hint, (), {}
 
 
-_TABLES = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+_TABLES = (".csv", ".tsv", ".tab")
 
 
 _LABELS = ("label", "class", "name", "class_name", "label_name", "classname", "category", "labels", "classes", "names")
-
-
-_CODES = ("id", "code", "index", "class_id", "label_id", "category_id", "idx")
 
 
 def space_of(text: str | None, truth: str | None) -> tuple[Any, str | None]:
@@ -272,10 +264,7 @@ def space_of(text: str | None, truth: str | None) -> tuple[Any, str | None]:
         return 2 ** int(power.group(1)), None
     file = as_path(word)
     if file.is_file():
-        return number_in(file) or read_labels(file), None
-    table, mark, column = word.rpartition(":")
-    if mark and table and as_path(table).suffix.lower() in _TABLES and as_path(table).is_file():
-        return read_labels(as_path(table), column), None
+        return read_labels(file), None
     if url_of(word):
         raise UsageError(f"--classes: there is no file {shown(word)!r}.")
     columns = _columns(truth)
@@ -300,8 +289,8 @@ def _files_beside(word: str) -> list[str]:
     return [str(folder / p.name) if str(folder) != "." else p.name for p in folder.iterdir()] if folder.is_dir() else []
 
 
-def read_labels(path: Path, column: str | None = None) -> list[str]:
-    """One label per line, a column of a table (.csv, .tsv), a JSON list, or JSON with a label for each code."""
+def read_labels(path: Path) -> list[str]:
+    """One label per line, a JSON list, or JSON with a label for each code."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -312,14 +301,14 @@ def read_labels(path: Path, column: str | None = None) -> list[str]:
     if suffix == ".json":
         labels = _json_labels(text, str(path))
     elif suffix in _TABLES:
-        labels = _table_labels(text, _TABLES[suffix], str(path), column)
+        raise FileError(str(path), "labels are one per line, without a header: write them alone to a .txt file.")
     else:
         labels = [line.strip("\r") for line in text.split("\n")]
         if len(labels) > 2 and labels[0].strip().casefold() in _LABELS:
             raise FileError(
                 str(path),
-                f"the first line, {quote(labels[0])}, may be a header or a class. Remove it if it is a header, or name "
-                "the file .csv; if it is a class, do not put it first.",
+                f"the first line, {quote(labels[0])}, may be a header or a class. Remove it if it is a header; if it "
+                "is a class, do not put it first.",
             )
     labels = [label for label in labels if label.strip()]
     if not labels:
@@ -332,35 +321,19 @@ def read_labels(path: Path, column: str | None = None) -> list[str]:
     return labels
 
 
-def number_in(path: Path) -> int | None:
-    """The number of classes that the configuration of a model has, where it has no names for them."""
-    if path.suffix.lower() != ".json" or path.stat().st_size > _CONFIGURATION:
-        return None
-    found = _json(path.read_bytes())
-    if not isinstance(found, dict) or any(isinstance(found.get(key), dict) for key in _NAMED):
-        return None
-    said = {found[key] for key in _COUNTED if type(found.get(key)) is int and found[key] > 0}
-    return said.pop() if len(said) == 1 else None
-
-
-_CONFIGURATION = 1 << 26  # bytes
 _NAMED = ("id2label", "label2id")  # names of classes in configurations of models
-_COUNTED = ("num_labels", "num_classes")
-
-
-def _json(text: str | bytes) -> Any:
-    """A JSON document; None where it is none."""
-    import json
-
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _json_labels(text: str, path: str) -> list[str]:
     """A list; or an object with a label for each code, or a code for each label, as models keep it (id2label)."""
-    found = _json(text)
+    from toplist.io.readers.json_lines import RepeatedFieldError, json_value
+
+    try:
+        found = json_value(text)
+    except RepeatedFieldError as error:
+        raise FileError(path, str(error)) from None
+    except (ValueError, RecursionError):
+        found = None
     if isinstance(found, dict):
         inner = next((found[key] for key in _NAMED if isinstance(found.get(key), dict)), None)
         labels = _by_code(found if inner is None else inner, path)
@@ -386,7 +359,7 @@ def _by_code(found: Mapping[str, Any], path: str) -> list[str]:
         raise FileError(
             path,
             'a JSON object of labels has one for each code, as in {"0": "cat", "1": "dog"}, and the configuration of a '
-            "model has them as id2label, or their number as num_labels.",
+            "model has them as id2label.",
         )
     gap = next((code for code in range(len(pairs)) if code not in pairs), None)
     if gap is not None:
@@ -394,53 +367,10 @@ def _by_code(found: Mapping[str, Any], path: str) -> list[str]:
     return [pairs[code] for code in range(len(pairs))]
 
 
-def _table_labels(text: str, delimiter: str, path: str, column: str | None) -> list[str]:
-    """A column of a table; where there is one column, its first line is a header only if it is called like one."""
-    import csv
-
-    try:
-        rows = [
-            row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(map(str.strip, row))
-        ]
-    except csv.Error as error:
-        raise FileError(path, f"this is no table: {error}.") from None
-    head = [name.strip() for name in rows[0]] if rows else []
-    known = [name for name in head if name.casefold() in _LABELS]
-    odd = next((i for i, row in enumerate(rows) if len(row) != len(head)), None)
-    if odd is not None:
-        problem = (
-            f"{len(rows[odd])} fields, but {len(head)} in the first line. Quote labels that have {delimiter!r} in them"
-        )
-        raise FileError(path, f"{problem}, or name the file .txt, where every line is a label.", row=odd + 1)
-    if column is None and len(head) < 2 and (len(rows) < 2 or head[0].casefold() not in (*_LABELS, *_CODES)):
-        return [row[0] for row in rows]
-    chosen = column if column is not None else known[0] if len(known) == 1 else head[0] if len(head) == 1 else None
-    if chosen is None or chosen not in head:
-        near = "" if column is None else did_you_mean(column, head)
-        lacks = "which column are the labels?" if column is None else f"there is no column {quote(column)}.{near}"
-        remedy = (
-            f"Name it, as in --classes {path}:{known[0] if known else head[-1]}, or write the labels to a file alone."
-        )
-        raise FileError(path, f"{lacks} The columns are {listed(head)}. {remedy}")
-    labels = [row[head.index(chosen)] for row in rows[1:]]
-    typer.echo(f"labels: {len(labels):,} from the column {visible(chosen)} of {visible(path)}", err=True)
-    codes = next((name for name in head if name != chosen and name.casefold() in _CODES), None)
-    if codes is None:
-        return labels
-    numbers = [row[head.index(codes)].strip() for row in rows[1:]]
-    if sorted(numbers) != sorted(map(str, range(len(labels)))):
-        raise FileError(
-            path,
-            f"the column {quote(codes)} is not 0 to {len(labels) - 1:,}, as codes of classes are: "
-            "write the labels alone to a file, in the order of their codes.",
-        )
-    return [label for _, label in sorted(zip(map(int, numbers), labels, strict=True))]
-
-
 _FILE = "Predictions: a file, a folder or a pattern."
 _FILES = "Predictions: files, folders or patterns, each may be named: NAME=FILE."
 _NEW = "Predictions of the new model; NAME=FILE names it."
-_BASELINE = "Predictions of the baseline, or its record by toplist record; NAME=FILE names it."
+_BASELINE = "Predictions of the baseline, or its scores in Parquet by toplist score -o; NAME=FILE names it."
 _OUTCOMES = "File with the outcome of each case; same: the outcomes are in the files of predictions."
 _CARRIED = " The default where producers write them there."
 _ORDINAL = (
@@ -449,7 +379,7 @@ _ORDINAL = (
 )
 _CLASSES = "Number of classes: a number, 2^L, inf, {}."
 _NAMELESS = ("cluster", "time", "group")  # no name means no column: that of this name is not looked for
-_CHOSEN = ("layout", "scale", "duplicates", "blanks", "producer", "norm", "overround")  # take one of a few words
+_CHOSEN = ("layout", "scale", "duplicates", "blanks", "producer", "norm")  # take one of a few words
 _REPEATED = ("ignore", "where")  # fields that may be given several times
 _OF_TRUTH = (
     "layout",
@@ -461,26 +391,6 @@ _OF_TRUTH = (
     "where",
     "producer",
 )  # what may be said of the truth too
-
-
-def names_in(table: str, module: str) -> tuple[str, ...]:
-    """The keys of a table in a module, read without importing it, so that help is fast.
-
-    >>> names_in("RULES", "scoring/rules/standard")[:2]
-    ('brier', 'log')
-    """
-    source = Path(__file__).parents[1].joinpath(f"{module}.py").read_text(encoding="utf-8")
-    for one in ast.parse(source).body:
-        if isinstance(one, ast.AnnAssign) and isinstance(one.value, ast.Dict) and ast.unparse(one.target) == table:
-            return tuple(str(key.value) for key in one.value.keys if isinstance(key, ast.Constant))
-    raise LookupError(f"there is no table {table} in {module}.")
-
-
-RULES = names_in("RULES", "scoring/rules/standard")
-ORDINAL_RULES = names_in("ORDINAL_RULES", "scoring/rules/standard")  # with --ordinal
-PADDED_RULES = (*RULES, *ORDINAL_RULES)  # where lists of any length are scored
-ALL_RULES = (*PADDED_RULES, "topbeta:BETA")  # where lists are scored as they are
-PRODUCERS = names_in("PRODUCERS", "io/producers/__init__")
 
 
 def missing_option(choices: Sequence[str] = MISSING_CASES) -> Any:

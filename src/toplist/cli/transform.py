@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from toplist._text import did_you_mean, listed, visible
+from toplist.cli.choices import PADDED_RULES, RECALIBRATORS
 from toplist.cli.options import (
-    PADDED_RULES,
     Inputs,
     Printing,
     Reads,
     command,
     missing_option,
-    names_in,
     option,
     positional,
 )
@@ -46,9 +45,6 @@ if TYPE_CHECKING:
     from toplist.postprocess.recalibration.automatic import Selection
 
 SCHEMA = "toplist.weights/1"
-
-
-KINDS = names_in("RECALIBRATORS", "postprocess/recalibration/__init__")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +83,9 @@ class FitOptions(FittingOptions):
 
     output: Path = option(..., "File for the recalibrator: .json.", "-o")
     kind: str = option(
-        "auto", f"Recalibrator: {', '.join(KINDS)}; auto selects one by cross-validation.", choices=("auto", *KINDS)
+        "auto",
+        f"Recalibrator: {', '.join(RECALIBRATORS)}; auto selects one by cross-validation.",
+        choices=("auto", *RECALIBRATORS),
     )
     rule: str = option("brier", f"Scoring rule: {', '.join(PADDED_RULES)}.", choices=PADDED_RULES)
     folds: int = option(5, "Folds of the cross-validation.")

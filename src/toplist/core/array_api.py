@@ -302,8 +302,7 @@ def reduce(
 
 
 _TINY = 1e-290  # proxies below this have lost digits, and are better known by their logarithms
-_LEAST = 2.0**-1074  # the smallest number
-_QUANTUM = 20 * _LEAST
+_QUANTUM = 20 * 2.0**-1074  # of the smallest number
 
 
 @dataclass(frozen=True)
@@ -323,21 +322,14 @@ class CaseStatistics:
     log_size: Array
     given_log_rest: Array | None = None
     complete: bool = False  # does `total` hold the unlisted classes too?
-    log_listed: Array | None = None  # log of a listed outcome whose confidence is too small to be a number; else 0
 
     @classmethod
-    def narrow(
-        cls,
-        sums: RowSums,
-        wide: Callable[[], RowSums],
-        rows: Rows,
-        log_listed: Array | None = None,
-    ) -> CaseStatistics:
+    def narrow(cls, sums: RowSums, wide: Callable[[], RowSums], rows: Rows) -> CaseStatistics:
         """Statistics of which most rules need three; the others are reduced when one is first asked for."""
         made = object.__new__(cls)
         made.__dict__.update(
             xp=np, outcome=sums.outcome, miss=sums.miss, total=sums.total, size=rows.size, log_size=rows.log_size,
-            given_log_rest=rows.log_rest, complete=True, log_listed=log_listed, _wide=wide,
+            given_log_rest=rows.log_rest, complete=True, _wide=wide,
         )  # fmt: skip
         return made
 
@@ -366,11 +358,7 @@ class CaseStatistics:
 
     @property
     def log_outcome(self) -> Array:
-        """log(outcome), from the listed or the proxy's logarithm where the outcome's own share underflows."""
-        log = self._log_of_outcome()
-        return log if self.log_listed is None else self.xp.where(self.log_listed < 0, self.log_listed, log)
-
-    def _log_of_outcome(self) -> Array:
+        """log(outcome), from the proxy's logarithm where an unlisted outcome's share underflows."""
         xp, q = self.xp, self.outcome
         positive = q > _TINY
         sure = bool(xp.all(positive))
@@ -442,19 +430,6 @@ class CaseColumns(Protocol):
     def tables(self) -> Iterator[tuple[Any, ScoreTable, Array | None]]:
         """The cases by length of their list: where they stand, their table, the place of the outcome in it."""
 
-    def ordered(self) -> Iterator[tuple[Array, OrderedTable, OrderedTable | None]]:
-        """The cases by length of their list: where they stand, their table, their outcomes as certain predictions."""
-
-
-@dataclass(frozen=True, slots=True)
-class OrderedTable:
-    """Lists of one length over ordered classes: (rows, k) classes, the lowest first, and their confidences."""
-
-    classes: Array
-    t: Array
-    proxy: Array  # of each unlisted class, one per row
-    size: Array  # number of classes, one per row
-
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
@@ -466,7 +441,6 @@ class ScoreTable:
     unlisted: Array
     log_size: Array
     log_rest: Array | None
-    log_t: Array | None = None  # logs of confidences that are too small to be numbers; 0 for the others
 
     @property
     def proxy(self) -> Array:
@@ -480,18 +454,6 @@ class ScoreTable:
         log_rest = _log_rest(self.xp, self.rest, self.unlisted, self.log_rest)
         return _log_ratio(self.xp, log_rest, _log_unlisted(self.xp, self.unlisted, self.log_size))
 
-    def _for_peaks(self) -> tuple[Array, Array]:
-        """Confidences and proxies to compare with the largest; where that is no number, its stand-in is the least."""
-        xp, t, logs, proxy = self.xp, self.t, self.log_t, self.proxy
-        if logs is None or not t.shape[1]:
-            return t, proxy
-        none = xp.all((logs < 0) | (t == 0), axis=1) & xp.any(logs < 0, axis=1)
-        logs = xp.where(logs < 0, logs, -xp.inf)
-        top = xp.max(logs, axis=1)
-        first = logs == xp.expand_dims(top, axis=1)
-        t = xp.where(xp.expand_dims(none, axis=1), xp.where(first, _LEAST, 0.0), t)
-        return t, xp.where(none, xp.where(self.log_proxy >= top, _LEAST, 0.0), proxy)
-
     def each(self, of: Sum) -> tuple[CaseStatistics, CaseStatistics]:
         """The statistics if each of the listed classes is the outcome, as (rows, k), and if an unlisted one does."""
         xp, t, proxy = self.xp, self.t, self.proxy
@@ -502,7 +464,6 @@ class ScoreTable:
         lack = exclusive_sums(xp, t) + column(self.rest)
         terms = of.terms(xp, t, lack) if of.kind != "none" else xp.zeros_like(t)
         if of.kind == "peak":
-            t, proxy = self._for_peaks()
             total = xp.max(t, axis=1) if t.shape[1] else self.rest * 0 - 1
             ties = xp.sum(xp.astype(t == column(total), t.dtype), axis=1)
             others, total_all = column(total) + 0 * t, total
@@ -515,7 +476,7 @@ class ScoreTable:
         listed = CaseStatistics(
             xp, t, lack, wide == 0, others, column(ties) + wide,
             column(self.rest) + wide, column(self.unlisted) + wide, column(proxy) + wide,
-            column(size) + wide, column(log_size) + wide, log_rest, log_listed=self.log_t,
+            column(size) + wide, column(log_size) + wide, log_rest,
         )  # fmt: skip
         unlisted = CaseStatistics(
             xp, proxy, 1.0 - proxy, self.rest != self.rest, total_all, ties, self.rest, self.unlisted,

@@ -1,4 +1,4 @@
-"""How many units of equal weight a mean over unequal ones counts like: degrees of freedom by Satterthwaite's method.
+"""Standard errors of means over units of unequal weight, and their degrees of freedom by Satterthwaite's method.
 
 An estimated variance is a quadratic form of the units; where these are normal, it has about the distribution of a
 multiple of chi-squared with (tr A)^2 / tr A^2 degrees of freedom (Satterthwaite 1946).
@@ -13,6 +13,7 @@ import numpy as np
 
 from toplist._typing import Floats
 
+_EQUAL = 1e-12  # of the largest weight: weights that differ by no more are the same, up to what is rounded
 _ALONE = 1e-13  # a trace that is not larger is that of one case with all the weight, up to what is rounded
 
 
@@ -51,6 +52,28 @@ def of_weights(sums: Sequence[float]) -> tuple[float, float]:
     if square <= 0.0:  # up to rounding, a single square is left
         return s2 / trace, 1.0
     return s2 / trace, max(1.0, math.sqrt(trace * trace / square * max(1 / s2 - 1, 0.0)))
+
+
+def error_of_units(parts: Floats, weights: Floats, *, clustered: bool) -> tuple[float, float]:
+    """The standard error of a sum over independent units, and its degrees of freedom; both 0 where one has all weight.
+
+    `parts` are what the units contribute, which add up to zero; `weights` are above zero. Units are cases, or clusters
+    of cases, which are larger where they hold more: cases with large weights need not vary as much.
+
+    >>> error_of_units(np.array([-1.0, 1.0]), np.ones(2), clustered=False)
+    (2.0, 1.0)
+    """
+    units = len(weights)
+    if np.ptp(weights) <= _EQUAL * float(weights.max()):
+        return math.sqrt(units / (units - 1) * float(parts @ parts)), float(units - 1)
+    shares = weights / weights.sum()
+    if not clustered:
+        factor, freedom = of_weights([float(np.sum(shares**power)) for power in (2, 3, 4, 5)])
+        return math.sqrt(factor * float(parts @ parts)), freedom
+    rest = 1 - shares
+    if not rest.min():
+        return 0.0, 0.0
+    return math.sqrt(float((parts * parts) @ (1 / rest))), bell_mccaffrey(shares, rest)
 
 
 def satterthwaite(*parts: tuple[float, float]) -> float:

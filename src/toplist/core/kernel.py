@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -62,7 +62,6 @@ class Rows:
     log_rest: Floats | None
     size: Floats  # one entry, or one per case; infinite from about 1e308 on
     log_size: Floats
-    log_confidences: Floats | None = None  # beside the confidences, where any is too small to be a number
     precision: int | None = None  # significant bits of the numbers as they were given, where the type has more
     shown: Floats | None = None  # (rows, 2): what each confidence may be off by as its text shows: an amount, a share
 
@@ -80,8 +79,7 @@ class Rows:
         log_rest, size, log_size = self.per_case(slice(lo, hi))
         shown = None if self.shown is None else self.shown[lo:hi]
         offsets = self.offsets[lo : hi + 1]
-        logs, precision = self.log_confidences, self.precision
-        return Rows(offsets, self.classes, self.confidences, log_rest, size, log_size, logs, precision, shown)
+        return Rows(offsets, self.classes, self.confidences, log_rest, size, log_size, self.precision, shown)
 
     def per_case(self, at: Any) -> tuple[Floats | None, Floats, Floats]:
         """The log of the rest mass, the size and its logarithm of some rows."""
@@ -258,8 +256,6 @@ def best_sets(
 def places(rows: Rows, outcomes: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """How many listed confidences are above the outcome's, and how many equal it: none where it is not listed."""
     above, equal = np.zeros(len(rows), np.int32), np.zeros(len(rows), np.int32)
-    if rows.log_confidences is not None:  # they are in the same order, and tell apart what underflows
-        rows = replace(rows, confidences=rows.log_confidences)
 
     def work(lo: int, hi: int) -> None:
         r = rows.block(lo, hi)
@@ -278,49 +274,8 @@ def places(rows: Rows, outcomes: NDArray[np.int64]) -> tuple[NDArray[np.int32], 
     return above, equal
 
 
-def nested_scores(
-    rows: Rows,
-    keys: Floats | None,
-    scales: Floats,
-    outcomes: NDArray[np.int64],
-    *,
-    beta: float,
-    averaged: bool = True,
-) -> Floats | None:
-    """Form N of the top-beta score of rows in falling order, divided by `scales`; None without a compiled kernel.
-
-    Classes with the same key, by default the same confidence, share the mean of their scores if `averaged`.
-    """
-    if _compiled is None:
-        return None
-    out = np.empty(len(rows))
-    _compiled.nested_scores(
-        rows.offsets, rows.classes, rows.confidences, keys, scales, beta, averaged, outcomes, out
-    )  # fmt: skip
-    return out
-
-
-def running_masses(rows: Rows, scales: Floats) -> tuple[Floats, Floats]:
-    """The mass of each row, divided by `scales` and added up class by class, and the mass without its last class."""
-    mass, before = np.zeros(len(rows)), np.zeros(len(rows))
-
-    def work(lo: int, hi: int) -> None:
-        r = rows.block(lo, hi)
-        if _compiled is not None:
-            _compiled.running_masses(r.offsets, r.confidences, scales[lo:hi], mass[lo:hi], before[lo:hi])
-            return
-        for at, part in by_length(r):
-            if part.confidences.shape[1]:
-                t = part.confidences / scales[lo + at][:, None]
-                mass[lo + at] = np.cumsum(t, axis=1)[:, -1]
-                before[lo + at] = mass[lo + at] - t[:, -1]
-
-    over_blocks(len(rows), len(rows.confidences), work)
-    return mass, before
-
-
 def pool(geometric: bool, members: list[tuple[Any, ...]], *arguments: Any) -> tuple[int, bool, int, int]:
-    """One block of several lists per case; for compiled kernels only. See `improve.pools.compiled`."""
+    """One block of several lists per case; for compiled kernels only. See `postprocess.combination.pools`."""
     used, small, vetoed, vetoes = _compiled.pool(geometric, members, *arguments)
     return used, small, vetoed, vetoes
 
@@ -399,60 +354,6 @@ def uniform(hashes: Hashes) -> Floats:
     [0.0, 0.9999999999999999]
     """
     return np.asarray((hashes >> np.uint64(11)) * 2.0**-53)
-
-
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """Texts that lie one after the other in UTF-8, or other bytes, with where each of them begins, and the end."""
-
-    data: bytes
-    offsets: NDArray[np.int32]
-
-
-@dataclass(frozen=True, slots=True)
-class TokenLines:
-    """The tokens listed at one position of each record; see `token_lines`."""
-
-    members: bytes  # those asked for, of each record in a line
-    positions: NDArray[np.int32]  # of each record, up to the one that is asked for
-    sizes: NDArray[np.int32]  # the tokens of each of these positions: none before the one that is asked for
-    codes: NDArray[np.int32]  # of each token its text, a place in `words`
-    words: Texts
-    logprobs: Texts  # as they are written; "nan" where there is none
-    raw: Texts | None  # bytes of tokens, if they are asked for
-    has_raw: NDArray[np.bool_]
-    repeated: bool  # whether a record lists a text twice
-
-
-def token_lines(
-    text: bytes, path: Sequence[str], members: Sequence[str], position: int, *, with_bytes: bool
-) -> TokenLines | None:
-    """The tokens that records, one in each line of JSON, list at a position from 0 on.
-
-    None without a compiled kernel, and where a line is no JSON, or is written in a way that this does not know. `path`
-    leads to the list of positions; "0" in it is the one element of an array.
-    """
-    if _compiled is None:
-        return None
-    found = _compiled.token_lines(text, list(path), list(members), position, with_bytes)
-    if found is None:
-        return None
-    kept, positions, sizes, codes, words, at_word, logprobs, at_logprob, raw, at_raw, has_raw, repeated = found
-
-    def numbers(data: bytes) -> NDArray[np.int32]:
-        return np.frombuffer(data, np.int32)
-
-    return TokenLines(
-        kept,
-        numbers(positions),
-        numbers(sizes),
-        numbers(codes),
-        Texts(words, numbers(at_word)),
-        Texts(logprobs, numbers(at_logprob)),
-        Texts(raw, numbers(at_raw)) if with_bytes else None,
-        np.frombuffer(has_raw, np.bool_),
-        repeated,
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import numpy as np
 
 from toplist._text import significant
 from toplist._typing import Floats
-from toplist.core.arguments import as_probability, as_shares, as_units
-from toplist.core.degrees_of_freedom import bell_mccaffrey
+from toplist.core.arguments import as_probability, as_units
+from toplist.core.degrees_of_freedom import error_of_units
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,8 @@ class MeanInterval:
 
     Examples
     --------
-    >>> MeanInterval.of_cases(np.array([0.0, 1.0, 1.0, 1.0]), bounds=(0.0, 1.0))
+    >>> hits = np.array([0.0, 1.0, 1.0, 1.0])
+    >>> MeanInterval.of_influences(0.75, hits - 0.75, np.full(4, 0.25), bounds=(0.0, 1.0))
     MeanInterval(0.75, 95% CI 0 to 1, 4 units)
     """
 
@@ -43,22 +44,6 @@ class MeanInterval:
     error: float
     level: float
     units: int
-
-    @classmethod
-    def of_cases(
-        cls,
-        values: Floats,
-        *,
-        sample_weight: Any = None,
-        clusters: Any = None,
-        level: float = 0.95,
-        bounds: tuple[float, float] = (-math.inf, math.inf),
-    ) -> MeanInterval:
-        """The mean of one value per case."""
-        shares = as_shares(sample_weight, len(values))
-        mean = float(values[shares > 0] @ shares[shares > 0])
-        with np.errstate(invalid="ignore"):
-            return cls.of_influences(mean, values - mean, shares, clusters=clusters, level=level, bounds=bounds)
 
     @classmethod
     def of_influences(
@@ -71,7 +56,10 @@ class MeanInterval:
         level: float = 0.95,
         bounds: tuple[float, float] = (-math.inf, math.inf),
     ) -> MeanInterval:
-        """A value whose change with the share of each case is known; shares add up to one, and bounds cut it off."""
+        """A value whose change with the share of each case is known; shares add up to one, and bounds cut it off.
+
+        It has the standard error and the degrees of freedom that a mean in a leaderboard has.
+        """
         level = as_probability(level, "level")
         counted = shares > 0
         units = np.unique(as_units(clusters, len(shares))[counted], return_inverse=True)[1]
@@ -80,10 +68,11 @@ class MeanInterval:
             return cls(value, math.nan, math.nan, math.nan, level, len(size))
         from scipy.special import stdtrit  # noqa: PLC0415  only here, and not cheap to import
 
-        rest: Floats = 1.0 - size
-        sums = np.bincount(units, shares[counted] * influences[counted])
-        error = math.sqrt(math.fsum(sums * sums / rest))
-        reach = float(stdtrit(bell_mccaffrey(size, rest), (1.0 + level) / 2.0)) * error
+        sums: Floats = np.bincount(units, shares[counted] * influences[counted]).astype(np.float64)
+        error, freedom = error_of_units(sums, size, clustered=clusters is not None)
+        if not freedom:
+            return cls(value, math.nan, math.nan, math.nan, level, len(size))
+        reach = float(stdtrit(freedom, (1.0 + level) / 2.0)) * error
         low, high = max(value - reach, bounds[0]), min(value + reach, bounds[1])
         return cls(value, low, high, error, level, len(size))
 

@@ -1,16 +1,16 @@
-"""The k likeliest sets of independent labels, row by row in Python, as the compiled search finds them.
+"""The k likeliest sets of independent labels, row by row in numpy, as the compiled search finds them.
 
 The likeliest set holds every label with a probability above one half; any other set is that one with some labels
-flipped, at the cost of log((1 - q) / q) for each, where q = min(p, 1 - p). With the labels in order of cost, every set
-has one parent that costs no more, so a heap yields them in order, each once.
+flipped, at the cost of log((1 - q) / q) for each, where q = min(p, 1 - p). Labels are merged one by one, the cheapest
+first: each doubles the sets, of which the k cheapest are kept. A set that is dropped stands for all sets that flip
+more labels besides, so that the rest mass is a sum of positive terms.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from toplist._typing import Floats
 
 FINE, BAD_VALUE, ONLY_EMPTY = 0, 1, 2
 CERTAIN: Final = 1e300  # log-odds from here on are never flipped
-Set = tuple[float, int, int, int]  # its cost, how many flips, the last of them, the set that it is without it
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,118 +63,80 @@ def best_sets(
     flips: NDArray[np.int32] | None,
 ) -> tuple[int, int, int]:
     """Fill the outputs; the first row that was refused, why, and how many flips there are."""
-    most, used = codes.shape[1], 0
+    k, used = codes.shape[1], 0
     for i, x in enumerate(p.astype(np.float64)):
         if np.isnan(x).any() or not (logit or ((x >= 0) & (x <= 1)).all()):
             return i, BAD_VALUE, 0
-        row = _Row.of(x, keys, most + (not empty), logit=logit)
-        found, heap, met = row.search(most, empty=empty)
-        listed = [at for at in range(len(found)) if at != met]
-        if not listed:
+        on = x > (0.0 if logit else 0.5)
+        row = _search(x, on, k, logit=logit, empty=empty)
+        n = counts[i] = len(row.flips)
+        if not n:
             return i, ONLY_EMPTY, 0
-        log_all, log_left = row.masses(heap, met, empty=empty)
-        n = counts[i] = len(listed)
-        log_rest[i] = min(0.0, log_left - log_all)
-        log_p[i, :n] = [min(0.0, row.log_none - found[at][0] - log_all) for at in listed]
-        spelled = [row.flips(found, at) for at in listed]
-        codes[i, :n] = [row.code(labels) for labels in spelled]
+        log_p[i, :n], log_rest[i] = row.log_p, row.log_rest
+        first = np.bitwise_xor.reduce(keys[on])
+        codes[i, :n] = [first ^ np.bitwise_xor.reduce(keys[labels]) for labels in row.flips]
         if bits is not None and flip_counts is not None and flips is not None:
-            bits[i] = np.packbits(row.on, bitorder="little")
-            for j, labels in enumerate(spelled):
-                flip_counts[i, j] = len(labels)
-                flips[used : used + len(labels)] = labels
-                used += len(labels)
+            bits[i] = np.packbits(on, bitorder="little")
+            flip_counts[i, :n] = [len(labels) for labels in row.flips]
+            together = np.concatenate(row.flips)
+            flips[used : used + len(together)] = together
+            used += len(together)
     return len(p), FINE, used
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """One case: its likeliest set, and the labels that can be flipped, cheapest first, as far as they are needed."""
+class _Row(NamedTuple):
+    """The sets of one case: in which labels each differs from the likeliest one, and their masses."""
 
-    keys: NDArray[np.int64]
-    on: NDArray[np.bool_]
-    labels: NDArray[np.intp]
-    costs: Floats
-    log_none: float  # of the chance that no label is flipped
-    log_below: Floats  # the same for the labels below each
-    log_any: Floats  # of the chance that any label is, from each on
-    every_cost: Floats
+    flips: list[NDArray[np.intp]]
+    log_p: Floats
+    log_rest: float
 
-    @classmethod
-    def of(cls, x: Floats, keys: NDArray[np.int64], most: int, *, logit: bool) -> _Row:
-        doubt = np.minimum(x, -x if logit else 1.0 - x)
-        order = np.argsort(-doubt, kind="stable")
-        order = order[doubt[order] > (-CERTAIN if logit else 0.0)]
-        every = _costs(doubt, logit=logit)
-        costs = every[order]
-        kept = np.exp(doubt[order]) if logit else doubt[order]
-        q = kept / (1.0 + kept) if logit else kept
-        log_no, log_q = np.log1p(-q), -costs + np.log1p(-q)
-        rest = math.fsum(log_no[most:])
-        log_any = np.empty(len(order[:most]) + 1)
-        # The chance that any of the others is flipped: the sum of their chances, where these are next to no numbers.
-        log_any[-1] = math.log(-math.expm1(rest)) if rest < -1e-200 else _log_sum(log_q[most:])
-        for j in reversed(range(len(log_any) - 1)):
-            log_any[j] = np.logaddexp(log_q[j], log_no[j] + log_any[j + 1])
-        below = np.concatenate(([0.0], np.cumsum(log_no[:most])[:-1]))[: len(log_any) - 1]
-        costs = np.maximum.accumulate(costs[:most])
-        on = x > (0.0 if logit else 0.5)
-        return cls(keys, on, order[:most], costs, math.fsum(log_no), below, log_any, every)
 
-    def search(self, most: int, *, empty: bool) -> tuple[list[Set], list[Set], int]:
-        """The sets that were taken from the heap, the heap, and which of the former is the empty set, or -1."""
-        costs, total = self.costs.tolist(), len(self.costs)
-        found: list[Set] = [(0.0, 0, -1, -1)]
-        heap: list[Set] = [(costs[0], 1, 0, 0)] if total else []
-        met = 0 if not empty and not self.on.any() else -1
-        held = -1 if empty else int(np.count_nonzero(self.on))
-        while heap:
-            enough = len(found) - (met >= 0) >= most
-            if enough and (empty or met >= 0):
-                break
-            if heap[0][1] == held and all(self.on[label] for label in self._labels(found, heap[0])):
-                met = len(found)
-            elif enough:
-                break
-            cost, flips, last, prefix = heap[0]
-            rank, last = len(found), last + 1
-            found.append(heap[0])
-            if last < total:
-                heapq.heapreplace(heap, (found[prefix][0] + costs[last], flips, last, prefix))
-                heapq.heappush(heap, (cost + costs[last], flips + 1, last, rank))
-            else:
-                heapq.heappop(heap)
-        return found, heap, met
+def _search(x: Floats, on: NDArray[np.bool_], k: int, *, logit: bool, empty: bool) -> _Row:
+    """The k likeliest sets of one case; given that they are not empty, unless that is a class."""
+    doubt = np.minimum(x, -x if logit else 1.0 - x)
+    order = np.argsort(-doubt, kind="stable")
+    order = order[doubt[order] > (-CERTAIN if logit else 0.0)]
+    costs = _costs(doubt, logit=logit)
+    odds = np.exp(doubt[order]) if logit else doubt[order]
+    log_no = np.log1p(-(odds / (1.0 + odds) if logit else odds))
+    log_none, log_flip = math.fsum(log_no), log_no - costs[order]
+    most = k + (not empty)  # one more, as the empty set may be among them
+    sums, counts, members = np.zeros(1), np.zeros(1, np.int64), np.zeros((1, 0), bool)
+    dropped, below = [np.zeros(0)], 0.0
+    for label, no in zip(order.tolist(), log_no.tolist(), strict=True):
+        if len(sums) == most and costs[label] > sums[-1]:
+            break  # later labels cost no less, and no set with one of them is cheap enough
+        below += no
+        sums, counts = np.concatenate((sums, sums + costs[label])), np.concatenate((counts, counts + 1))
+        cheapest = np.lexsort((counts, sums))  # among equals fewer flips come first, then earlier labels
+        dropped.append(below - sums[cheapest[most:]])
+        was = np.repeat([[False], [True]], len(members), axis=0)
+        members = np.concatenate((np.tile(members, (2, 1)), was), axis=1)[cheapest[:most]]
+        sums, counts = sums[cheapest[:most]], counts[cheapest[:most]]
+    merged = members.shape[1]
+    dropped.append(below - sums + _log_any(log_no[merged:], log_flip[merged:]))
+    flips = [np.sort(order[:merged][row]) for row in members]
+    log_all, log_empty = 0.0, -math.inf
+    if not empty:
+        log_empty = log_none - math.fsum(costs[on])
+        log_all = math.log1p(-math.exp(log_empty)) if on.any() else _log_any(log_no, log_flip)
+        nothing = np.flatnonzero(on)
+        listed = [at for at, labels in enumerate(flips) if not np.array_equal(labels, nothing)]
+        if len(listed) < len(flips):
+            log_empty = -math.inf  # it is neither listed nor in the rest
+        dropped.append(log_none - sums[listed[k:]])
+        flips, sums = [flips[at] for at in listed[:k]], sums[listed[:k]]
+    log_left = _log_sum(np.concatenate(dropped))
+    if log_empty > -math.inf:
+        log_left += math.log1p(-math.exp(log_empty - log_left))
+    return _Row(flips, np.minimum(log_none - sums - log_all, 0.0), min(0.0, log_left - log_all))
 
-    def masses(self, heap: list[Set], met: int, *, empty: bool) -> tuple[float, float]:
-        """The log of the mass of all sets that are classes, and of those that are below the heap."""
-        cost, last = np.array([s[0] for s in heap]), np.array([s[2] for s in heap], np.intp)
-        terms = -cost + self.costs[last] + self.log_below[last] + self.log_any[last]
-        log_left = _log_sum(terms)
-        if empty:
-            return 0.0, log_left
-        if not self.on.any():
-            return float(self.log_any[0]), log_left
-        log_empty = self.log_none - math.fsum(self.every_cost[self.on])
-        if met < 0 and heap and log_empty > -math.inf:
-            log_left += math.log1p(-math.exp(log_empty - log_left))
-        return math.log1p(-math.exp(log_empty)), log_left
 
-    def _labels(self, found: list[Set], one: Set) -> list[int]:
-        labels = []
-        while one[1] > 0:
-            labels.append(int(self.labels[one[2]]))
-            one = found[one[3]]
-        return sorted(labels)
-
-    def flips(self, found: list[Set], at: int) -> list[int]:
-        """The labels in which a set differs from the likeliest, in rising order."""
-        return self._labels(found, found[at])
-
-    def code(self, flips: list[int]) -> int:
-        """The code of the likeliest set with these labels flipped."""
-        differ = np.concatenate((np.flatnonzero(self.on), np.array(flips, np.intp)))
-        return int(np.bitwise_xor.reduce(self.keys[differ]))
+def _log_any(log_no: Floats, log_flip: Floats) -> float:
+    """The log of the chance that any label is flipped: of the sum of their chances, where these are next to none."""
+    none = math.fsum(log_no)
+    return math.log(-math.expm1(none)) if none < -1e-200 else _log_sum(log_flip)
 
 
 def _costs(doubt: Floats, *, logit: bool) -> Floats:

@@ -1,9 +1,6 @@
-"""Engines: where parts of a comparison are computed. Local processes, Dask, Spark, Ray, one module each.
+"""Engines: Dask and Spark, which run two functions for a comparison: score a part, and merge what parts gave.
 
-In: tasks as bytes, functions of bytes. Out: one merged result. No engine's library is imported before it is asked for.
-May import root modules and the kernel's number of threads: what is computed lies in `evaluation`.
+In: functions, and what they are given. Out: one merged result. May import root modules and the kernel's number of
+threads: what is computed lies in `evaluation`. Workers that are lost are replaced by Dask and Spark themselves, whose
+libraries are not imported before an engine is started.
 """
-
-from toplist._lazy import attach
-
-__getattr__, __dir__, __all__ = attach(__name__, __file__)

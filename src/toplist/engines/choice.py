@@ -1,78 +1,58 @@
-"""Which engine is meant: by its name, or by an object of its library."""
+"""Which engine is meant: by its name, or by a client or session of its library."""
 
 from __future__ import annotations
 
-from dataclasses import fields
-from importlib import import_module
 from typing import Any
 
 from toplist._text import argument
 from toplist.engines.base import Engine
+from toplist.engines.dask import Dask
+from toplist.engines.spark import Spark
 from toplist.errors import TopListError
 
-NAMES = {"local": "Local", "dask": "Dask", "spark": "Spark", "ray": "Ray"}
-"""Engines by name, each in the module of that name."""
+NAMES = ("dask", "spark")
+"""Engines by name."""
 
 
-def as_engine(value: Any, **options: Any) -> Engine:
-    """Return the engine that is meant by a name, or by an object of its library.
+def as_engine(
+    value: Any, *, workers: int | None = None, scheduler: str | None = None, master: str | None = None
+) -> Engine:
+    """Return the engine that is meant.
 
     Parameters
     ----------
     value : str, Engine, distributed.Client or pyspark.sql.SparkSession
-        "local", "dask", "spark" or "ray", an engine, or what a cluster is reached with.
-    **options : Any
-        Options of the engine, such as `workers`, `scheduler` or `master`; those that are None are left out.
+        "dask" or "spark", or what a cluster is reached with.
+    workers : int, optional
+        How many processes are started, where no cluster runs already.
+    scheduler : str, optional
+        The address of a Dask scheduler.
+    master : str, optional
+        The master of a Spark cluster.
 
     Returns
     -------
     Engine
-        The engine, with these options.
+        The engine.
 
     Raises
     ------
     TopListError
         There is no such engine, or it has no such option.
-
-    Examples
-    --------
-    >>> import toplist as tl
-    >>> tl.engines.as_engine("local", workers=2, scheduler=None)
-    Local(workers=2, task_cases=None, partials=None, on_error='stop')
     """
-    given = {name: option for name, option in options.items() if option is not None}
     if isinstance(value, Engine):
-        _require_options(type(value), given)
-        return value.with_options(**given)
-    package = type(value).__module__.partition(".")[0]
-    if package == "distributed" and type(value).__name__ == "Client":
-        return _engine("dask", given | {"client": value})
-    if package == "pyspark" and type(value).__name__ == "SparkSession":
-        return _engine("spark", given | {"session": value})
-    if not isinstance(value, str) or value not in NAMES:
-        names = ", ".join(f'"{name}"' for name in NAMES)
-        raise TopListError(
-            f"{value!r} is no engine: give one of {names}, one of toplist.engines, a Dask client or a SparkSession."
-        )
-    return _engine(value, given)
-
-
-def _engine(name: str, options: dict[str, Any]) -> Engine:
-    kind = _class(name)
-    _require_options(kind, options)
-    return kind(**options)
-
-
-def _class(name: str) -> type[Engine]:
-    found: type[Engine] = getattr(import_module(f"toplist.engines.{name}"), NAMES[name])
-    return found
-
-
-def _require_options(kind: type[Engine], options: dict[str, Any]) -> None:
-    """Refuse an option that the engine lacks, and say which engine has it."""
-    own = {field.name for field in fields(kind) if field.init}
-    for option in options:
-        if option not in own:
-            others = [name for name in NAMES if option in {field.name for field in fields(_class(name)) if field.init}]
-            has = f"it is one of {others[0]!r}" if others else f"it has {', '.join(sorted(own))}"
-            raise TopListError(f"the engine {kind.name!r} has no option {argument(option)}: {has}.")
+        return value
+    package, kind = type(value).__module__.partition(".")[0], type(value).__name__
+    if package == "distributed" and kind == "Client":
+        return Dask(client=value)
+    if package == "pyspark" and kind == "SparkSession":
+        return Spark(session=value)
+    if value == "dask":
+        if master is not None:
+            raise TopListError(f"{argument('master')} goes with {argument('engine', 'spark')}.")
+        return Dask(scheduler=scheduler, workers=workers)
+    if value == "spark":
+        if scheduler is not None:
+            raise TopListError(f"{argument('scheduler')} goes with {argument('engine', 'dask')}.")
+        return Spark(master=master, workers=workers)
+    raise TopListError(f'{value!r} is no engine: give "dask", "spark", a Dask client or a SparkSession.')

@@ -28,8 +28,6 @@ _SOME = 10  # of more, the hardest, and the easiest or most frequent ones
 _SUPPORT = 5  # cases of a class that may be among the hardest of many
 _FAINT = 1e-4  # of the range of the score: smaller differences may be rounding, which the intervals tell
 
-Key = tuple[float, ...]
-
 
 @dataclass(frozen=True)
 class BreakdownMaker:

@@ -501,7 +501,6 @@ class DetailsWatcher:
     plan: Plan
     rule: Rule
     labels: Sequence[Any] | None  # of all classes
-    ranked: bool = False
     holding: CaseSampler | None = None  # where the truth is one class per case
     records: PredictionRecords | None = None  # where single cases of this source may be shown
     found: DetailsAccumulator = field(default_factory=DetailsAccumulator)
@@ -527,7 +526,6 @@ class DetailsWatcher:
             rule=self.rule,
             position=rows,
             names=names,
-            ranked=self.ranked,
             source=source,
         )
         if self.holding is not None:
@@ -559,7 +557,6 @@ class DetailsCollector(MatrixCollector):
                 plan,
                 rule,
                 self.labels,
-                one.layout.kind == "ranked",
                 CaseSampler(limit, named) if self.hard else None,
                 self.records if one.name in shown else None,
             )

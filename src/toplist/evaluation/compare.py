@@ -18,7 +18,7 @@ from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.case_details import CaseReader, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.evaluation.next_steps import Call, Invocation
+from toplist.evaluation.next_steps import Invocation
 from toplist.evaluation.samples import ArrayLosses, FileLosses, Losses, SampleCollector, of_arrays
 from toplist.evaluation.stream import (
     MatrixCollector,
@@ -50,7 +50,7 @@ from toplist.io.plan import Plan, as_tables, names_of, plan_of, with_indicators
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
 from toplist.scoring.case_scores import CaseScores, as_list_lengths
-from toplist.scoring.rules import Rule, as_rule, name_of
+from toplist.scoring.rules import as_rule, name_of
 from toplist.scoring.scores import as_penalty, default_penalty
 
 if TYPE_CHECKING:
@@ -103,9 +103,10 @@ def compare(
         do.
     read : ReadOptions, default ReadOptions()
         How files and dataframes are read, where a `Source` does not say otherwise.
-    engine : Engine or str, optional
-        Where parts of the files are scored: an engine of `toplist.engines`, or the name of one such as "local" or
-        "dask". The result is the same to the last bit; by default all is done in this process.
+    engine : str, distributed.Client or pyspark.sql.SparkSession, optional
+        Where parts of the files are scored: "dask", "spark", or a client or session of a cluster. The result is the
+        same to the last bit; by default, and where files are not in the order of the truth, all is done in this
+        process.
     progress : callable, optional
         Called with what is being done, the rows done so far, and the number of rows where it is known.
 
@@ -141,25 +142,16 @@ def compare(
     if engine is not None:
         from toplist.evaluation.distributed import compare_on  # noqa: PLC0415 - few comparisons need an engine
 
-        return replace(
-            compare_on(engine, given_as, space, question, told), _invocation=_typed(request, space, question)
-        )
+        board = compare_on(engine, given_as, space, question, told)
+        if board is not None:
+            return replace(board, _invocation=_typed(request, space, question))
     tables, size = as_tables(request, space), (space, question)
     scored = _score_arrays(request, *size) if tables is None else _score_files(tables, *size, told)
     inputs = tuple(shown(one) if url_of(one) else os.path.abspath(one) for one in request.paths)
-    asked: Any = {"missing": missing, "baseline": baseline, "penalty": penalty, "inference": question.inference}
-    called = None
-    if all(one is other for one, other in zip(_data(request), _data(given_as), strict=True)):
-        called = Call.of(models, truth, space, read, tables=tables is not None, size=scored.size, **asked)
     typed = _typed(request, space, question)
     if typed is not None and scored.size is None:
         typed = replace(typed, one_space=False)
-    return replace(rank(question, scored, inputs), _invocation=typed, _call=called)
-
-
-def _data(request: ReadRequest) -> tuple[Any, ...]:
-    """Predictions and outcomes as they are read."""
-    return (*request.models.values(), request.truth.data)
+    return replace(rank(question, scored, inputs), _invocation=typed)
 
 
 def _typed(request: ReadRequest, space: Any, question: Question) -> Invocation | None:
@@ -276,7 +268,7 @@ class Question:
 
     def bounds(self, penalised: bool) -> Bounds:
         """The least and the largest score under each rule, with what invalid lists pay where there may be any."""
-        return tuple(score_bounds(rule, self.scoring.penalty, penalised=penalised) for rule in self.scoring.rules)
+        return score_bounds(self.scoring, penalised=penalised)
 
 
 Bounds = tuple[tuple[float, float], ...]
@@ -460,14 +452,18 @@ def spelled_in_memory(held: ArrayModels, name: str) -> tuple[list[str], list[str
     return of_outcomes(held.y, lists.space), in_lists(lists)
 
 
-def score_bounds(rule: Rule, penalty: float | None, *, penalised: bool) -> tuple[float, float]:
-    """The least and the largest score there is, with what invalid lists pay where there may be any."""
-    low, high = rule.bounds()
-    if penalised:
-        # the more classes, the larger the default; of ordered ones, where it is bounded, the fewer
-        many = TopLists.from_dicts([], ClassSpace(2, ordinal=True) if rule.ordinal else math.inf)
-        high += default_penalty(many, rule=rule) if penalty is None else penalty
-    return low, high
+def score_bounds(scoring: ScoringSpec, *, penalised: bool) -> Bounds:
+    """The least and the largest score under each rule, with what invalid lists pay where there may be any."""
+    bounds = []
+    for rule in scoring.rules:
+        low, high = rule.bounds()
+        if penalised and scoring.penalty is not None:
+            high += scoring.penalty
+        elif penalised:  # the more classes, the larger the default; of ordered ones, where it is bounded, the fewer
+            many = TopLists.from_dicts([], ClassSpace(2, ordinal=True) if rule.ordinal else math.inf)
+            high += default_penalty(many, rule=rule)
+        bounds.append((low, high))
+    return tuple(bounds)
 
 
 def _name(column: Any) -> str | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from threading import Lock
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -23,16 +22,16 @@ from toplist.evaluation.samples import EXACT, CaseSample, CaseSampler, by_place,
 from toplist.evaluation.stream import Collector, ScoredBatch, ScoringSpec, run
 from toplist.inference.settings import Inference, as_inference
 from toplist.io.batches import Batch
-from toplist.io.encoding import as_sets, empty_set_explained
-from toplist.io.lists import check_file, filled, for_batch
+from toplist.io.encoding import empty_set_explained, space_in_files
+from toplist.io.lists import check_file, filled
 from toplist.io.options import ReadOptions, ReadRequest, as_source, as_truth
 from toplist.io.plan import Plan, as_tables, open_request, plan_of
 from toplist.io.producers.base import N_CLASSES
 from toplist.io.sources import OpenTable, tell
 from toplist.lists import DeviceLists, TopList, TopLists
 from toplist.lists.checks import BLOCKING, Issue, ListSummary, QualityCounts, repaired_kinds
-from toplist.lists.checks.detect import Classes, MemoryNames
-from toplist.lists.converters import as_codes, is_soft, raw_rows
+from toplist.lists.checks.detect import MemoryNames
+from toplist.lists.converters import is_soft, raw_rows
 from toplist.lists.space import ClassSpace, as_space, show_size
 from toplist.lists.validation import Repairs
 from toplist.scoring.case_scores import CaseScores
@@ -60,7 +59,7 @@ def read_files(
     Outcomes that a producer's file carries are used where no truth is given, unless `outcomes` says otherwise.
     """
     separator = request.set_separator
-    known = None if space is None else as_sets(as_space(space), separator)
+    known = None if space is None else space_in_files(as_space(space), separator)
     *_, source = open_request(request, known)
     unread = request.truth.data is None and not (outcomes and source.outcome is not None)
     if unread:
@@ -83,10 +82,9 @@ def read_files(
         )
     with empty_set_explained(separator):
         seen, _ = run(plan, scoring, lambda: _Reading(plan, limit), progress)
-    counts = replace(checks.counts, classes=seen.reader.classes)
-    issues = counts.issues(repaired={*BLOCKING, *repaired_kinds(repairs)})
+    issues = checks.counts.issues(repaired={*BLOCKING, *repaired_kinds(repairs)})
     many = found.classes if plan.space is None else show_size(plan.space.size)
-    return replace(found, counts=counts, issues=issues, classes=many, held=seen.reader.sampler.sample())
+    return replace(found, issues=issues, classes=many, held=seen.reader.sampler.sample())
 
 
 def _unscored(found: Sequence[Issue]) -> str:
@@ -104,23 +102,14 @@ def _many(space: ClassSpace | None, source: OpenTable, n_classes: str | None) ->
 
 @dataclass(slots=True)
 class _Reader:
-    """Called with every scored batch: samples its cases, and counts which classes are listed and which are outcomes."""
+    """Called with every scored batch: samples its cases."""
 
-    local: bool  # codes mean something else in every case
     cluster: str | None  # a column of the truth
     sampler: CaseSampler
-    classes: Classes = field(default_factory=Classes)
-    _lock: Lock = field(default_factory=Lock)
 
     def __call__(self, seen: ScoredBatch) -> None:
         clusters = None if self.cluster is None else filled(seen.truth, self.cluster, "cluster")
         self.sampler.add(seen.lists, seen.y, seen.truth.rows, seen.truth.source, clusters)
-        if self.local:
-            return
-        names = for_batch(seen.batch, seen.names, seen.codes, seen.truth, seen.truth_names, seen.outcomes)
-        part = Classes.of(seen.lists.checked.rows, np.asarray(seen.y), names)
-        with self._lock:
-            self.classes = self.classes + part
 
 
 class _Reading(Collector):
@@ -130,7 +119,7 @@ class _Reading(Collector):
 
     def __init__(self, plan: Plan, limit: int) -> None:
         self.name = plan.sources[0].name
-        self.reader = _Reader(plan.space is None, plan.cluster, CaseSampler(limit))
+        self.reader = _Reader(plan.cluster, CaseSampler(limit))
 
     @property
     def watchers(self) -> Mapping[str, Callable[[ScoredBatch], None]]:
@@ -313,7 +302,7 @@ def _in_memory(request: ReadRequest, name: str, space: Any) -> Checked:
         if not any(one.blocking for one in issues):
             raise
         return Checked(counts, issues, ListSummary(), many, reason=str(error))
-    held = codes = None
+    held = None
     if y is not None:
         if not declared:
             raise SpaceError(
@@ -321,12 +310,12 @@ def _in_memory(request: ReadRequest, name: str, space: Any) -> Checked:
             )
         _require_one_each(lists, y)
         units = None if clusters is None else as_units(clusters, len(lists))
-        held, codes = sample_cases(*by_place(lists, y), units, limit=EXACT), as_codes(y, lists)
+        held = sample_cases(*by_place(lists, y), units, limit=EXACT)
     names = MemoryNames(lists.space, lists.ids, y)
     if isinstance(predictions, TopLists):
-        counts = QualityCounts.at(lists, codes, names=names, local=known.per_case)
+        counts = QualityCounts.of(lists.checked.rows, lists.space, names=names)
     else:
-        counts = QualityCounts.of(rows, known, scale=repairs.scale, names=names, codes=codes, local=known.per_case)
+        counts = QualityCounts.of(rows, known, scale=repairs.scale, names=names)
     issues = counts.issues(repaired={*BLOCKING, *repaired_kinds(repairs)})
     return Checked(counts, issues, ListSummary.of(lists), many, held)
 

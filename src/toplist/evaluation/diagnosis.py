@@ -112,7 +112,10 @@ def _curves(sample: CaseSample, level: float, draws: int, seed: int, notes: list
     elif sample.units is not None:
         notes.append("The bands of the curves take cases as independent, and are too narrow where clusters are not.")
     further = (curve(rank) for rank in range(2, min(RANKS, longest) + 1))
-    return CalibrationResults(top, (*first, *further), curve("listed") if longest else None, curve("mass"))
+    mass = curve("mass")
+    if longest and mass.hit_rate == 0:
+        notes.append("No outcome is ever listed: are classes spelled as in the truth?")
+    return CalibrationResults(top, (*first, *further), curve("listed") if longest else None, mass)
 
 
 SCHEMA: Final = "toplist.diagnosis/1"
@@ -452,7 +455,7 @@ def _parts_html(parts: Decomposition) -> _html.Html:
 
 
 UNNAMED: Final = "predictions"
-PLOTS: Final = ("reliability", "ranks", "listed", "mass", "decomposition", "sizes")
+PLOTS: Final = ("reliability", "ranks", "listed", "mass")
 
 
 @dataclass(frozen=True, slots=True)
@@ -553,11 +556,9 @@ class Diagnosis:
         return verdict(self)
 
     def plot(self, name: str = "reliability") -> Plot[Any]:
-        """A figure: reliability (of the first class), ranks, listed, mass, decomposition or sizes."""
+        """A figure: reliability (of the first class), ranks, listed or mass."""
         if name not in PLOTS:
             raise TopListError(f"{name!r} is no plot of a diagnosis: there are {', '.join(PLOTS)}.")
-        if name == "sizes":
-            return plot.sizes(self.sizes)
         found = self.calibration
         curve = (
             None if found is None else {"reliability": found.top, "listed": found.listed, "mass": found.mass}.get(name)
@@ -569,8 +570,6 @@ class Diagnosis:
             return plot.reliability({who: curve} if named else curve, judged)
         if name == "ranks" and found is not None and found.ranks:
             return plot.reliability(found.ranks)
-        if name == "decomposition" and self.decomposition is not None:
-            return plot.decomposition({self.name: self.decomposition})
         raise TopListError(f"there is no {name} to draw. {self.reason or ' '.join(self.notes)}".rstrip())
 
     @property
@@ -582,8 +581,6 @@ class Diagnosis:
             "ranks": found is not None and bool(found.ranks),
             "listed": found is not None and found.listed is not None,
             "mass": found is not None and found.mass is not None,
-            "decomposition": self.decomposition is not None,
-            "sizes": True,
         }
         return tuple(name for name in PLOTS if there[name])
 

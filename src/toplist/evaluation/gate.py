@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from toplist._text import argument
 from toplist._typing import Progress
 from toplist.errors import TopListError
 from toplist.evaluation.gate_checks import GateSpec, PairedCases
-from toplist.evaluation.record import ScoreRecord, is_record
+from toplist.evaluation.score_files import BaselineScores, ScoreFile, is_score_file
 from toplist.evaluation.scored_cases import MISSING, scored_cases
 from toplist.evaluation.stream import ScoringSpec
 from toplist.inference.settings import Inference, as_inference
 from toplist.io.options import ReadOptions, Source
 from toplist.report.gate import GateReport
-from toplist.scoring.rules import as_rule, name_of
+from toplist.scoring.rules import as_rule
 from toplist.scoring.scores import as_penalty
 
 
@@ -43,8 +41,9 @@ def gate(
     ----------
     new : predictions, or a mapping from a name to predictions
         Whatever `compare` takes as the predictions of a model.
-    baseline : predictions, ScoreRecord, path of a record, or a mapping from a name to one of these
-        The model that the new one is compared with. A record stands in for its predictions, with the same result.
+    baseline : predictions, or a mapping from a name to predictions
+        The model that the new one is compared with; or the path of the Parquet file that `toplist score -o` wrote of
+        it, which stands in for its predictions, with the same result.
     truth : Truth, path, table or array-like, optional
         The outcomes, as for `compare`. With the `group` of a `Truth`, the mean of every group is checked too.
     max_loss : float
@@ -76,7 +75,7 @@ def gate(
     Raises
     ------
     TopListError
-        If something cannot be read, aligned or scored, or a record does not match.
+        If something cannot be read, aligned or scored, or the scores of the baseline do not match.
 
     References
     ----------
@@ -130,96 +129,23 @@ def run_gate(
     (name, predicted), (other, reference) = new, baseline
     if name == other:
         raise TopListError(f"both models are called {name!r}: give one of them another name.")
-    recorded = as_record(reference)
+    data = reference.data if isinstance(reference, Source) else reference
+    file = ScoreFile.read(data) if is_score_file(data) else None
     scoring = ScoringSpec((as_rule(rule),), (), as_penalty(penalty))
     scored = scored_cases(
-        {name: predicted} if recorded is not None else {name: predicted, other: reference},
+        {name: predicted} if file is not None else {name: predicted, other: reference},
         truth,
         space,
         scoring,
         missing=missing,
         inference=replace(inference, level=1 - 2 * (1 - inference.level)),
         read=read,
-        records=None if recorded is None else {other: recorded},
+        baseline=None if file is None else BaselineScores(other, file, scoring, missing),
         progress=progress,
     )
     if limits.max_loss_group is not None and scored.group is None:
         raise TopListError(f"a margin of groups needs groups: name them with {argument('group')}.")
-    return PairedCases.of(scored, limits, inference.level, recorded).report(command)
-
-
-def score_record(
-    model: Any,
-    truth: Any = None,
-    *,
-    space: Any = None,
-    rules: Sequence[Any] | Any = "brier",
-    missing: str = "error",
-    penalty: float | None = None,
-    read: ReadOptions = ReadOptions(),  # noqa: B008  frozen
-    progress: Progress | None = None,
-) -> ScoreRecord:
-    """Scores of one model case by case, to be written to a file as the baseline of later gates.
-
-    Parameters
-    ----------
-    model : predictions, or a mapping from a name to predictions
-        Whatever `compare` takes as the predictions of a model.
-    truth : Truth, path, table or array-like, optional
-        The outcomes, as for `compare`.
-    space : ClassSpace, LabelSets, int, float or sequence, optional
-        The classes, or how many there are, as for `compare`.
-    rules : str, Rule or sequence of them, default "brier"
-        The scoring rules; a gate uses one of them.
-    missing : {"error", "common", "uniform"}, default "error"
-        What to do about cases that the model lacks: refuse them, leave them out, or take them for the uniform
-        distribution.
-    penalty : float, optional
-        Added to the score of an invalid list, as for `compare`.
-    read : ReadOptions, default ReadOptions()
-        How files and dataframes are read.
-    progress : callable, optional
-        Called with what is done, how much of it, and of how much.
-
-    Returns
-    -------
-    ScoreRecord
-        To be written with `write`, and given to `gate` as its baseline.
-
-    Raises
-    ------
-    TopListError
-        If something cannot be read, aligned or scored.
-
-    Examples
-    --------
-    >>> found = score_record([{"a": 0.7, "b": 0.2}, {"b": 0.5}], ["a", "c"], space=3)
-    >>> found["brier"].round(3).tolist()
-    [0.14, 0.875]
-    """
-    if missing not in MISSING:
-        raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
-    chosen = tuple(as_rule(rule) for rule in (rules if isinstance(rules, list | tuple) else [rules]))
-    if not chosen or len(set(map(name_of, chosen))) < len(chosen):
-        raise TopListError("name at least one rule, and each once.")
-    name, predicted = _named(model, "model")
-    scoring = ScoringSpec(chosen, (), as_penalty(penalty))
-    found = scored_cases(
-        {name: predicted}, truth, space, scoring, missing=missing, inference=Inference(), read=read, progress=progress
-    )
-    return ScoreRecord.of(
-        found.ids,
-        found.outcomes,
-        np.asarray(found.matrix.scores[:, :, 0]).T,
-        model=name,
-        rules=tuple(map(name_of, chosen)),
-        classes=found.classes,
-        penalty=scoring.penalty,
-        by_position=found.by_position,
-        filled=sum(one.filled for one in found.read.origins),
-        warnings=found.doubts[name],
-        lists=found.lists_of(name),
-    )
+    return PairedCases.of(scored, limits, inference.level, file).report(command)
 
 
 def _named(value: Any, default: str) -> tuple[str, Any]:
@@ -230,11 +156,3 @@ def _named(value: Any, default: str) -> tuple[str, Any]:
         ((name, what),) = value.items()
         return str(name), what
     return default, value
-
-
-def as_record(baseline: Any) -> ScoreRecord | None:
-    """The record that a baseline is, or whose path it is; None for predictions."""
-    data = baseline.data if isinstance(baseline, Source) else baseline
-    if isinstance(data, ScoreRecord):
-        return data
-    return ScoreRecord.read(data) if is_record(data) else None

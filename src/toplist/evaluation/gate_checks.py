@@ -28,7 +28,7 @@ from toplist._typing import Bools, Floats
 from toplist.core.kernel import version
 from toplist.errors import TopListError
 from toplist.evaluation.compare import score_bounds
-from toplist.evaluation.record import ScoreRecord
+from toplist.evaluation.score_files import ScoreFile
 from toplist.evaluation.scored_cases import ScoredCases
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, overall, tally
 from toplist.inference.dependence import usual_lag, usual_waves
@@ -133,11 +133,11 @@ class PairedCases:
     counted: Bools  # cases that have weight
     tallies: Mapping[Hashable, Aggregates]
     intervals: IntervalsOf
-    record: ScoreRecord | None  # of the baseline
+    file: ScoreFile | None  # of the baseline
     identical: Bools  # cases in which both models have the same list, as far as that is known
 
     @classmethod
-    def of(cls, scored: ScoredCases, limits: GateSpec, level: float, record: ScoreRecord | None = None) -> PairedCases:
+    def of(cls, scored: ScoredCases, limits: GateSpec, level: float, file: ScoreFile | None = None) -> PairedCases:
         """The gate of these scores."""
         matrix, settings = scored.matrix, scored.settings
         pairs = np.array(matrix.scores[:, 0, :])
@@ -152,13 +152,11 @@ class PairedCases:
         pairs[:, _OLD] = np.where(endless[:, _OLD], new, old)
         pairs[endless[:, _NEW]] = 0.0
         finite = replace(matrix, scores=pairs[:, None, :])
-        bounds = tuple(score_bounds(one, scored.scoring.penalty, penalised=True) for one in scored.scoring.rules)
         panel = None if settings.by_sums else finite
-        intervals = IntervalsOf(settings, panel, bounds)
+        intervals = IntervalsOf(settings, panel, score_bounds(scored.scoring, penalised=True))
         differ = bool((np.abs(losses) > rounding(*pairs.T)).any())
-        none = record is not None and differ  # the lists of a record are known all together
-        identical = np.zeros(len(pairs), bool) if none else scored.identical(record)
-        return cls(scored, limits, level, pairs, losses, counted, sums_of(finite), intervals, record, identical)
+        identical = scored.identical & (file is None or not differ)  # of a file it is known of all cases together
+        return cls(scored, limits, level, pairs, losses, counted, sums_of(finite), intervals, file, identical)
 
     def report(self, command: str) -> GateReport:
         """All checks, and what is to be said about them."""
@@ -490,7 +488,7 @@ class PairedCases:
         return [sentence]
 
     def _notes(self, groups: Sequence[GateCheck]) -> list[str]:
-        record, scored, scores = self.record, self.scored, self.scored.matrix.scores[:, 0, :]
+        file, scored, scores = self.file, self.scored, self.scored.matrix.scores[:, 0, :]
         old = scored.names[_OLD]
         endless = np.isinf(scores) & self.counted[:, None]
         alone, both = int(np.count_nonzero(endless[:, _OLD] & ~endless[:, _NEW])), int(endless.all(axis=1).sum())
@@ -510,11 +508,11 @@ class PairedCases:
             for what, many in one.repairs.items():
                 if many:
                     found.append(f"{plain(one.name)}: {what} in {number_of(many, 'case')}.")
-        if record is not None and record.filled:
-            filled = number_of(record.filled, "missing prediction")
-            found.append(f"{plain(old)}: {filled} taken as uniform in its record.")
-        if record is not None and record.version != version():
-            found.append(f"The record of {plain(old)} was made by toplist {record.version}, this is {version()}.")
+        if file is not None and file.filled:
+            filled = number_of(file.filled, "missing prediction")
+            found.append(f"{plain(old)}: {filled} taken as uniform in its scores.")
+        if file is not None and file.version != version():
+            found.append(f"The scores of {plain(old)} were made by toplist {plain(file.version)}, this is {version()}.")
         if len(groups) > 1:
             found += self._of_groups(groups)
         return [*found, *scored.notes]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -27,7 +27,6 @@ from toplist.inference.results import (
     Comparison,
     ConfidenceSet,
     Estimate,
-    GateResult,
     Group,
     ModelDetails,
     ModelRow,
@@ -38,7 +37,7 @@ from toplist.report.terminal import as_renderable, as_text
 from toplist.scoring.case_scores import CaseScores
 
 if TYPE_CHECKING:
-    from toplist.evaluation.next_steps import Call, Invocation
+    from toplist.evaluation.next_steps import Invocation
     from toplist.evaluation.part_details import SumDetails
     from toplist.report.html import Page, Provenance
     from toplist.report.plot import Plot
@@ -73,7 +72,6 @@ class Leaderboard:
     _seed: int = 0  # of what is drawn
     _inputs: tuple[Any, ...] = field(default=(), compare=False)  # files that were read: nothing is written over them
     _invocation: Invocation | None = field(default=None, compare=False)  # how these are written in a shell
-    _call: Call | None = field(default=None, compare=False)  # how predictions in memory are named in Python
 
     # What is in it
 
@@ -180,29 +178,17 @@ class Leaderboard:
                     return False
         return len(scores) == self.comparison.compared or self.comparison.missing == "pairwise"
 
-    def _with(self, **found: Any) -> Leaderboard:
-        """The same board with these fields of its comparison replaced, such as `confidence_set` or `paths`."""
-        return replace(self, comparison=replace(self.comparison, **found))
-
     # For people
 
-    def plot(self, kind: str = "intervals", *, rule: str | None = None, backend: str = "matplotlib") -> Any:
-        """A figure: intervals, pairs, groups, curves (score against k), reliability, shapes, or path.
+    def plot(self, kind: str = "intervals", *, rule: str | None = None) -> Plot[Any]:
+        """A figure: intervals, pairs, groups, curves (score against k), reliability, or path.
 
         It shows itself in a notebook; `.save("board.svg")` writes it, `.figure()` is matplotlib's, `.data` its values.
-        With `backend="plotly"` it is an interactive figure of plotly.
         """
         from toplist.report import plot  # noqa: PLC0415 - figures are loaded when one is asked for
 
         if kind not in plot.PLOTS:
             raise TopListError(f"{kind!r} is no plot: there are {', '.join(plot.PLOTS)}.")
-        require_known(backend, ("matplotlib", "plotly"), "backend of plots")
-        made = self._plot(kind, rule)
-        return made.plotly() if backend == "plotly" else made
-
-    def _plot(self, kind: str, rule: str | None) -> Plot[Any]:
-        from toplist.report import plot  # noqa: PLC0415
-
         found = self.comparison
         if kind == "groups":
             if not found.groups:
@@ -222,8 +208,7 @@ class Leaderboard:
         if kind == "reliability":
             judged, curves, _ = details.calibration(found, seed=self._seed)
             return plot.reliability(curves, judged, len(self) - len(curves))
-        exhibits = self._exhibits(details)
-        return plot.curves(exhibits, self.confidence_set().members) if kind == "curves" else plot.shapes(exhibits)
+        return plot.curves(self._exhibits(details), self.confidence_set().members)
 
     def report(
         self,
@@ -232,7 +217,6 @@ class Leaderboard:
         title: str | None = None,
         command: str = "",
         progress: Progress | None = None,
-        gates: Sequence[GateResult] = (),
         invocation: Invocation | None = None,
     ) -> None:
         """Write one HTML page with everything: who leads, what is significant, what to do next, what was compared.
@@ -249,8 +233,6 @@ class Leaderboard:
             What was typed, to be shown under how to reproduce.
         progress : callable, optional
             Called with what is done, how much of it, and of how much.
-        gates : sequence of GateResult, default ()
-            What the gates found, to be shown beside the result.
         invocation : Invocation, optional
             How the files and options are written in a shell, for the commands that the page suggests.
 
@@ -265,7 +247,7 @@ class Leaderboard:
             page = self._page(made, self.details(progress), invocation)
         else:
             page = self._cases.page(self.comparison, made)
-        write(replace(page, gates=tuple(gates), title=title or page.title), path)
+        write(replace(page, title=title or page.title), path)
 
     def _page(self, provenance: Provenance, details: CaseDetails, invocation: Invocation | None) -> Page:
         """All that a report shows, with the cases at hand."""
@@ -315,15 +297,15 @@ class Leaderboard:
         """Plain tables; columns that do not fit the width are left out, and named."""
         return as_text(self.comparison, None if width is None else max(60, width), detail=detail)
 
-    def to_markdown(self, *, detail: bool = False, gates: Sequence[GateResult] = ()) -> str:
-        """The verdict and the table for a README or a pull request, with what gates found; or all tables.
+    def to_markdown(self, *, detail: bool = False) -> str:
+        """The verdict and the table for a README or a pull request; or all tables.
 
         Two models, or a baseline and others, make at most 12 lines. Cases that only one of two models has right are
         counted where cases were read for a report or for details before.
         """
         known = self._cases.known
         against = () if known is None or len(self) != 2 else known.against(self.comparison)
-        return markup.as_markdown(self.comparison, detail=detail, gates=gates, against=against)
+        return markup.as_markdown(self.comparison, detail=detail, against=against)
 
     def to_latex(self, *, detail: bool = False) -> str:
         """Tables for a paper, with booktabs."""
@@ -360,12 +342,12 @@ class Leaderboard:
 
         return log_leaderboard(self, run, prefix=prefix, report=report, nested=nested)
 
-    def write(self, path: Any, *, gates: Sequence[GateResult] = ()) -> None:
-        """Write to a file in the format of its name: .json, .csv, .md (with what gates found), .tex, .html or .txt."""
+    def write(self, path: Any) -> None:
+        """Write to a file in the format of its name: .json, .csv, .md, .tex, .html or .txt."""
         made: dict[str, Callable[[], str]] = {
             ".json": self.to_json,
             ".csv": self.to_csv,
-            ".md": lambda: self.to_markdown(gates=gates),
+            ".md": self.to_markdown,
             ".tex": self.to_latex,
             ".html": self.to_html,
             ".txt": lambda: self.to_text() + "\n",

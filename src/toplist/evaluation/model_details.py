@@ -194,7 +194,7 @@ def top_entries(lists: TopLists, count: int = 1) -> NDArray[np.intp]:
     >>> top_entries(TopLists.from_dicts([{0: 0.4, 1: 0.4}, {}, {2: 0.1, 0: 0.6}], 5), 2).tolist()
     [[0, 1], [-1, -1], [3, 2]]
     """
-    offsets, sizes, t = lists.offsets, lists.sizes, _by_confidence(lists)
+    offsets, sizes, t = lists.offsets, lists.sizes, lists.checked.rows.confidences
     found = np.full((len(sizes), count), -1, np.intp)
     width = int(sizes.max(initial=0))
     for rank in range(min(count, width)):
@@ -210,14 +210,6 @@ def top_entries(lists: TopLists, count: int = 1) -> NDArray[np.intp]:
         reached = np.flatnonzero(t == largest)
         found[some, rank] = reached[np.searchsorted(reached, offsets[some])]
     return found
-
-
-def _by_confidence(lists: TopLists) -> NDArray[Any]:
-    """Numbers that rank the classes of a list as its confidences do, also where these are too small for numbers."""
-    rows = lists.checked.rows
-    if rows.log_confidences is None:
-        return rows.confidences
-    return np.maximum(rows.log_confidences, np.finfo(rows.log_confidences.dtype).min)  # below it is what was taken
 
 
 def classes_at(lists: TopLists, entries: Places, cases: Places) -> Codes:
@@ -391,14 +383,12 @@ def accumulate(
     rule: Rule,
     position: NDArray[np.int64] | None = None,
     names: BatchNames | None = None,
-    ranked: bool = False,
     source: str = "",
 ) -> DetailsAccumulator:
     """The details of a batch; `scored` are its scores, those under its first rule, which is `rule`.
 
     `y` are outcomes or, as lists, soft outcomes; then hits are expected ones, and there is no curve. `position` is the
-    place of each case in the truth: no two cases of one model have the same in one `source` of the truth. `ranked`
-    lists are declared to have the most confident class first.
+    place of each case in the truth: no two cases of one model have the same in one `source` of the truth.
 
     >>> import toplist as tl
     >>> from toplist.scoring.case_scores import CaseScores
@@ -437,13 +427,7 @@ def accumulate(
         WorstCases.of(lists, truth, scored, where, called, source),
         confusions,
         FirstInvalid.of(lists, scored.invalid, where, called),
-        QualityCounts.at(
-            lists,
-            codes=None if isinstance(truth, TopLists) else truth,
-            ranked=ranked,
-            position=where,
-            names=called,
-        ),
+        QualityCounts.of(lists.checked.rows, lists.space, position=where, names=called),
     )
 
 
@@ -521,7 +505,7 @@ def _walked(
             cut = np.array([k for k in ks[1:] if k < len(part.t)], np.int64)
             if not len(cut):
                 continue
-            if rule.tabular or rows.log_confidences is not None:
+            if rule.tabular:
                 made = scores_one_by_one(part, lists, codes, cut, rule, plain[part.at])
             else:
                 made = TruncatedLists.of(part, rank, lists, cut).scores(rule, plain[part.at])

@@ -26,8 +26,8 @@ from toplist.inference.results import Action, Comparison, Estimate, ModelDetails
 from toplist.inference.settings import Inference
 from toplist.io.lists import by_appearance
 from toplist.io.opening import stem_of
-from toplist.io.options import ReadOptions, ReadRequest, Source, Truth, as_truth
-from toplist.lists import TopList, TopLists
+from toplist.io.options import ReadRequest
+from toplist.lists import TopLists
 from toplist.lists.space import INFINITELY_MANY
 from toplist.report.text import count, decimals, kind, listed, noun, number_of, percent
 from toplist.scoring.case_scores import CaseScores, Grouping, one_if_alike, side_by_side
@@ -224,7 +224,7 @@ class Invocation:
 
     def _output(self, name: str, suffix: str) -> list[str]:
         """An output that is none of the inputs."""
-        stem = _file_name(name, "")
+        stem = _file_name(name)
         read = {PurePath(path).name for path in (*self.files.values(), self.truth or "", *shlex.split(self.options))}
         while stem + suffix in read:
             stem += "-new"
@@ -250,198 +250,17 @@ def _typed(option: str, value: Any, name: str) -> list[str]:
     return [word for one in each for word in (flag, f"{name}={one}" if name else str(one))]
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """How the inputs of a comparison are written in Python: as `models`, `truth`, and `space` and `read` where given.
-
-    Attributes
-    ----------
-    outcomes : str
-        What recalibrators are fitted to.
-    weights : str
-        The weights of cases as an argument of `fit`, or nothing.
-    space : mapping of str to str
-        By model, the argument that says how many classes there are, or nothing; models without it have no calls.
-    tables : bool
-        Whether models are files or frames.
-    more : str
-        Other arguments of functions that read files and frames.
-    missing : str
-        How missing cases are treated.
-    compare : str
-        Arguments of `compare` beside `models`, `truth` and the rules.
-    """
-
-    outcomes: str
-    weights: str
-    space: Mapping[str, str]
-    tables: bool
-    more: str
-    missing: str
-    compare: str
-
-    @classmethod
-    def of(
-        cls,
-        models: Mapping[str, Any],
-        truth: Any,
-        space: Any,
-        read: ReadOptions,
-        *,
-        tables: bool,
-        size: Any,
-        missing: str,
-        baseline: str | None,
-        penalty: float | None,
-        inference: Inference,
-    ) -> Call | None:
-        """From the arguments of `compare`; None where each case has its own number of classes."""
-        about = as_truth(truth)
-        if size is None or about.n_classes is not None:
-            return None
-        given = "" if space is None else ", space=space"
-        spaces = {
-            str(name): given if given or tables or _says_classes(one) else f", space={_number(size)}"
-            for name, one in models.items()
-            if tables or not isinstance(one, Source)
-        }
-        plain = {"missing": "error", "baseline": None, "penalty": None, "inference": Inference()}
-        asked = {"missing": missing, "baseline": baseline, "penalty": penalty, "inference": inference}
-        words = [f", {name}={_spelled(value)}" for name, value in asked.items() if value != plain[name]]
-        more = "" if read == ReadOptions() else ", read=read"
-        weights = ", sample_weight=truth.weight" if about.weight is not None and not tables else ""
-        return cls(
-            _outcomes(truth, tables=tables),
-            weights,
-            spaces,
-            tables,
-            more,
-            missing,
-            "".join([given, *words, more]),
-        )
-
-    def recalibrate(self, name: str, rule: str, kind: str, cluster: str | None = None) -> str:
-        """See `Invocation`."""
-        if name not in self.space or rule not in RULES:
-            return ""
-        data, space = f"models[{name!r}]", self.space[name]
-        if self.tables:
-            how = "" if rule == "brier" else f", rule={rule!r}"
-            missing = f", missing={self._missing!r}" if self._missing != "error" else ""
-            fit = f"{data}, {self.outcomes}, kind={kind!r}{how}{space}{missing}{self.more}"
-            out = _file_name(f"{name}-recalibrated", ".parquet")
-            return _program(
-                f"recalibrator = fit_recalibrator({fit}).model",
-                f"recalibrate_file({data}, recalibrator, {out!r}{space}{self.more})  {_NEW}",
-                transform="fit_recalibrator, recalibrate_file",
-            )
-        made = f"tl.postprocess.{RECALIBRATOR_CLASSES[kind]}({_rule_of(kind, rule)})"
-        return _program(
-            f"recalibrator = {made}.fit({data}, {self.outcomes}{self.weights}{space})",
-            f"better = recalibrator.transform({data}{space})  {_NEW}",
-        )
-
-    def pool(self, names: Sequence[str]) -> str:
-        """See `Invocation`."""
-        if not set(names) <= set(self.space):
-            return ""
-        chosen = f"{{name: models[name] for name in {list(names)!r}}}"
-        space = max((self.space[name] for name in names), key=len)
-        if not self.tables:
-            return _program(f"better = tl.postprocess.linear_pool({chosen}{space})")
-        missing = f", missing={self._missing!r}" if self._missing != "error" else ""
-        out = f'"pool.parquet"{space}{missing}{self.more}'
-        return _program(f"pool_files({chosen}, {out})", transform="pool_files")
-
-    def truncate(self, name: str, k: int) -> str:
-        """See `Invocation`."""
-        if name not in self.space:
-            return ""
-        data, space = f"models[{name!r}]", self.space[name]
-        if not self.tables:
-            return _program(f"better = tl.as_lists({data}{space}).truncate({k})")
-        out = _file_name(f"{name}-top{k}", ".parquet")
-        return _program(f"truncate_file({data}, {out!r}, k={k}{space}{self.more})", transform="truncate_file")
-
-    def plan(self, a: str, b: str, smallest: float, results: Comparison) -> str:
-        """See `Invocation`; a board has all pairs."""
-        if results.rules[0] not in RULES:
-            return ""
-        rules = "" if results.rules[0] == "brier" else f", rules={results.rules[0]!r}"
-        return _program(
-            f"board = tl.compare(models, truth{rules}{self.compare})", f"found = tl.plan(board, {smallest:g})"
-        )
-
-    @property
-    def _missing(self) -> str:
-        return self.missing if self.missing in _IN_COMMANDS else "common"
-
-
-_NEW = "# fitted to these cases: use it for new ones"
-
-
-def _program(*lines: str, transform: str = "") -> str:
-    """Lines of Python with what they import."""
-    imports = ["import toplist as tl"] if any("tl." in line for line in lines) else []
-    imports += [f"from toplist.evaluation.transform import {transform}"] if transform else []
-    return "\n".join([*imports, *lines])
-
-
-def _outcomes(truth: Any, *, tables: bool) -> str:
-    """What recalibrators are fitted to: outcomes alone in memory, and of a table the columns that count."""
-    if not isinstance(truth, Truth):
-        return "truth"
-    if not tables:
-        return "truth.data"
-    if truth.group is None and truth.time is None:
-        return "truth"
-    cluster = "truth.time" if truth.time else "truth.cluster"
-    columns = f"outcome=truth.outcome, weight=truth.weight, cluster={cluster}, **truth.options"
-    return f"tl.Truth(truth.data, {columns})"
-
-
-def _says_classes(model: Any) -> bool:
-    """Whether predictions in memory say how many classes there are."""
-    return isinstance(model, TopLists | TopList) or getattr(model, "ndim", 1) == 2
-
-
-def _number(size: Any) -> str:
-    return 'float("inf")' if math.isinf(size) else str(size)
-
-
-def _spelled(value: Any) -> str:
-    return f"tl.{value!r}" if isinstance(value, Inference) else repr(value)
-
-
-def _file_name(name: str, suffix: str) -> str:
+def _file_name(name: str) -> str:
     """A name of a file that needs no quotes."""
-    return (re.sub(r"[^\w.+-]+", "-", name).strip("-.")[:80] or "model") + suffix
-
-
-def _rule_of(kind: str, rule: str) -> str:
-    """The rule that a recalibrator is fitted by, as `fit_recalibrator` has it, where it is not its default."""
-    if kind == "isotonic":
-        return ""
-    own, usual = "log" if rule == "log" else "brier", "log" if kind == "rest-floor" else "brier"
-    return "" if own == usual else f"rule={own!r}"
+    return re.sub(r"[^\w.+-]+", "-", name).strip("-.")[:80] or "model"
 
 
 RECALIBRATOR_CLASSES: Final = {
-    "bucket-temperature": "BucketTemperature",
+    "temperature": "Temperature",
     "rest-floor": "RestFloor",
     "isotonic": "Isotonic",
 }
 """Recalibrators that are tried, by kind."""
-
-How = Invocation | Call | None
-
-
-def _with_call(action: Action, how: How, write: Callable[[Invocation | Call], str]) -> Action:
-    """The action with its command or its code."""
-    if how is None:
-        return action
-    text = write(how)
-    return replace(action, command=text) if isinstance(how, Invocation) else replace(action, code=text)
 
 
 def actions(board: Leaderboard, details: CaseDetails, invocation: Invocation | None = None) -> tuple[Action, ...]:
@@ -454,7 +273,7 @@ def actions(board: Leaderboard, details: CaseDetails, invocation: Invocation | N
     details : CaseDetails
         Its cases: recalibration and pooling are tried on a sample of them.
     invocation : Invocation, optional
-        How its files are written in a shell; else the actions are Python calls.
+        How its files are written in a shell; else the actions have no commands.
 
     Returns
     -------
@@ -462,20 +281,19 @@ def actions(board: Leaderboard, details: CaseDetails, invocation: Invocation | N
         At most four: recalibrate, pool, floor, plan, label, truncate. What would gain nothing is not among them.
     """
     results, exhibits = board.comparison, {one.name: one for one in details.exhibits}
-    how = invocation or board._invocation or board._call
+    invocation = invocation or board._invocation
     lead, best = results.overall.rows[0], _tied(results)
-    cut = list(_shortened(board, details, exhibits[lead.name], how))
-    gains = [*_recalibrated(board, details, best, how), *_pooled(board, details, best, how)]
+    cut = list(_shortened(board, details, exhibits[lead.name], invocation))
+    gains = [*_recalibrated(board, details, best, invocation), *_pooled(board, details, best, invocation)]
     gains = sorted([*gains, *(one for one in cut if one.gain is not None)], key=lambda one: _value(one.gain))
-    floors = (
-        [] if details.held(lead.name) is None else list(_floored(results, how, partial(_floor_cost, board, details)))
-    )
+    cost = partial(_floor_cost, board, details)
+    floors = [] if details.held(lead.name) is None else list(_floored(results, invocation, cost))
     first = [one for one in floors if _infinite(results, results.rules[0])]
     found = [
         *first,
         *gains,
         *(one for one in floors if one not in first),
-        *_planned(results, how),
+        *_planned(results, invocation),
         *_doubtful(exhibits[lead.name]),
         *(one for one in cut if one.gain is None),
     ]
@@ -531,13 +349,15 @@ _CROSS_VALIDATED = f"95% CI, {_FOLDS}-fold cross-validation"  # the level of `se
 # Recalibration
 
 
-def _recalibrated(board: Leaderboard, details: CaseDetails, best: Sequence[str], how: How) -> Iterator[Action]:
+def _recalibrated(
+    board: Leaderboard, details: CaseDetails, best: Sequence[str], invocation: Invocation | None
+) -> Iterator[Action]:
     """The recalibration that leads to the lowest mean score, of those models whose scores it changes for the better."""
     results = board.comparison
     rule, rows = results.rules[0], {row.name: row for row in results.overall.rows}
     right = max(rows.values(), key=lambda row: row.metrics["accuracy"].value)
     chosen = list(dict.fromkeys([*best[: _RECALIBRATED - 1], right.name, *best]))[:_RECALIBRATED]
-    found: list[tuple[float, str, Action]] = []
+    found: list[tuple[float, Action]] = []
     for name in chosen:
         sample = None if rows[name].scores[rule].infinite else _fitted_to(results, details, name)
         choice = None if sample is None else _selected(sample, rule, _candidates(rule, len(sample.lists.confidences)))
@@ -548,17 +368,17 @@ def _recalibrated(board: Leaderboard, details: CaseDetails, best: Sequence[str],
         kind_of = next(word for word, kind in RECALIBRATOR_CLASSES.items() if kind == type(choice.best).__name__)
         bias = _bias(sample, 1 - (1 - results.level) / len(rows))
         told = f"{bias}{kind_of.replace('-', ' ')} recalibration changes its {_change(gain, rule)}{_CROSS_VALIDATED}"
-        reason = f"{told}{sample.on}); {_use(how, name)}"
-        made = Action("recalibrate", (name,), "Recalibrate {0}", reason, gain)
-        found.append((rows[name].scores[rule].mean.value + gain.value, kind_of, made))
+        reason = f"{told}{sample.on}); {_use(invocation, name)}"
+        command = "" if invocation is None else invocation.recalibrate(name, rule, kind_of, results.time)
+        action = Action("recalibrate", (name,), "Recalibrate {0}", reason, gain, command)
+        found.append((rows[name].scores[rule].mean.value + gain.value, action))
     if found:
-        _, kind_of, one = min(found, key=lambda one: one[0])
-        yield _with_call(one, how, lambda how: how.recalibrate(one.models[0], rule, kind_of, results.time))
+        yield min(found, key=lambda one: one[0])[1]
 
 
-def _use(how: How, name: str) -> str:
+def _use(invocation: Invocation | None, name: str) -> str:
     """What a fitted recalibrator is for, with the command that uses it."""
-    words = how.apply(name) if isinstance(how, Invocation) else ""
+    words = "" if invocation is None else invocation.apply(name)
     told = f": {words}" if words and not set("{}") & set(words) else ""
     return f"it is fitted to these cases, so use it for new ones{told}"
 
@@ -616,13 +436,13 @@ def _selected(sample: _Sample, rule: str, candidates: Sequence[Recalibrator]) ->
 
 def _candidates(rule: str, entries: int) -> list[Recalibrator]:
     """What is tried: an isotonic map is the quickest, and as good as any with many cases; log scores need another."""
-    from toplist.postprocess.recalibration import BucketTemperature, Isotonic, RestFloor  # noqa: PLC0415
+    from toplist.postprocess.recalibration import Isotonic, RestFloor, Temperature  # noqa: PLC0415
 
     if rule == "log":
-        return [BucketTemperature(rule="log")]
+        return [Temperature(rule="log")]
     if entries > _ENTRIES:
         return [Isotonic()]
-    return [BucketTemperature(), RestFloor(rule="brier"), Isotonic()]
+    return [Temperature(), RestFloor(rule="brier"), Isotonic()]
 
 
 def _bias(sample: _Sample, level: float) -> str:
@@ -642,7 +462,9 @@ def _bias(sample: _Sample, level: float) -> str:
 # Pooling
 
 
-def _pooled(board: Leaderboard, details: CaseDetails, best: Sequence[str], how: How) -> Iterator[Action]:
+def _pooled(
+    board: Leaderboard, details: CaseDetails, best: Sequence[str], invocation: Invocation | None
+) -> Iterator[Action]:
     """The equally weighted pool of the models tied for best, or of the best two or three, if it is better than each."""
     results = board.comparison
     rule = results.rules[0]
@@ -660,8 +482,7 @@ def _pooled(board: Leaderboard, details: CaseDetails, best: Sequence[str], how: 
     gain, names = min(found, key=lambda one: one[0].value)
     mean = _change(gain, rule).replace(" score by", " score of {0} by")
     reason = f"the mean of their probabilities changes the {mean}{percent(results.level)} CI)"
-    made = Action("pool", tuple(names), "Pool {}", reason, gain)
-    yield _with_call(made, how, lambda how: how.pool(names))
+    yield Action("pool", tuple(names), "Pool {}", reason, gain, "" if invocation is None else invocation.pool(names))
 
 
 def _pool_gain(board: Leaderboard, details: CaseDetails, names: Sequence[str]) -> Estimate | None:
@@ -720,7 +541,7 @@ def _infinite(results: Comparison, rule: str) -> list[ModelRow]:
 
 
 def _floored(
-    results: Comparison, how: How, cost: Callable[[str, str], str] = lambda name, rule: ""
+    results: Comparison, invocation: Invocation | None, cost: Callable[[str, str], str] = lambda name, rule: ""
 ) -> Iterator[Action]:
     """A floor under the probabilities of the best model that gave zero to a true class.
 
@@ -734,8 +555,9 @@ def _floored(
     n, them = row.scores[rule].infinite, len(others)
     more = f", {them} other {noun(them, 'model')} in some too" if them else ""
     zero = f"probability 0 for the true class in {count(n)} of {number_of(row.cases, 'case')}{more}"
-    made = Action("floor", (row.name,), "Give no class probability 0 in {0}", zero + cost(row.name, rule))
-    yield _with_call(made, how, lambda how: how.recalibrate(row.name, "log", "rest-floor", results.time))
+    command = "" if invocation is None else invocation.recalibrate(row.name, "log", "rest-floor", results.time)
+    title, reason = "Give no class probability 0 in {0}", zero + cost(row.name, rule)
+    yield Action("floor", (row.name,), title, reason, command=command)
 
 
 def _floor_cost(board: Leaderboard, details: CaseDetails, name: str, rule: str) -> str:
@@ -763,7 +585,7 @@ def _floor_cost(board: Leaderboard, details: CaseDetails, name: str, rule: str) 
     return f"{told} ({_FOLDS}-fold cross-validation{sample.on})"
 
 
-def _planned(results: Comparison, how: How) -> Iterator[Action]:
+def _planned(results: Comparison, invocation: Invocation | None) -> Iterator[Action]:
     """How many more cases the difference of the first two needs, where it is not significant."""
     rule = results.rules[0]
     top = [row.name for row in results.overall.rows if row.rank is not None][:2]
@@ -775,16 +597,14 @@ def _planned(results: Comparison, how: How) -> Iterator[Action]:
     apart = abs(pair.difference.value)
     tested = sum(one.rule == rule and one.adjusted_p is not None for one in results.pairs)
     family = "" if tested < 2 else f", adjusted for {count(tested)} pairs"
+    flag = "" if invocation is None else " as --smallest"
     reason = (
-        f"choose the smallest difference that matters as --smallest; with the observed one, "
+        f"choose the smallest difference that matters{flag}; with the observed one, "
         f"{fixed(apart, decimals([pair.difference]))}, about {number_of(about, f'more {results.unit}')} "
         f"(80% power{family})"
     )
-    smallest = float(f"{apart:.2g}")
-    if isinstance(how, Call):
-        reason = reason.replace(" as --smallest", "")
-    made = Action("plan", (top[0], top[1]), "Plan more cases for {0} and {1}", reason)
-    yield _with_call(made, how, lambda how: how.plan(top[0], top[1], smallest, results))
+    command = "" if invocation is None else invocation.plan(top[0], top[1], float(f"{apart:.2g}"), results)
+    yield Action("plan", (top[0], top[1]), "Plan more cases for {0} and {1}", reason, command=command)
 
 
 def _is_open(pair: Pair, results: Comparison) -> bool:
@@ -817,7 +637,9 @@ def _doubtful(lead: ModelDetails) -> Iterator[Action]:
     yield Action("label", (lead.name,), f"Check the labels of {number_of(len(cases), 'case')}", reason)
 
 
-def _shortened(board: Leaderboard, details: CaseDetails, lead: ModelDetails, how: How) -> Iterator[Action]:
+def _shortened(
+    board: Leaderboard, details: CaseDetails, lead: ModelDetails, invocation: Invocation | None
+) -> Iterator[Action]:
     """The shortest lists of the best whose mean score is not worse by a thousandth of the uniform score."""
     results, rule = board.comparison, board.comparison.rules[0]
     if not lead.curve or lead.cases < _MANY or lead.longest <= 3 or rule == "zero-one" or rule not in RULES:
@@ -840,5 +662,5 @@ def _shortened(board: Leaderboard, details: CaseDetails, lead: ModelDetails, how
     small = "" if better else f"; at most {percent(FLAT)} of the uniform score"
     reason = f"cutting {length} to {short} {changed}{small}{_on(sample, results)})"
     title = f"Cut the lists of {{0}} to {number_of(k, 'class', 'classes')}"
-    made = Action("truncate", (lead.name,), title, reason, found if better else None)
-    yield _with_call(made, how, lambda how: how.truncate(lead.name, k))
+    command = "" if invocation is None else invocation.truncate(lead.name, k)
+    yield Action("truncate", (lead.name,), title, reason, found if better else None, command)

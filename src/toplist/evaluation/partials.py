@@ -47,8 +47,9 @@ from toplist.evaluation.stream import (
 )
 from toplist.inference.aggregates import Aggregates
 from toplist.inference.aggregates import merge as merge_tallies
+from toplist.inference.codec import from_bytes, to_bytes
 from toplist.inference.diagnostics import SAMPLED
-from toplist.inference.results import PartRecord, SkippedPart, SourceSummary
+from toplist.inference.results import PartRecord, SourceSummary
 from toplist.inference.settings import Inference, InferenceSettings
 from toplist.io.encoding import empty_set_explained
 from toplist.io.lists import require_few_groups
@@ -73,24 +74,6 @@ class Cover:
     cases: int
     start: int | None = None  # the position of the first case, where there are no ids
     digest: str = ""  # of what was found there
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """What a part is where it could not be scored."""
-
-    skipped: tuple[SkippedPart, ...]
-
-    @classmethod
-    def of(cls, source: str, error: BaseException, rows: int | None = None) -> Failure:
-        """The failure of one part."""
-        return cls((SkippedPart(source, rows, str(error) or type(error).__name__),))
-
-    def to_bytes(self) -> bytes:
-        """The same as bytes; see `part_bytes.part_from_bytes`."""
-        from toplist.evaluation.part_bytes import failure_to_bytes  # noqa: PLC0415 - which needs this module
-
-        return failure_to_bytes(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +165,6 @@ class PartialResult:
         Names of outcomes and classes, of models on whose lists no outcome ever stands.
     bins : mapping of ReliabilityBins, optional
         By model, confidences of the first class.
-    skipped : tuple of SkippedPart, optional
-        Parts of the input that could not be read.
     written : str, optional
         The version of the library.
 
@@ -207,7 +188,6 @@ class PartialResult:
     losses: Mapping[tuple[str, str], PairLoss] | None = None  # None: they were not looked for
     spelled: Mapping[str, Spelling] = field(default_factory=dict)  # of models on whose lists no outcome ever stands
     bins: Mapping[str, ReliabilityBins] = field(default_factory=dict)  # by model: confidences of the first class
-    skipped: tuple[SkippedPart, ...] = ()
     written: str = field(default_factory=version)  # the version of the library
 
     def __add__(self, other: PartialResult) -> PartialResult:
@@ -219,9 +199,7 @@ class PartialResult:
 
     def to_bytes(self) -> bytes:
         """The same as bytes, for a file or another process: tens of kilobytes, and more with groups and clusters."""
-        from toplist.evaluation.part_bytes import result_to_bytes  # noqa: PLC0415 - which needs this module
-
-        return result_to_bytes(self)
+        return to_bytes(self)
 
     @classmethod
     def from_bytes(cls, data: bytes, source: str = "memory") -> PartialResult:
@@ -242,11 +220,9 @@ class PartialResult:
         Raises
         ------
         FileError
-            If the bytes are damaged, of another format, or cannot be the state of any cases.
+            If the bytes are damaged, or of another format.
         """
-        from toplist.evaluation.part_bytes import result_from_bytes  # noqa: PLC0415
-
-        return result_from_bytes(data, source)
+        return from_bytes(data, cls, source)
 
 
 @dataclass(slots=True)
@@ -401,13 +377,13 @@ def _spelled(plan: Plan, tallies: Mapping[Hashable, Aggregates]) -> dict[str, Sp
 # Merging
 
 
-def merge(parts: Iterable[PartialResult | Failure], names: Sequence[str] = ()) -> PartialResult:
+def merge(parts: Iterable[PartialResult], names: Sequence[str] = ()) -> PartialResult:
     """The state of the cases of all parts together; the order of the parts does not show.
 
     Parameters
     ----------
-    parts : iterable of PartialResult or Failure
-        Parts of the same question, without cases in common. What failed is listed in the result.
+    parts : iterable of PartialResult
+        Parts of the same question, without cases in common.
     names : sequence of str, optional
         What the parts are called in errors.
 
@@ -421,23 +397,16 @@ def merge(parts: Iterable[PartialResult | Failure], names: Sequence[str] = ()) -
     TopListError
         If there are none, or two of them do not belong together; the message names them and says what differs.
     """
-    given = list(parts)
-    called = list(names) or [f"part {at}" for at in range(1, len(given) + 1)]
-    found = {name: one for name, one in zip(called, given, strict=True) if isinstance(one, PartialResult)}
-    skipped = [one for part in given if isinstance(part, Failure) for one in part.skipped]
-    if not found:
-        raise TopListError(
-            f"no part could be scored: {skipped[0].reason}" if skipped else "there are no partial results to merge."
-        )
-    results = list(found.values())
-    first, *others = found
-    for other in others:
-        _require_same_question(first, found[first].question, other, found[other].question)
-    _require_apart(found)
+    results = list(parts)
+    called = list(names) or [f"part {at}" for at in range(1, len(results) + 1)]
+    if not results:
+        raise TopListError("there are no partial results to merge.")
+    for other, part in zip(called[1:], results[1:], strict=True):
+        _require_same_question(called[0], results[0].question, other, part.question)
+    _require_apart(dict(zip(called, results, strict=True)))
     read = reduce(_both_read, (one.read for one in results))
     tallies = merge_tallies(*(one.tallies for one in results))
     require_few_groups(tallies, results[0].question.group)
-    every = {*skipped, *(one for part in results for one in part.skipped)}
     return PartialResult(
         results[0].question,
         tuple(sorted((cover for one in results for cover in one.covers), key=_place)),
@@ -448,7 +417,6 @@ def merge(parts: Iterable[PartialResult | Failure], names: Sequence[str] = ()) -
         _both_losses([one.losses for one in results]),
         _both_spelled([one.spelled for one in results if one.tallies]),
         _both_bins([one.bins for one in results]),
-        tuple(sorted(every, key=lambda one: (one.file, one.rows or 0, one.reason))),
         max(one.written for one in results),
     )
 
@@ -726,8 +694,7 @@ def finish(
         PartLosses(read.highest, result.heaviest, asked.bounds[0][0], asked.scale, result.losses, losses),
         lambda penalised: asked.penalised if penalised else asked.bounds,
     )
-    board = rank(asked.question, scored, tuple(inputs))
-    return board._with(skipped=result.skipped) if result.skipped else board
+    return rank(asked.question, scored, tuple(inputs))
 
 
 def _digest(text: str) -> str:

@@ -17,8 +17,8 @@ from toplist.core.arguments import as_whole
 from toplist.errors import FileError, TopListError
 from toplist.evaluation.compare import Question
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.evaluation.part_bytes import part_from_bytes
-from toplist.evaluation.partials import SAMPLE, Cover, Failure, PartialResult, finish, merge, score_part
+from toplist.evaluation.partials import SAMPLE, Cover, PartialResult, finish, merge, score_part
+from toplist.inference.codec import encoded
 from toplist.inference.settings import Inference, as_inference
 from toplist.io.options import ReadOptions, ReadRequest
 from toplist.io.plan import as_tables, names_of, plan_of, with_indicators
@@ -136,10 +136,7 @@ def _digest(found: PartialResult) -> str:
     """What tells a part from others: its sums and its sampled cases. Parts without any are alike, and not the same."""
     if not found.tallies:
         return ""
-    made = hashlib.sha256(found.sample.keys.tobytes())
-    for key in sorted(found.tallies, key=str):
-        made.update(found.tallies[key].to_bytes())
-    return made.hexdigest()[:32]
+    return hashlib.sha256(encoded((found.sample.keys, found.tallies))).hexdigest()[:32]
 
 
 def merge_results(parts: Any) -> Leaderboard:
@@ -182,25 +179,25 @@ def merge_results(parts: Any) -> Leaderboard:
     return finish(merge(found.values(), list(found)), inputs=[os.path.abspath(name) for name in inputs])
 
 
-def read_parts(parts: Any, progress: Progress = lambda what, done, total: None) -> dict[str, PartialResult | Failure]:
+def read_parts(parts: Any, progress: Progress = lambda what, done, total: None) -> dict[str, PartialResult]:
     """Parts by what they are called; see `merge_results`."""
-    given = [parts] if isinstance(parts, str | os.PathLike | bytes | PartialResult | Failure) else parts
+    given = [parts] if isinstance(parts, str | os.PathLike | bytes | PartialResult) else parts
     if not isinstance(given, Iterable):
         raise TopListError(f"parts are paths, bytes or partial results, not {type(parts).__name__}.")
-    out: dict[str, PartialResult | Failure] = {}
+    out: dict[str, PartialResult] = {}
     for one in given:
         if isinstance(one, str | os.PathLike):
             for path in files_of(one):
                 name = shown(path)
                 if name in out:
                     raise FileError(name, "this partial result is there twice: merge every part once.")
-                out[name] = part_from_bytes(_read(path), name)
+                out[name] = PartialResult.from_bytes(_read(path), name)
                 progress("reading parts", len(out), None)
-        elif isinstance(one, PartialResult | Failure):
+        elif isinstance(one, PartialResult):
             out[f"part {len(out) + 1}"] = one
         else:
             name = f"part {len(out) + 1}"
-            out[name] = part_from_bytes(one, name)
+            out[name] = PartialResult.from_bytes(one, name)
     if not out:
         raise TopListError("there are no partial results to merge.")
     return out

@@ -389,7 +389,7 @@ class SampleCollector(Collector):
         if self.limit is not None:
             self._cut(self.limit)
         parts = [one.below(self.threshold) for one in self.parts if len(one)]
-        models = parts[0].scores.shape[1] if parts else len(self.plan.sources)  # a record is no source
+        models = parts[0].scores.shape[1] if parts else len(self.plan.sources)  # scores in a file are no source
         weights = None
         if self.plan.weight is not None:
             weights = np.concatenate([np.zeros(0), *(one.weights for one in parts if one.weights is not None)])

@@ -348,14 +348,6 @@ def run(
     return to, found
 
 
-def require_sound(plan: Plan, scoring: ScoringSpec) -> None:
-    """Raise the first error of the first model that has any, of files whose rows are matched by case id."""
-    with aligned(plan).joined(part=True) as join:
-        for scorer in scorers_of(plan, scoring, {}):
-            for found in join.look_up(scorer.source):
-                scorer.score(found.batch, found.first)
-
-
 def require_cases(truth: str, cases: int, compared: int) -> None:
     """Refuse a comparison of nothing."""
     if not cases:

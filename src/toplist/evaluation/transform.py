@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from toplist._files import need
 from toplist._typing import Progress
 from toplist.errors import TopListError
-from toplist.evaluation.stream import Collector
 from toplist.io.align import silent
-from toplist.io.batches import Batch
-from toplist.io.columns import as_arrow
 from toplist.io.options import ReadOptions, ReadRequest
 from toplist.io.plan import open_aligned
-from toplist.io.write import Writer, WriteSummary, transform
+from toplist.io.write import WriteSummary, transform
 from toplist.lists import TopLists
 from toplist.postprocess.combination import Ambiguity, PoolWeights, ambiguity, pool_weights
 from toplist.postprocess.combination.weights import POOLS
 from toplist.postprocess.recalibration import RECALIBRATORS, Recalibrator, Selection, select_recalibrator
 from toplist.postprocess.truncation import Truncation, choose_k, choose_mass, truncate_by_gain
-from toplist.scoring.case_scores import CaseScores
 
 PathLike = str | os.PathLike[str]
 
@@ -353,48 +344,3 @@ def fit_truncation(
     request = ReadRequest.of({name: model}, truth, read)
     lists, y = open_aligned(request, space, missing=missing, outcomes=True).gather(progress)
     return choosers[by](lists[name], y, rule=rule)
-
-
-class Scores(Collector):
-    """A sink that writes each case's scores to a file."""
-
-    def __init__(self, path: str | os.PathLike[str], rules: Sequence[str], keep: Sequence[str]) -> None:
-        self.writer = Writer(path)
-        self.rules, self.keep = tuple(rules), tuple(keep)
-
-    def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
-        """See `streaming.Sink`. One file alone has no case without a prediction that counts."""
-        (scored,) = sheets
-        columns: dict[str, Any] = {"case": as_arrow(truth.rows - 1) if truth.ids is None else truth.ids}
-        columns |= {name: as_arrow(score) for name, score in zip(self.rules, scored.scores, strict=True)}
-        for name, metric in scored.metrics.items():  # yes and no may be shares in the next batch, where classes tie
-            columns[name] = as_arrow(metric if metric.dtype.kind in "iu" else metric.astype(np.float64))
-        for name in self.keep:
-            columns[name if name not in columns else f"{name}_"] = truth.extra[name]
-        return need("pyarrow").table(columns)
-
-    def add(self, made: Any) -> None:
-        """See `streaming.Sink`."""
-        self.writer.write(made)
-
-
-@contextmanager
-def score_file(
-    path: str | os.PathLike[str], rules: Sequence[str], keep: Sequence[str]
-) -> Iterator[Callable[[], Scores]]:
-    """A maker of sinks for one output; the last one made is what is kept."""
-    made: list[Scores] = []
-
-    def again() -> Scores:
-        if made:
-            made[-1].writer.__exit__(TopListError)
-        made.append(Scores(path, rules, keep))
-        return made[-1]
-
-    try:
-        yield again
-    except BaseException:
-        if made:
-            made[-1].writer.__exit__(TopListError)
-        raise
-    made[-1].writer.__exit__(None)

@@ -19,11 +19,10 @@ from toplist._text import argument
 from toplist._typing import Codes, Floats
 from toplist.core.kernel import FIXED_BITS, FIXED_MOST, UNIT, Integers, exact_sums, fixed_sums, mix
 from toplist.errors import TopListError
+from toplist.inference.codec import from_bytes, to_bytes
 from toplist.scoring.case_scores import CaseScores, Grouping
 
 Keys = NDArray[np.uint64]
-MOST_CASES = 1 << 62
-MOST_BITS = 1074 + 1023  # of a sum that is a double
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,9 +80,7 @@ class Aggregates:
 
     def to_bytes(self) -> bytes:
         """These sums as bytes, for another process or a file; equal sums have equal bytes."""
-        from toplist.inference.aggregate_bytes import sums_to_bytes  # noqa: PLC0415 - few comparisons leave a process
-
-        return sums_to_bytes(self)
+        return to_bytes(self)
 
     @classmethod
     def from_bytes(cls, data: bytes, source: str = "memory") -> Aggregates:
@@ -92,11 +89,9 @@ class Aggregates:
         Raises
         ------
         FileError
-            If the bytes are damaged, or cannot be sums of any cases; it names the source.
+            If the bytes are damaged, or are no sums; it names the source.
         """
-        from toplist.inference.aggregate_bytes import sums_from_bytes  # noqa: PLC0415
-
-        return sums_from_bytes(data, source)
+        return from_bytes(data, cls, source)
 
 
 def merge(*parts: Mapping[Hashable, Aggregates]) -> dict[Hashable, Aggregates]:

@@ -441,5 +441,5 @@ def one_sided(found: Estimate, margin: float) -> float | None:
 def two_one_sided(found: Estimate, margin: float) -> float | None:
     """The p value of: the true difference is at least the margin in size (the larger of two one-sided ones)."""
     below = one_sided(found, margin)
-    above = one_sided(replace(found, value=-found.value), margin)
+    above = one_sided(-found, margin)
     return None if below is None or above is None else max(below, above)

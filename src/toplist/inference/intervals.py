@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from toplist._typing import Bools, Floats
-from toplist.core.degrees_of_freedom import bell_mccaffrey, of_weights, satterthwaite
+from toplist.core.degrees_of_freedom import bell_mccaffrey, error_of_units, of_weights, satterthwaite
 from toplist.core.kernel import BITS, FIXED_BITS, UNIT
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, UnitSums
 from toplist.inference.bootstrap import FEWEST, FEWEST_POISSON, BootstrapT, Draws, Wild, counts, poisson, thinned
@@ -458,17 +458,9 @@ class Intervals:
         if self.method in TIMED:
             return self._in_time(rule, estimand, parts, weighty)
         parts, weights = parts[weighty], estimand.weights(self.unit_sums(rule))[weighty]
-        usual = math.sqrt(count / (count - 1) * float(parts @ parts)), float(count - 1)
-        if self.method == "normal" or np.ptp(weights) <= _ROUNDING * float(weights.max()):
-            return usual
-        shares = weights / weights.sum()
-        if self._unit == "case":
-            factor, freedom = of_weights([float(np.sum(shares**power)) for power in (2, 3, 4, 5)])
-            return math.sqrt(factor * float(parts @ parts)), freedom
-        rest = 1 - shares
-        if not rest.min():
-            return 0.0, 0.0
-        return math.sqrt(float((parts * parts) @ (1 / rest))), bell_mccaffrey(shares, rest)
+        if self.method == "normal":
+            return math.sqrt(count / (count - 1) * float(parts @ parts)), float(count - 1)
+        return error_of_units(parts, weights, clustered=self._unit != "case")
 
     def _in_time(self, rule: int, estimand: Estimand, parts: Floats, weighty: Bools) -> tuple[float, float]:
         """The same of time points that depend on each other; unequal ones count for less than their number."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from toplist._typing import Floats
 from toplist.core.kernel import UNIT, Integers, exact_sums
 from toplist.errors import TopListError
-from toplist.inference.aggregates import LARGEST, MOST_BITS, MOST_CASES, ScoreMatrix, UnitSums
+from toplist.inference.aggregates import LARGEST, ScoreMatrix, UnitSums
 from toplist.inference.estimation import Estimand
 from toplist.inference.results import BoardWarning
 
@@ -112,17 +111,16 @@ class Difficulty:
     """
 
     models: int
-    sums: Integers = field(init=False)
+    sums: Integers = field(default_factory=lambda: np.zeros(0, object))
 
     def __post_init__(self) -> None:
-        self.sums = np.zeros((self.models, 2, 3), object)
+        if not len(self.sums):
+            self.sums = np.zeros((self.models, 2, 3), object)
 
     def __add__(self, other: Difficulty) -> Difficulty:
         if self.models != other.models:
             raise TopListError("these sums are of different numbers of models: they cannot be added.")
-        both = Difficulty(self.models)
-        both.sums = self.sums + other.sums
-        return both
+        return Difficulty(self.models, self.sums + other.sums)
 
     def add(self, scores: Floats, present: NDArray[np.bool_]) -> None:
         """Cases of all models: scores and who has them, both (models, cases)."""
@@ -140,33 +138,6 @@ class Difficulty:
             made = exact_sums(np.where(sides, hard, 0.0), ((0, 0), (1, 1)))[0]
             counts = np.count_nonzero(sides, axis=1).astype(object)
             self.sums[a] += np.stack([counts, made[:2], made[2:]], axis=1)
-
-    def to_plain(self) -> dict[str, Any]:
-        """The sums as values for JSON."""
-        from toplist.inference.partial_bytes import pack_integers  # noqa: PLC0415 - few comparisons leave a process
-
-        return {"models": self.models, "sums": pack_integers(self.sums).hex()}
-
-    @classmethod
-    def from_plain(cls, plain: Any, source: str) -> Difficulty:
-        """The sums that `to_plain` made values of; a FileError where they cannot be sums of any cases."""
-        from toplist.inference.partial_bytes import damaged, take, unpack_integers  # noqa: PLC0415
-
-        models, text = take(plain, "models", int, source), take(plain, "sums", str, source)
-        try:
-            data = bytes.fromhex(text)
-        except ValueError:
-            damaged(source, "the sums of what is missing are no numbers")
-        if not 0 < models <= len(data):
-            damaged(source, "the sums of what is missing have another length than it says")
-        made = cls(models)
-        made.sums = unpack_integers(data, models * 6, source).reshape(models, 2, 3)
-        for count, total, squares in made.sums.reshape(-1, 3):
-            if count < 0 or squares < 0 or total**2 > 2 * (count * UNIT * (squares + count)):
-                damaged(source, "the sums of what is missing are those of no cases")
-            if max(abs(total), squares).bit_length() > MOST_BITS or count > MOST_CASES:
-                damaged(source, "the sums of what is missing are larger than any")
-        return made
 
     def warnings(self, names: Sequence[str], rule: str, units: float = 1.0) -> list[BoardWarning]:
         """Models whose missing cases are significantly harder or easier than those they have, by Welch's test.

@@ -280,13 +280,6 @@ def _wide(intervals: Intervals, which: tuple[int, int, int], difference: Estimat
     return intervals.difference(*which, level)
 
 
-def _flipped(found: Estimate) -> Estimate:
-    """The same difference the other way round."""
-    low, high = (None if x is None else 0.0 - x for x in (found.high, found.low))
-    value = found.value if math.isnan(found.value) else 0.0 - found.value  # NaN stays the same one, and equal to itself
-    return replace(found, value=value, low=low, high=high)
-
-
 def _relatives(tally: Aggregates, terms: ComparisonSpec, intervals: Intervals) -> list[list[Estimate | None]]:
     """The relative score of each model, by rule."""
     everyone = range(len(terms.names))
@@ -412,7 +405,7 @@ def _rule_score(
         finite=_finite(tally, r, a),
         skill=intervals.skill(r, a),
         baseline_skill=None if terms.baseline is None else intervals.baseline_skill(r, a, terms.baseline),
-        difference=None if to_leader is None else _flipped(to_leader.simultaneous),
+        difference=None if to_leader is None else -to_leader.simultaneous,
         relative=relative,
         adjusted=intervals.adjusted(r, a) if terms.pairwise else None,
         adjusted_p=None if to_leader is None else to_leader.adjusted_p,

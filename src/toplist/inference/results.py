@@ -1,12 +1,13 @@
-"""Results of a comparison as plain frozen values, named as in JSON: nothing here computes or draws.
+"""Results of a comparison as plain frozen values, named as in JSON: nothing here estimates or draws.
 
 The text beside a type is the description of the field in the JSON schema (`toplist.report.export.schema`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from toplist.calibration.pairs import Bin
@@ -30,6 +31,16 @@ class Estimate:
         "Degrees of freedom of the t quantile that the interval is made with, infinite for a normal one; null where "
         "there is no interval, or it is made in another way.",
     ] = field(default=None, metadata=SPELLED)
+
+    def __neg__(self) -> Estimate:
+        """The same difference the other way round; no zero has a sign.
+
+        >>> -Estimate(0.25, 0.0, 0.5, error=0.125)
+        Estimate(value=-0.25, low=-0.5, high=0.0, reason='', error=0.125, p=None, freedom=None)
+        """
+        low, high = (None if x is None else 0.0 - x for x in (self.high, self.low))
+        value = self.value if math.isnan(self.value) else 0.0 - self.value  # NaN equals itself only as the same object
+        return replace(self, value=value, low=low, high=high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,15 +272,6 @@ class PartRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class SkippedPart:
-    """A part of the input that could not be read and is not in the result."""
-
-    file: Annotated[str, "The file that could not be read."]
-    rows: Annotated[int | None, "How many of its rows are not in the result; null where they could not be counted."]
-    reason: Annotated[str, "Why, in a sentence."]
-
-
-@dataclass(frozen=True, slots=True)
 class BoardWarning:
     """A reason to doubt that the right things were compared."""
 
@@ -353,11 +355,6 @@ class Comparison:
     min_cases: Annotated[int | None, "Models with fewer compared cases are not ranked; null where all are."] = None
     diagnostics: Annotated[
         tuple[Diagnostic, ...], "What was measured about skewness and dependence of the leader's differences."
-    ] = ()
-    skipped: Annotated[
-        tuple[SkippedPart, ...],
-        "Parts of the input that could not be read and were skipped, because that was asked for: the result is of the "
-        "other cases.",
     ] = ()
 
 
@@ -469,17 +466,6 @@ class Action:
     reason: str  # what was measured, in a sentence without a full stop, with the same places for names
     gain: Estimate | None = None  # change of the mean score under the first rule that was measured, below zero better
     command: str = ""  # for a shell, on the files that were read
-    code: str = ""  # for Python, where the predictions were in memory
-
-
-@dataclass(frozen=True, slots=True)
-class GateResult:
-    """What a gate (`--fail-if`) found."""
-
-    text: str  # as it was typed
-    failed: bool
-    sentence: str  # with the numbers that decide it
-    tested: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,6 @@ RUN = (
     "model", "model_id", "model_name", "run", "run_id", "system", "method", "team", "forecaster", "annotator", "rater",
     "repeat", "trial",
 )  # fmt: skip
-# What tells the repetitions of cases apart.
 # Numbers that describe a case or a run: neither confidences nor classes.
 NEITHER = (
     "rank", "k", "n", "count", "size", "length", "fold", "split", "seed", "epoch", "step", "year", "month", "week",
@@ -407,6 +406,7 @@ class FirstRows:
     fractional: bool = False  # some are no whole numbers
     low: float = 0.0
     high: float = 0.0
+    ranked: int = 0  # labels that each text ranks, with blanks between them
 
 
 @dataclass(frozen=True)
@@ -527,11 +527,25 @@ def _look(column: Any) -> FirstRows:
             return FirstRows()
         x = as_numpy(pc.cast(_numeric(values), pa.float64(), safe=False))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return FirstRows()
+        return FirstRows(ranked=_ranked(values.to_pylist()) if pa.types.is_string(values.type) else 0)
     x = x[np.isfinite(x)]
     if not len(x):
         return FirstRows(number=True)
     return FirstRows(number=True, fractional=bool((x % 1 != 0).any()), low=float(x.min()), high=float(x.max()))
+
+
+def _ranked(texts: Sequence[str]) -> int:
+    """How many labels each text ranks; 0 where that is not certain.
+
+    It is where all have equally many different words, and a word stands at different places: the words of one label
+    keep their order.
+    """
+    ranks = [text.split() for text in texts]
+    if len({len(words) for words in ranks}) > 1 or any(len(set(words)) < len(words) for words in ranks):
+        return 0
+    places: dict[str, int] = {}
+    moved = any(places.setdefault(word, at) != at for words in ranks for at, word in enumerate(words))
+    return len(ranks[0]) if moved else 0
 
 
 def _numeric(values: Any) -> Any:

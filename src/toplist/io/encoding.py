@@ -37,13 +37,17 @@ _MOST = 2**63  # codes are below this
 _EXACT = 2.0**53  # doubles below this are whole numbers to the last digit
 
 
-def as_sets(space: Any, sets: str | None) -> ClassSpace:
-    """Where classes are label sets, the labels of a space are those that the sets are made of.
+def space_in_files(space: Any, sets: str | None) -> ClassSpace:
+    """The space whose classes files name: label sets are made of the labels, ordered classes are numbers from 0 on.
 
-    >>> as_sets(ClassSpace(labels=["sun", "sea", "rain"]), ";").size
+    >>> space_in_files(ClassSpace(labels=["sun", "sea", "rain"]), ";").size
     8
+    >>> space_in_files(ClassSpace(3, ordinal=True), None).labels
+    ('0', '1', '2')
     """
     known = as_space(space)
+    if known.ordinal and known.labels is None and not known.per_case:
+        return ClassSpace([str(code) for code in range(int(known.size))], ordinal=True)
     if sets is None or known.labels is None or known.per_case:
         return known
     labels = tuple(map(str, known.labels))
@@ -141,6 +145,7 @@ class ClassEncoder:
     _members: frozenset[str] | None = field(init=False, default=None)
     _supported: frozenset[tuple[str, ...]] | None = field(init=False, default=None)
     _seen: Any = field(init=False, default=None)
+    _source: str = field(init=False, default="")  # where names were counted last
     _numbers: _Numbers = field(init=False, default_factory=_Numbers)
     _lock: Lock = field(init=False, default_factory=Lock)
 
@@ -286,13 +291,20 @@ class ClassEncoder:
         return codes
 
     def finish(self) -> None:
-        """After the last batch: numbers in text are codes where all classes are numbers, and are checked as such."""
-        found = self.stray()
-        if found is not None:
-            raise found
+        """After the last batch: more names than classes; numbers in text that are no codes, where all are numbers."""
+        problem = self.crowded() or self.stray()
+        if problem is not None:
+            raise problem
+
+    def crowded(self) -> SpaceError | None:
+        """More names than classes, which may show in no single case; or nothing."""
+        size = math.inf if self.space is None else self.space.size
+        if self._seen is None or len(self._seen) <= size:
+            return None
+        return SpaceError(f"{self._source}: {_too_many(sorted(self._written(self._seen)), size)}")
 
     def stray(self) -> TopListError | None:
-        """What `finish` refuses, or nothing."""
+        """Numbers that are no codes, or nothing."""
         return replace(self.seen, names=()).problem(math.inf if self.space is None else self.space.size)
 
     @property
@@ -333,16 +345,21 @@ class ClassEncoder:
                 seen.outside = _earlier(seen.outside, _first(odd, sides))
 
     def _count(self, names: Any, batch: Batch) -> None:
-        """More names than classes is an error, even where no single case shows it."""
+        """Remember the names, of which there are no more than classes in any batch."""
         size = math.inf if self.space is None else self.space.size
         if size > _TRACKED:
             return
         pa, pc = need("pyarrow"), need("pyarrow.compute")
+        if len(names) > size:
+            last = int(batch.rows.max())  # long tables are grouped in any order
+            raise SpaceError(f"{batch.source}, by row {last:,}: {_too_many(self._written(names), size)}")
         with self._lock:
-            seen = names if self._seen is None else pc.unique(pa.concat_arrays([self._seen, names]))
-            self._seen = seen
-        if len(seen) > size:
-            raise SpaceError(f"{batch.source}, by row {batch.rows[-1]:,}: {_too_many(self._written(seen), size)}")
+            self._seen = names if self._seen is None else pc.unique(pa.concat_arrays([self._seen, names]))
+            self._source, count = batch.source, len(self._seen)
+        # Threads share batches in any order: only after the last one does the sentence not depend on it. Files in
+        # which every row has a name of its own are not read to their end.
+        if count > size + _KEPT:
+            raise cast("SpaceError", self.crowded())
 
 
 def _too_many(names: Sequence[str], size: Any) -> str:

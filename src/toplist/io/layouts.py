@@ -30,8 +30,8 @@ from toplist.io.columns import (
     spelled,
     spelled_field,
 )
+from toplist.io.paths import Side, as_records, heads, resolve
 from toplist.io.readers.column_types import is_any_list
-from toplist.io.views import Side, as_records, heads, resolve
 
 # In the order in which they are tried: told apart by types first, then by numbers in names, then by names.
 Kind = Literal["lists", "ranked", "long", "labels", "wide"]
@@ -466,7 +466,20 @@ class _Finding:
         doubtful = [name for name in self.free if name not in classes and self._is_doubtful(name)]
         if doubtful and not (stated and hints.class_column in classes):
             self._refuse_labels(classes[0], doubtful)
+        if not (sets or stated or hints.labels) and table.is_scalar(classes[0]):
+            self._require_no_ranks(classes[0])
         return self._layout("labels", classes)
+
+    def _require_no_ranks(self, name: str) -> None:
+        """Ranked labels, as competitions ask for them (MAP@k), would each be one class that is never the outcome."""
+        count = self.table.look(name).ranked
+        if count:
+            self._refuse(
+                f"each value of {quote(name)} has {count} words, which change places from row to row. Ranked labels "
+                "have no probabilities, so that no score can be had of them: write the first one alone, as a hard "
+                f"label. If these are label sets, say {argument('set_separator', ' ')}; if each value is one label "
+                f"with blanks in it, {argument('layout', 'labels')}."
+            )
 
     def _is_no_label(self, name: str) -> bool:
         known = self.hints.labels

@@ -373,17 +373,13 @@ class FileChecks:
         """Count the issues of a batch that was read with `halves`, and sum up the lists that can be scored."""
         codes = self._codes(batch)
         start, n = self.counts.cases, len(batch)
-        also = {"case twice": self._twice(batch), **_blanks(batch)}
-        if self.source.layout.kind in ("wide", "long"):  # the one is not in order, the other was brought into it
-            also["not in falling order"] = np.zeros(n, bool)
         self.counts += QualityCounts.of(
             rows_of(batch, codes, self.space),
             self.space,
             scale=self.repairs.scale,
-            ranked=self.source.layout.kind == "ranked",
             position=np.arange(start, start + n),
             names=for_predictions(batch, self.source.names, codes),
-            also=also,
+            also={"case twice": self._twice(batch), **_blanks(batch)},
         )
         self.scorable += ListSummary.of(self._scorable(batch, codes))
 
@@ -392,7 +388,10 @@ class FileChecks:
         of = self.counts.cases
         whole = (
             ("unreadable", self.unreadable),
-            ("more names than classes", self._crowded),
+            (
+                "more names than classes",
+                self._crowded or ("" if self._coder is None else str(self._coder.crowded() or "")),
+            ),
             ("class outside the space", "" if self._coder is None else str(self._coder.stray() or "")),
         )
         made = [

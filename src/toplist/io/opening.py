@@ -32,7 +32,6 @@ _ABOUT = {
     "answers": "tokens of language models",
     "position": "tokens of language models",
     "norm": "log-likelihoods of evaluation harnesses",
-    "overround": 'odds, as with scale="odds"',
 }  # options that plain tables have no use for
 
 
@@ -66,8 +65,7 @@ class Opened:
         """The options that have an effect."""
         if self.produced is not None:
             return frozenset((*_OF_TABLES, "producer", *producers.load(self.produced.name).options))
-        plain = set(self.options.given()) - set(_ABOUT)
-        return frozenset(plain | ({"overround"} if str(self.options.scale) == "odds" else set()))
+        return frozenset(set(self.options.given()) - set(_ABOUT))
 
 
 def open_table(what: Any, name: str, options: ReadOptions, *, truth: bool = False) -> Opened:

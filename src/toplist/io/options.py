@@ -22,14 +22,12 @@ SAME = "same"  # a truth that predictions carry
 MISSING = ("error", "common", "pairwise", "uniform", "worst", "baseline")  # for cases that a model lacks
 LayoutName = Literal["auto", "lists", "ranked", "long", "labels", "wide"]
 Norm = Literal["none", "chars", "bytes", "tokens", "unconditional"]  # of log-likelihoods of whole answers
-Overround = Literal["proportional", "power"]
 _CHOICES: dict[str, tuple[str, ...]] = {
     "layout": get_args(LayoutName),
     "scale": get_args(Scale),
     "duplicates": get_args(Duplicates),
     "blanks": get_args(Blanks),
     "norm": get_args(Norm),
-    "overround": get_args(Overround),
 }
 _VALUES = ("scale", "normalize", "duplicates")  # about values: they have an effect in memory too
 _COMMON = ("by_position", "set_separator")  # one for all files of a call
@@ -60,7 +58,7 @@ class ReadOptions:
         Match rows by their position, whatever ids there are.
     set_separator : str, optional
         Classes are label sets, written with this separator; the labels of the space are those the sets are made of.
-    scale : {"probability", "percent", "log", "odds"}, default "probability"
+    scale : {"probability", "percent", "log"}, default "probability"
         The scale of confidences.
     normalize : bool, default False
         Divide confidences by their sum where it is too large.
@@ -82,8 +80,6 @@ class ReadOptions:
         Of language models: the token of the answer, by its number, or as the first one after a text.
     norm : {"none", "chars", "bytes", "tokens", "unconditional"}, default "none"
         Of evaluation harnesses: what log-likelihoods of answers are divided by, or reduced by.
-    overround : {"proportional", "power"}, default "proportional"
-        Of odds: how the overround is removed.
 
     Raises
     ------
@@ -112,9 +108,7 @@ class ReadOptions:
     set_separator: str | None = field(
         default=None, metadata=_help("Classes are label sets with this separator; {} is the empty set.")
     )
-    scale: Scale = field(
-        default="probability", metadata=_help("Scale of confidences: probability, percent, log or odds.")
-    )
+    scale: Scale = field(default="probability", metadata=_help("Scale of confidences: probability, percent or log."))
     normalize: bool = field(
         default=False, metadata=_help("Divide the confidences of a list by their sum where it exceeds 1.")
     )
@@ -136,9 +130,6 @@ class ReadOptions:
     )
     norm: Norm = field(
         default="none", metadata=_help("Log-likelihoods of answers per chars, bytes or tokens, or less unconditional.")
-    )
-    overround: Overround = field(
-        default="proportional", metadata=_help("How the overround of odds is removed: proportional or power.")
     )
 
     def __post_init__(self) -> None:
@@ -168,7 +159,6 @@ class ReadOptions:
             normalize=self.normalize,
             duplicates=self.duplicates,
             blanks=self.blanks,
-            overround=self.overround if self.scale == "odds" else "proportional",
         )
 
     @property

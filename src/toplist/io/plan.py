@@ -20,7 +20,7 @@ from toplist.errors import FileError, SpaceError, TopListError
 from toplist.io.align import AlignedCases, OutOfStepError, silent
 from toplist.io.batches import Batch
 from toplist.io.carried import carried_truth, space_of_producers
-from toplist.io.encoding import ClassNames, CommonEncoder, Gathering, as_sets, has_integers
+from toplist.io.encoding import ClassNames, CommonEncoder, Gathering, has_integers, space_in_files
 from toplist.io.lists import (
     by_appearance,
     clusters_in_order,
@@ -133,7 +133,7 @@ def _table_of_lists(lists: TopLists, name: str) -> Any:
             f"{name}: these are lists of label sets, which a table cannot hold beside files and frames: give all "
             "predictions and outcomes in memory."
         )
-    if lists.log_rest is not None or lists.log_confidences is not None:
+    if lists.log_rest is not None:
         raise TopListError(
             f"{name}: these lists know the mass that is not listed by its logarithm, which a table cannot hold: give "
             "all predictions and outcomes in memory."
@@ -199,7 +199,7 @@ def plan_of(
     """
     about, separator = request.truth, request.set_separator
     about.require_columns()
-    known = None if space is None else as_sets(space, separator)
+    known = None if space is None else space_in_files(space, separator)
     if known is not None and known.per_case:
         raise SpaceError(
             "with files and frames, n_classes names the column of the truth that says how many classes there are."
@@ -343,7 +343,7 @@ def open_aligned(
     vain = next((what for what in named if what not in columns), None)
     if vain is not None:
         raise TopListError(f"{vain} has no effect here: every case counts alike.")
-    known = None if space is None else as_sets(space, separator)
+    known = None if space is None else space_in_files(space, separator)
     if known is not None and known.per_case:
         raise SpaceError("files are changed with one number of classes for all cases, not one per case.")
     sources = open_request(request, known, _distinct(*named.values()))

@@ -1,14 +1,12 @@
-"""What a URL names: a file, the files of a folder or of a pattern; and the version of a file, here or elsewhere."""
+"""What a URL names: a file, or the files of a folder or of a pattern."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from toplist._files import PathLike, as_remote, has_magic, path_fits
+from toplist._files import has_magic, path_fits
 from toplist._remote import HTTP, RemotePath, missing
-from toplist.errors import FileError
 
 
 def require(path: RemotePath) -> None:
@@ -58,21 +56,3 @@ def below(folder: RemotePath) -> Iterator[RemotePath]:
     for one in folder.rglob():
         if one.is_file() and not any(part[0] in "._" for part in one.relative_to(folder).parts):
             yield one
-
-
-def stamp(path: PathLike) -> str:
-    """The size of a file and its version: the ETag or the time of the last change.
-
-    A file with another stamp has been changed; a folder or a pattern has none.
-    """
-    remote = as_remote(path)
-    if remote is not None:
-        entry = remote.entry
-        if entry is None or not entry.is_file:
-            raise missing(remote)
-        return f"{'?' if entry.size is None else entry.size} {remote.version or '?'}"
-    try:
-        found = os.stat(path)
-    except OSError as error:
-        raise FileError(os.fspath(path), f"this cannot be read: {error.strerror}.") from None
-    return f"{found.st_size} {found.st_mtime_ns}"

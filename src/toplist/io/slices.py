@@ -5,7 +5,6 @@
     files = file_rows(reader)                   # how many rows each file has, where that is known
     spans = spans_between(files, 1000, 2000)    # rows of the whole table, as rows of files
     part = sliced(table, spans)                 # an `OpenTable` of these rows alone
-    spans_of_units(reader, 1 << 20)             # rows that are read together, about so many at a time
 
 Parquet reads the row groups that hold the rows, Arrow their record batches, numpy the rows themselves; text is read by
 whole files. What can only be read as a whole has no spans.
@@ -19,7 +18,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from toplist._files import need
-from toplist.errors import FileError
 from toplist.io.readers.base import Reader, TableChunk
 from toplist.io.sources import OpenTable
 from toplist.io.views import View
@@ -40,10 +38,6 @@ class Span:
         if self.hi is None:
             raise TypeError("how many rows there are is not known")
         return self.hi - self.lo
-
-
-class UnreadableError(FileError):
-    """A file, or a part of it, cannot be read at all: its bytes are damaged, or it is not there any more."""
 
 
 def inner(reader: Reader) -> Reader:
@@ -76,20 +70,6 @@ def spans_between(files: Sequence[int], lo: int, hi: int) -> list[Span]:
     return spans
 
 
-def spans_of_units(reader: Reader, rows: int) -> list[Span]:
-    """What is read at a time: units of one file that follow each other, as long as they have about so many rows."""
-    spans: list[Span] = []
-    for unit in inner(reader).units():
-        last = spans[-1] if spans else None
-        if unit.rows is None:
-            spans.append(Span(unit.file, unit.start, None))
-        elif last is not None and last.file == unit.file and last.hi is not None and len(last) + unit.rows <= rows:
-            spans[-1] = Span(last.file, last.lo, unit.start + unit.rows)
-        else:
-            spans.append(Span(unit.file, unit.start, unit.start + unit.rows))
-    return spans
-
-
 def sliced(table: OpenTable, spans: Sequence[Span]) -> OpenTable:
     """The same table with some of its rows alone."""
     return replace(table, reader=_sliced(table.reader, spans))
@@ -98,17 +78,11 @@ def sliced(table: OpenTable, spans: Sequence[Span]) -> OpenTable:
 def _sliced(reader: Reader, spans: Sequence[Span]) -> Reader:
     if not isinstance(reader, View):
         return SlicedReader(reader, spans)
-    made: View = copy(reader)
-    made.__class__ = _SlicedView
-    made.reader, made.kept, made.total = _sliced(reader.reader, spans), None, None
-    return made
-
-
-class _SlicedView(View):
-    """Some rows of a view: none of them need fulfil its conditions."""
-
-    def _refuse_all(self) -> None:
-        """Whether any row fulfils the conditions is a question to the whole table."""
+    if reader.where:
+        raise ValueError("which rows fulfil a condition is a question to the whole table")
+    view: View = copy(reader)
+    view.reader = _sliced(reader.reader, spans)
+    return view
 
 
 class SlicedReader(Reader):
@@ -138,9 +112,6 @@ class SlicedReader(Reader):
         return self.pieces_of(need("pyarrow").schema([self.schema.field(name) for name in columns]))
 
     def pieces_of(self, schema: Any) -> Iterator[TableChunk]:
-        """See `Reader`: what cannot be read is told from what is wrong with the values."""
+        """See `Reader`."""
         for span in self.spans:
-            try:
-                yield from self.whole.pieces_in(span.file, schema, span.lo, span.hi)
-            except FileError as error:
-                raise UnreadableError(error.source, error.problem, row=error.row) from None
+            yield from self.whole.pieces_in(span.file, schema, span.lo, span.hi)

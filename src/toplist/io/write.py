@@ -52,6 +52,11 @@ class Writer:
                 self._open = _WRITERS[self.path.suffix.lower()](self.output.file, table.schema)
             self._open.write_table(table)
 
+    def describe(self, about: Mapping[bytes, bytes]) -> None:
+        """Say in a Parquet file what it holds."""
+        if self._open is not None:
+            self._open.add_key_value_metadata(about)
+
     def __enter__(self) -> Writer:
         return self
 
@@ -190,7 +195,7 @@ class _Lines:
 def _parquet(file: BinaryIO, schema: Any) -> Any:
     """A table of different values pays for classes; of ids and confidences it would be made and given up again."""
     few: Any = ["classes.list.element"] if set(_LISTS) <= set(schema.names) else True
-    return need("pyarrow.parquet").ParquetWriter(file, schema, use_dictionary=few)
+    return need("pyarrow.parquet").ParquetWriter(file, schema, use_dictionary=few, write_page_checksum=True)
 
 
 def _csv(file: BinaryIO, schema: Any) -> Any:
@@ -256,7 +261,7 @@ class WriteSummary:
     """What was read and written: how many cases, how many were repaired or left out of each file.
 
     `faint` counts cases with a positive mass that is too small to be read back: of a file, the mass that is not listed
-    is one minus the sum, and confidences are numbers.
+    is one minus the sum.
     """
 
     output: str
@@ -329,7 +334,4 @@ def count_faint(lists: TopLists) -> int:
     faint = (rest > 0) & (rest < FAINT)
     if lists.log_rest is not None:
         faint |= (rest == 0) & (lists.log_rest > -np.inf) & ~lists.checked.scaled
-    if lists.log_confidences is not None:
-        case = np.repeat(np.arange(len(lists)), lists.sizes)
-        faint[case[(lists.confidences == 0) & (lists.log_confidences > -np.inf)]] = True
     return int(np.count_nonzero(faint))

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._typing import Duplicates, Overround, Scale
+from toplist._typing import Duplicates, Scale
 from toplist.core import kernel
 from toplist.core.arguments import as_array, as_count, as_floats, as_vector, is_several, read_only
 from toplist.core.kernel import Rows
@@ -20,7 +20,7 @@ from toplist.lists.device import DeviceLists, is_foreign
 from toplist.lists.error_messages import as_a_whole, wrong_width
 from toplist.lists.labelsets import Codebook, LabelSets, Sets
 from toplist.lists.space import ClassSpace, as_space, require_declared_order
-from toplist.lists.validation import CheckedColumns, Repairs, exponentiate, keep_logs, validate
+from toplist.lists.validation import CheckedColumns, Repairs, exponentiate, underflows, validate
 
 
 class Constructors:
@@ -40,7 +40,6 @@ class Constructors:
         scale: Scale = "probability",
         normalize: bool = False,
         duplicates: Duplicates = "error",
-        overround: Overround = "proportional",
     ) -> Any:
         """Lists of one length from two (n, k) arrays. Arrays of torch, JAX or CuPy stay on their device.
 
@@ -56,14 +55,12 @@ class Constructors:
             Case ids, one per case.
         log_rest : array-like, optional
             Log of the unlisted mass per case, where it is known better than one minus the sum.
-        scale : {"probability", "percent", "log", "odds"}, default "probability"
-            Scale of the confidences; odds are decimal.
+        scale : {"probability", "percent", "log"}, default "probability"
+            Scale of the confidences.
         normalize : bool, default False
             Divide the confidences of a case by their sum where that is above one.
         duplicates : {"error", "sum"}, default "error"
             What to do with a class that a case lists twice.
-        overround : {"proportional", "power"}, default "proportional"
-            How the overround of odds is removed: by division, or by a power.
 
         Returns
         -------
@@ -76,7 +73,7 @@ class Constructors:
         >>> tl.TopLists.from_topk([[3, 1]], [[0.6, 0.3]], 5)
         TopLists(1 case, k = 2, 5 classes)
         """
-        repairs = Repairs(scale=scale, normalize=normalize, duplicates=duplicates, overround=overround)
+        repairs = Repairs(scale=scale, normalize=normalize, duplicates=duplicates)
         if is_foreign(confidences):
             return DeviceLists.from_topk(classes, confidences, space, log_rest=log_rest, ids=ids, repairs=repairs)
         rows, space = rectangle(classes, confidences, space, log_rest)
@@ -95,7 +92,6 @@ class Constructors:
         scale: Scale = "probability",
         normalize: bool = False,
         duplicates: Duplicates = "error",
-        overround: Overround = "proportional",
     ) -> Self:
         """Lists of any lengths: case i has the entries offsets[i] to offsets[i + 1], as in Arrow and CSR.
 
@@ -113,14 +109,12 @@ class Constructors:
             Case ids, one per case.
         log_rest : array-like, optional
             Log of the unlisted mass per case, where it is known better than one minus the sum.
-        scale : {"probability", "percent", "log", "odds"}, default "probability"
-            Scale of the confidences; odds are decimal.
+        scale : {"probability", "percent", "log"}, default "probability"
+            Scale of the confidences.
         normalize : bool, default False
             Divide the confidences of a case by their sum where that is above one.
         duplicates : {"error", "sum"}, default "error"
             What to do with a class that a case lists twice.
-        overround : {"proportional", "power"}, default "proportional"
-            How the overround of odds is removed: by division, or by a power.
 
         Returns
         -------
@@ -134,9 +128,7 @@ class Constructors:
         TopLists(2 cases, k from 0 to 2, 5 classes)
         """
         rows, space = ragged(offsets, classes, confidences, space, log_rest)
-        return cls._validated(
-            rows, space, ids, Repairs(scale=scale, normalize=normalize, duplicates=duplicates, overround=overround)
-        )
+        return cls._validated(rows, space, ids, Repairs(scale=scale, normalize=normalize, duplicates=duplicates))
 
     @classmethod
     def from_dicts(
@@ -148,7 +140,6 @@ class Constructors:
         log_rest: Any = None,
         scale: Scale = "probability",
         normalize: bool = False,
-        overround: Overround = "proportional",
     ) -> Self:
         """One mapping from class to confidence per case; an empty one is the empty list.
 
@@ -162,12 +153,10 @@ class Constructors:
             Case ids, one per case.
         log_rest : array-like, optional
             Log of the unlisted mass per case, where it is known better than one minus the sum.
-        scale : {"probability", "percent", "log", "odds"}, default "probability"
-            Scale of the confidences; odds are decimal.
+        scale : {"probability", "percent", "log"}, default "probability"
+            Scale of the confidences.
         normalize : bool, default False
             Divide the confidences of a case by their sum where that is above one.
-        overround : {"proportional", "power"}, default "proportional"
-            How the overround of odds is removed: by division, or by a power.
 
         Returns
         -------
@@ -181,7 +170,7 @@ class Constructors:
         TopLists(2 cases, k from 0 to 1, 10 classes)
         """
         rows, space = dicts(lists, space, log_rest)
-        return cls._validated(rows, space, ids, Repairs(scale=scale, normalize=normalize, overround=overround))
+        return cls._validated(rows, space, ids, Repairs(scale=scale, normalize=normalize))
 
     @classmethod
     def from_labels(cls, labels: Any, space: Any, *, ids: Any = None) -> Self:
@@ -223,7 +212,6 @@ class Constructors:
         ids: Any = None,
         scale: Scale = "probability",
         normalize: bool = False,
-        overround: Overround = "proportional",
     ) -> Self:
         """Distributions, one row per case and one column per class.
 
@@ -237,12 +225,10 @@ class Constructors:
             Keep the k most likely classes of each case.
         ids : array-like, optional
             Case ids, one per case.
-        scale : {"probability", "percent", "log", "odds"}, default "probability"
-            Scale of the confidences; odds are decimal.
+        scale : {"probability", "percent", "log"}, default "probability"
+            Scale of the confidences.
         normalize : bool, default False
             Divide the confidences of a case by their sum where that is above one.
-        overround : {"proportional", "power"}, default "proportional"
-            How the overround of odds is removed: by division, or by a power.
 
         Returns
         -------
@@ -256,7 +242,7 @@ class Constructors:
         TopList(1 0.5; unlisted 0.5 over 2 classes)
         """
         rows, space = dense(p, space)
-        full = cls._validated_whole(rows, space, ids, Repairs(scale=scale, normalize=normalize, overround=overround))
+        full = cls._validated_whole(rows, space, ids, Repairs(scale=scale, normalize=normalize))
         return full if k is None else full.truncate(k)
 
     @classmethod
@@ -285,9 +271,8 @@ class Constructors:
         >>> tl.TopLists.from_logits([[0.0, 0.0]], k=1)[0]
         TopList(0 0.5; unlisted 0.5 over 1 class)
         """
-        if k is None:
-            return cls._validated(*softmax(z, space), ids, Repairs())
-        return cls._validated(*top_of_logits(z, space, k), ids, Repairs())
+        rows, known, lost = softmax(z, space) if k is None else top_of_logits(z, space, k)
+        return cls._validated(rows, known, ids, Repairs(), lost)
 
     @classmethod
     def from_csr(
@@ -299,7 +284,6 @@ class Constructors:
         scale: Scale = "probability",
         normalize: bool = False,
         duplicates: Duplicates = "error",
-        overround: Overround = "proportional",
     ) -> Self:
         """A sparse matrix in CSR form, one row per case and one column per class.
 
@@ -311,14 +295,12 @@ class Constructors:
             The classes; by default one per column.
         ids : array-like, optional
             Case ids, one per case.
-        scale : {"probability", "percent", "log", "odds"}, default "probability"
-            Scale of the confidences; odds are decimal.
+        scale : {"probability", "percent", "log"}, default "probability"
+            Scale of the confidences.
         normalize : bool, default False
             Divide the confidences of a case by their sum where that is above one.
         duplicates : {"error", "sum"}, default "error"
             What to do with a class that a case lists twice.
-        overround : {"proportional", "power"}, default "proportional"
-            How the overround of odds is removed: by division, or by a power.
 
         Returns
         -------
@@ -339,9 +321,7 @@ class Constructors:
         if not known.per_case and known.size < columns:
             raise ShapeError(f"{columns} columns for {known!r}.", "Declare the right number of classes.")
         rows, known = ragged(offsets, codes, t, known, None)
-        return cls._validated(
-            rows, known, ids, Repairs(scale=scale, normalize=normalize, duplicates=duplicates, overround=overround)
-        )
+        return cls._validated(rows, known, ids, Repairs(scale=scale, normalize=normalize, duplicates=duplicates))
 
     @classmethod
     def _validated(
@@ -376,9 +356,6 @@ class Constructors:
     @abstractmethod
     def truncate(self, k: int | None = None, *, mass: float | None = None) -> Self:
         """The most confident classes."""
-
-
-_LOW = -600.0  # no logit this near to the largest has a probability too small to be a number
 
 
 def as_classes(values: Any, space: ClassSpace, *, ndim: int = 1) -> tuple[NDArray[Any], ClassSpace]:
@@ -590,19 +567,16 @@ def _of_width(m: int, space: Any, values: NDArray[Any] | None = None) -> ClassSp
     return known
 
 
-def softmax(z: Any, space: Any) -> tuple[Rows, ClassSpace]:
-    """Probabilities from logits, row by row in double precision: every class is listed, in order."""
+def softmax(z: Any, space: Any) -> tuple[Rows, ClassSpace, dict[str, int]]:
+    """Probabilities from logits, row by row in double precision: every class is listed, in order; what underflows."""
     x = _as_logits(z)
     e = np.exp(x)
-    total = e.sum(axis=1, keepdims=True)
-    rows, known = dense(e / total, space)
-    if x.min(initial=0.0) > _LOW or not ((x < _LOW) & (x > -np.inf)).any():
-        return rows, known
-    return keep_logs(rows, (x - np.log(total)).ravel()), known
+    rows, known = dense(e / e.sum(axis=1, keepdims=True), space)
+    return rows, known, underflows(replace(rows, confidences=x.ravel()), rows)
 
 
-def top_of_logits(z: Any, space: Any, k: int) -> tuple[Rows, ClassSpace]:
-    """The k largest logits of each case as probabilities, and the log of the mass of all others.
+def top_of_logits(z: Any, space: Any, k: int) -> tuple[Rows, ClassSpace, dict[str, int]]:
+    """The k largest logits of each case as probabilities, and the log of the mass of all others; what underflows.
 
     Neither the choice nor the rest mass suffers where probabilities are too small to be numbers.
     """
@@ -615,8 +589,9 @@ def top_of_logits(z: Any, space: Any, k: int) -> tuple[Rows, ClassSpace]:
     codes, values, _ = kernel.select(x, k)
     np.put_along_axis(x, codes.astype(np.intp), -np.inf, axis=1)
     logs = (values - log_total[:, None]).ravel()
-    rows = to_rows(np.arange(n + 1) * k, codes.ravel(), logs, known, _log_sum(x) - log_total)
-    return exponentiate(rows), known
+    given = to_rows(np.arange(n + 1) * k, codes.ravel(), logs, known, _log_sum(x) - log_total)
+    rows = exponentiate(given)
+    return rows, known, underflows(given, rows)
 
 
 def _as_logits(z: Any) -> NDArray[np.float64]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Scale
-from toplist.core.arguments import as_array, as_flat, as_floats
+from toplist.core.arguments import as_array, as_flat, as_floats, is_several
 from toplist.core.kernel import Rows
 from toplist.errors import (
     AlignmentError,
@@ -23,7 +23,7 @@ from toplist.errors import (
     SpaceError,
     TopListError,
 )
-from toplist.lists.constructors import as_classes, as_offsets, csr_parts, encode_labels, precision_of, to_rows
+from toplist.lists.constructors import as_classes, as_offsets, csr_parts, dense, encode_labels, precision_of, to_rows
 from toplist.lists.device import DeviceLists
 from toplist.lists.error_messages import are_bits, as_a_whole
 from toplist.lists.labelsets import LabelSets, Sets
@@ -52,9 +52,9 @@ def as_lists(what: Any, space: Any = None, *, repairs: Repairs | None = None) ->
     ----------
     what : TopLists, TopList or array-like
         Lists, an (n, m) array of distributions, a CSR matrix, a mapping from class to confidence per case, a pair of
-        classes and confidences, (n, k) arrays or one sequence of each per case, what `torch.topk` returns, which is
-        not copied, the output of a pipeline of Hugging Face, fastText, spaCy (`doc.cats`) or Keras
-        (`decode_predictions`, whose classes are WordNet ids, because names are not unique), or one label per case.
+        classes and confidences, (n, k) arrays or one sequence of each per case, a triple of offsets, classes and
+        confidences as `TopLists.from_ragged` takes it, what `torch.topk` returns, which is not copied, the output of a
+        pipeline of Hugging Face, fastText or spaCy (`doc.cats`), or one label per case.
     space : ClassSpace, int or sequence of labels, optional
         The classes, where the predictions do not say how many there are.
     repairs : Repairs, optional
@@ -79,43 +79,70 @@ def as_lists(what: Any, space: Any = None, *, repairs: Repairs | None = None) ->
     >>> as_lists(([["__label__en"], ["__label__de"]], [np.array([0.9]), np.array([0.6])]), 5).space.labels
     ('en', 'de')
     """
+    how = Repairs() if repairs is None else repairs
+    options: dict[str, Any] = {"scale": how.scale, "normalize": how.normalize}
+    known = None if space is None else as_space(space)
+    form, parts = _form(what, known)
+    if form == "lists":
+        return cast("TopLists", parts)
+    if form == "matrix":
+        return TopLists.from_proba(parts, known, **options)
+    if form == "sparse":
+        return TopLists.from_csr(parts, known, duplicates=how.duplicates, **options)
+    if form == "top":
+        wide = _need(known, " It is the width of the array that the largest were taken of, logits.shape[-1].")
+        with _explained("topk", how):
+            made = TopLists.from_topk(parts[0], parts[1], wide, duplicates=how.duplicates, **options)
+        return cast("TopLists", made)
+    if form == "flat":
+        offsets, classes, confidences = parts
+        known = _need(known)
+        return TopLists.from_ragged(offsets, classes, confidences, known, duplicates=how.duplicates, **options)
+    if form == "outputs":
+        if parts.kind == "zero-shot" and known is not None and how == Repairs():
+            require_candidates(parts)
+        options["normalize"] = how.normalize or (how.scale == "probability" and parts.slightly_above)
+        with _explained(parts.kind, how):
+            return TopLists.from_ragged(*_columns(parts), _need(known), duplicates=how.duplicates, **options)
+    if form == "mappings":
+        return _from_dicts(parts, _need(known), options)
+    return TopLists.from_labels(parts, _need(known))
+
+
+Form = Literal["lists", "matrix", "sparse", "top", "flat", "outputs", "mappings", "labels"]
+
+
+def _form(what: Any, space: ClassSpace | None) -> tuple[Form, Any]:
+    """What predictions in memory are, and their parts: the one place that decides how they are read."""
     if isinstance(what, TopList):
         what = what.batch
     if isinstance(what, TopLists):
-        if space is not None and not np.array_equal(as_space(space).as_floats[1], what.space.as_floats[1]):
-            raise SpaceError(f"the lists are over {what.space!r}, not over {as_space(space)!r}: leave space out.")
-        return what
+        if space is not None and not np.array_equal(space.as_floats[1], what.space.as_floats[1]):
+            raise SpaceError(f"the lists are over {what.space!r}, not over {space!r}: leave space out.")
+        return "lists", what
     if isinstance(what, DeviceLists):
         raise TopListError("this works on lists in memory, not on DeviceLists: make them from numpy arrays.")
-    how = Repairs() if repairs is None else repairs
-    options: dict[str, Any] = {"scale": how.scale, "normalize": how.normalize, "overround": how.overround}
-    known = None if space is None else as_space(space)
-    several = isinstance(what, list | tuple)
-    sets = _as_sets(what, known) if isinstance(known, LabelSets) else None
-    if sets is not None and known is not None:
-        return TopLists.from_labels(sets, known)
+    sets = _as_sets(what, space) if isinstance(space, LabelSets) else None
+    if sets is not None:
+        return "labels", sets
     if hasattr(what, "indptr"):
-        return TopLists.from_csr(what, known, duplicates=how.duplicates, **options)
+        return "sparse", what
+    several = isinstance(what, list | tuple)
     if several and any(isinstance(one, TopList) for one in what):
         raise ShapeError("these are single lists.", "Give the TopLists that they come from, or TopLists.from_dicts.")
     if several and any(isinstance(one, set | frozenset) for one in what):
         raise ShapeError("labels that are sets need a space of label sets.", "TopLists.from_labels(y, LabelSets(...)).")
     pair = as_rectangle(what)
     if pair is not None:
-        wide = _need(known, " It is the width of the array that the largest were taken of, logits.shape[-1].")
-        with _explained("topk", how):
-            return cast("TopLists", TopLists.from_topk(*pair, wide, duplicates=how.duplicates, **options))
+        return "top", pair
     refuse_outputs(what)
-    outputs = outputs_of(what, known)
+    outputs = outputs_of(what, space)
     if outputs is not None:
-        wide = _need(known)
-        if outputs.kind == "zero-shot" and how == Repairs():
-            require_candidates(outputs)
-        options["normalize"] = how.normalize or (how.scale == "probability" and outputs.slightly_above)
-        with _explained(outputs.kind, how):
-            return TopLists.from_ragged(*_columns(outputs), wide, duplicates=how.duplicates, **options)
+        return "outputs", outputs
+    if isinstance(what, tuple) and len(what) == 3 and _is_flat(*what):
+        return "flat", what
     if several and any(hasattr(one, "items") for one in what):
-        return _from_dicts(what, _need(known), options)
+        return "mappings", what
     if hasattr(what, "columns") and hasattr(what, "shape"):
         raise ShapeError("this is a table.", "Make lists of it: toplist.read_lists(table, space).")
     if what is None or isinstance(what, str | bytes | Mapping):
@@ -126,10 +153,29 @@ def as_lists(what: Any, space: Any = None, *, repairs: Repairs | None = None) ->
         )
     values = as_array(what, "predictions")
     if values.ndim == 2 and values.dtype.kind in "fiu":
-        return TopLists.from_proba(values, known, **options)
+        return "matrix", values
     if values.ndim == 0:
         raise ShapeError(f"predictions are one per case, not {what!r}.")
-    return TopLists.from_labels(what, _need(known))
+    if values.ndim > 1 and not isinstance(space, LabelSets):
+        raise ShapeError(f"predictions are one per case, not an array of {values.dtype} of shape {values.shape}.")
+    return "labels", what
+
+
+def _is_flat(offsets: Any, classes: Any, confidences: Any) -> bool:
+    """Whether three sequences are offsets, classes and confidences, as in `TopLists.from_ragged`.
+
+    Offsets rise from 0 to the number of entries. As the first row of a matrix they would hold a number above one.
+    """
+    for part in (offsets, classes, confidences):
+        if not is_several(part) or not hasattr(part, "__len__") or isinstance(part, str | Mapping):
+            return False
+    if len(classes) != len(confidences) or not len(offsets):
+        return False
+    if not hasattr(offsets, "dtype") and not all(isinstance(one, int | np.integer) for one in offsets):
+        return False
+    at = np.asarray(offsets)
+    whole = at.ndim == 1 and at.dtype.kind in "iu"
+    return bool(whole and at[0] == 0 and at[-1] == len(classes) and not (at[1:] < at[:-1]).any())
 
 
 def _need(space: ClassSpace | None, hint: str = "") -> ClassSpace:
@@ -201,68 +247,37 @@ def _as_sets(what: Any, space: LabelSets) -> Any:
 def raw_rows(predictions: Any, space: Any = None, *, scale: Scale = "probability") -> tuple[Rows, ClassSpace]:
     """Rows with the numbers as they were given, in their `scale`, and the space.
 
-    Predictions are lists, an (n, m) array, a pair of classes and confidences, (n, k) or one sequence per case, a triple
-    of offsets, classes and confidences, a CSR matrix, a mapping per case, what a pipeline of Hugging Face or fastText
-    returns, or one label per case. What the door would refuse goes through, except for offsets: classes that are not in
-    the space have codes from its size on, None is NaN. Without a space there are as many classes as columns or, where
-    there are none, infinitely many.
+    Predictions have the forms that `as_lists` takes, and are read in the same way, but no value is checked: classes
+    that are not in the space have codes from its size on, None is NaN. Without a space there are as many classes as
+    columns or, where there are none, infinitely many.
 
     >>> rows, space = raw_rows([{"cat": 0.7, "dog": -1}, {}], ClassSpace(labels=["cat", "fox"]))
     >>> rows.classes, rows.confidences, rows.offsets
     (array([0, 2]), array([ 0.7, -1. ]), array([0, 2, 2]))
     """
     Repairs(scale=scale)
-    if isinstance(predictions, TopList):
-        predictions = predictions.batch
-    if isinstance(predictions, TopLists):
-        rows, own = predictions.checked.rows, predictions.space
-        return rows, own
-    if hasattr(predictions, "indptr"):
-        *flat, columns = csr_parts(predictions)
-        return _flat(flat, as_space(columns if space is None else space))
-    pair = as_rectangle(predictions)
-    if pair is not None:
-        cases, k = pair[0].shape
-        return _flat((np.arange(cases + 1) * k, *(one.ravel() for one in pair)), _known(space))
-    refuse_outputs(predictions)
-    outputs = outputs_of(predictions, None if space is None else as_space(space))
-    if outputs is not None:
-        return _flat(outputs[:3], _known(space))
-    if isinstance(predictions, tuple) and len(predictions) == 3:
-        return _flat(predictions, _known(space))
-    if isinstance(predictions, tuple) and len(predictions) == 2:
-        raise ShapeError("a pair of classes and confidences has a list of each per case.", "Give two lists of lists.")
-    several = isinstance(predictions, list | tuple)
-    if several and any(hasattr(one, "items") for one in predictions):
-        return _mappings(predictions, _known(space))
-    if isinstance(predictions, Sets) or isinstance(_known(space), LabelSets):
-        codes, known = as_classes(predictions, _known(space))
-        return _labels(codes, known), known
-    values = as_array(predictions, "predictions")
-    if values.ndim == 2 and values.dtype.kind in "fiub":
-        return _dense(values, space)
-    if values.ndim != 1:
-        raise ShapeError(f"predictions are one per case, not an array of shape {values.shape}.")
-    codes, known = _codes(values.tolist(), _known(space))
-    return _labels(codes, known), known
-
-
-def _known(space: Any) -> ClassSpace:
-    return as_space(math.inf if space is None else space)
-
-
-def _labels(codes: NDArray[Any], space: ClassSpace) -> Rows:
-    return to_rows(np.arange(len(codes) + 1), codes, np.ones(len(codes)), space)
-
-
-def _dense(values: NDArray[Any], space: Any) -> tuple[Rows, ClassSpace]:
-    """A column per class, or at least for the first ones."""
-    n, width = values.shape
-    known = as_space(width if space is None else space)
-    whole = not known.per_case and known.size == width
-    classes = None if whole else np.tile(np.arange(width), n)
-    t = _numbers(values.ravel())
-    return to_rows(np.arange(n + 1) * width, classes, t, known, precision=precision_of(values)), known
+    known = None if space is None else as_space(space)
+    form, parts = _form(predictions, known)
+    if form == "lists":
+        return parts.checked.rows, parts.space
+    if form == "matrix":
+        return dense(parts, known)
+    if form == "sparse":
+        *flat, columns = csr_parts(parts)
+        return _flat(flat, as_space(columns if known is None else known))
+    known = as_space(math.inf) if known is None else known
+    if form == "top":
+        cases, k = parts[0].shape
+        return _flat((np.arange(cases + 1) * k, *(one.ravel() for one in parts)), known)
+    if form in ("flat", "outputs"):
+        return _flat(parts[:3], known)
+    if form == "mappings":
+        return _mappings(parts, known)
+    if isinstance(known, LabelSets):
+        codes, known = as_classes(parts, known)
+    else:
+        codes, known = _codes(as_array(parts, "predictions").tolist(), known)
+    return to_rows(np.arange(len(codes) + 1), codes, np.ones(len(codes)), known), known
 
 
 def _flat(given: Sequence[Any], space: ClassSpace) -> tuple[Rows, ClassSpace]:

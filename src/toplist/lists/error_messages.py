@@ -45,7 +45,6 @@ LABEL_SETS = (
 ARGUMENTS: dict[str, tuple[str, Any]] = {  # what the remedies ask for
     "logs": ("scale", "log"),
     "percent": ("scale", "percent"),
-    "odds": ("scale", "odds"),
     "normalize": ("normalize", True),
     "summed": ("duplicates", "sum"),
     "dropped": ("blanks", "drop"),
@@ -110,7 +109,7 @@ def _above_one(bad: BadCase) -> tuple[str, str]:
     at = int(np.argmax(bad.confidences))
     problem = f"the confidence of {bad.show(at)} is {bad.confidences[at]:g}, which is above 1."
     if len(bad.confidences) == bad.size and (bad.confidences > 1).all() and 0.9 < (1 / bad.confidences).sum() < 1.4:
-        return problem, "If these are decimal odds, pass {odds}; unnormalised weights: {normalize}."
+        return problem, "If these are decimal odds, give reciprocals that sum to 1; unnormalised weights: {normalize}."
     if bad.confidences.max() <= 100 and bad.confidences.sum() <= 150:
         return problem, "If these are percentages, pass {percent}; unnormalised weights: {normalize}."
     return problem, IF_WEIGHTS

@@ -1,4 +1,4 @@
-"""Lists in log space, where powers of confidences are products and nothing underflows; lists from logarithms."""
+"""Lists in log space, where powers of confidences are products; lists from logarithms."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from toplist._typing import Floats
 from toplist.core.array_api import log_or
 from toplist.lists.constructors import ragged
 from toplist.lists.toplists import TopLists
-from toplist.lists.validation import Repairs, exponentiate, keep_logs, row_log_sums, validate
+from toplist.lists.validation import Repairs, exponentiate, row_log_sums, underflows, validate
 
 
 def from_logs(
     offsets: Any, classes: Any, log_confidences: Any, space: Any, *, log_rest: Any = None, ids: Any = None
 ) -> TopLists:
-    """Lists as `TopLists.from_ragged` makes them with `scale="log"`, but however small the confidences are.
+    """Lists as `TopLists.from_ragged` makes them with `scale="log"`, but no logarithm is taken for a mark.
 
-    Nothing counts as a repair, and no logarithm is taken for a mark: one of -30000 is that of a set of 100,000 labels.
+    What is below the smallest number becomes zero, and is counted.
 
-    >>> from_logs([0, 2], [3, 1], [-3083.0, -3085.5], 2**10000)[0]
-    TopList(3 e^-3083, 1 e^-3085.5; unlisted 1 over about 2**10000 classes)
+    >>> lists = from_logs([0, 2], [3, 1], [-0.5, -3085.5], 2**10000)
+    >>> lists[0], dict(lists.repairs)
+    (TopList(3 0.6065, 1 0; unlisted 0.3935 over about 2**10000 classes), {'underflow to zero': 1})
     """
-    rows, known = ragged(offsets, classes, log_confidences, space, log_rest)
-    return TopLists._validated(exponentiate(rows), known, ids, Repairs())
+    logs, known = ragged(offsets, classes, log_confidences, space, log_rest)
+    rows = exponentiate(logs)
+    return TopLists._validated(rows, known, ids, Repairs(), underflows(logs, rows))
 
 
 def log_rest(lists: TopLists) -> NDArray[np.float64]:
@@ -52,9 +54,7 @@ class Logs:
     def of(cls, lists: TopLists) -> Logs:
         """Minus infinity for zeros, and for the rest of a list of all classes."""
         checked, rows = lists.checked, lists.checked.rows
-        listed = checked.normalized_logs
-        if listed is None:
-            listed = log_or(np, checked.normalized, -np.inf)
+        listed = log_or(np, checked.normalized, -np.inf)
         left = rows.size - checked.sizes
         return cls(listed, log_rest(lists), np.where(np.isfinite(left), log_or(np, left, -np.inf), rows.log_size))
 
@@ -63,22 +63,19 @@ def normalised(lists: TopLists, listed: Floats, rest: Floats) -> TopLists:
     """Lists on the same classes whose masses are in proportion to what these are the logarithms of."""
     total = np.logaddexp(row_log_sums(listed, lists.offsets), rest)
     logs = listed - np.repeat(total, lists.sizes)
-    return revalued(lists, np.exp(logs), rest - total, logs)
+    return revalued(lists, np.exp(logs), rest - total)
 
 
-def revalued(lists: TopLists, t: Floats, rest: Floats, logs: Floats | None = None) -> TopLists:
+def revalued(lists: TopLists, t: Floats, rest: Floats) -> TopLists:
     """Lists on the same classes with other confidences and the log of another rest, checked as all lists are."""
-    rows = replace(lists.checked.rows, confidences=t, log_rest=rest, log_confidences=None)
-    rows = rows if logs is None else keep_logs(rows, logs)
+    rows = replace(lists.checked.rows, confidences=t, log_rest=rest)
     checked = validate(rows, lists.space, ids=lists.ids, repairs=Repairs())
     return lists._with(replace(checked, repairs=lists.checked.repairs))
 
 
 def ranks(lists: TopLists) -> NDArray[np.int64]:
     """The place of each entry among the confidences of its case, from 0; ties keep their order."""
-    logs = lists.log_confidences
-    t: Any = lists.confidences if logs is None else logs
-    sizes, offsets = lists.sizes, lists.offsets
+    t, sizes, offsets = lists.confidences, lists.sizes, lists.offsets
     place = np.arange(len(t)) - np.repeat(offsets[:-1], sizes)
     if not ((t[1:] > t[:-1]) & (place[1:] > 0)).any():
         return place

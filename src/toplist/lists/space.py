@@ -16,7 +16,7 @@ from toplist.core.arguments import as_tuple, is_several, read_only
 from toplist.errors import SpaceError
 
 UNLISTED = -1  # the code of a class that exists but has no code of its own
-_ORDERED = 2**53  # classes that may have an order: up to here places are exact as floating-point numbers
+_ORDERED = 100_000  # classes that may have an order: their scores spread a list out over all of them
 INFINITELY_MANY = "infinitely many"  # the number of classes where it is infinite
 
 
@@ -37,7 +37,7 @@ class ClassSpace:
     ordinal : bool, default False
         Whether the order of the labels, or of the codes, means something: the first class is the lowest. Scores of
         ordered classes ("rps", "ranked_log") need it; others ignore it. Every class needs a label then, or none has
-        one, and there are at most 2**53. It is no part of the identity of the space.
+        one, and there are at most 100,000. It is no part of the identity of the space.
 
     Examples
     --------
@@ -128,6 +128,8 @@ class ClassSpace:
         """A label that was perhaps meant, as a sentence, or nothing."""
         names = [str(known) for known in self.labels or ()]
         near = closest(str(label), names)
+        if near is None and self.ordinal and are_codes(names) and not are_codes([str(label)]):
+            return _DECLARE_ORDER
         if near is not None and near == str(label):
             return f"There is a label {near}, but of another type than {type(label).__name__}."
         if near is None and are_codes([str(label)]) and not any(map(are_codes, ([name] for name in names))):
@@ -165,6 +167,12 @@ class ClassSpace:
         return f"{type(self).__name__}({size}labels=[{shown}]{order})"
 
 
+_DECLARE_ORDER = (
+    'Declare ordered classes from the lowest to the highest, such as ClassSpace(["low", "mid", "high"], ordinal=True), '
+    "or --classes FILE --ordinal."
+)
+
+
 def as_space(space: Any) -> ClassSpace:
     """A `ClassSpace` as it is; anything else as the number of classes, or as their labels."""
     return space if isinstance(space, ClassSpace) else ClassSpace(space)
@@ -173,18 +181,15 @@ def as_space(space: Any) -> ClassSpace:
 def require_declared_order(space: ClassSpace) -> None:
     """Refuse labels that are met where classes have an order, but no labels."""
     if space.ordinal:
-        raise SpaceError(
-            "the classes have an order, and labels were met of which it is not known: declare them from the lowest to "
-            'the highest, such as ClassSpace(["low", "mid", "high"], ordinal=True), or --classes FILE --ordinal.'
-        )
+        raise SpaceError(f"the classes have an order, and labels were met of which it is not known. {_DECLARE_ORDER}")
 
 
 def _require_order(space: ClassSpace) -> None:
     """Refuse classes that cannot be put in order."""
     if np.any(np.asarray(space.size, dtype=object) > _ORDERED):
         raise SpaceError(
-            f"ordered classes are at most 2**53, not {show_size(space.size)}: an unlisted class has to have a place in "
-            "the order. Give the number of classes, or leave out ordinal=True."
+            f"ordered classes are at most {_ORDERED:,}, not {show_size(space.size)}: their scores add up all "
+            "thresholds between them. Give the number of classes, put neighbours together, or leave out ordinal=True."
         )
     if space.labels is not None and not space.complete:
         raise SpaceError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -127,8 +126,7 @@ class TopList:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TopList):
             return NotImplemented
-        alike = self.confidences == other.confidences and self._small_logs() == other._small_logs()
-        return alike and self.size == other.size
+        return self.confidences == other.confidences and self.size == other.size
 
     def __hash__(self) -> int:
         return hash((frozenset(self.confidences.items()), self.size))
@@ -136,20 +134,20 @@ class TopList:
     def __repr__(self) -> str:
         every = self._by_confidence()
         shown: list[str] = []
-        for c, t, log in every[:_SHOWN]:
-            shown.append(f"{_label(c, self.space)} {self._show(t, log)}")
-            if log is None and t < SHORTEST <= every[0][1]:
+        for c, t in every[:_SHOWN]:
+            shown.append(f"{_label(c, self.space)} {self._show(t)}")
+            if t < SHORTEST <= every[0][1]:
                 break
         more = f", … {len(every) - len(shown):,} more" if len(every) > len(shown) else ""
         return f"TopList({', '.join(shown) or 'empty'}{more}; unlisted {self._unlisted()}{self._over(' over ')})"
 
     def _repr_html_(self) -> str:
         rows = [
-            (_html.name(_label(c, self.space, str)), _html.Html(_html.bar(t) + _html.safe(self._show(t, log))))
-            for c, t, log in self._by_confidence()[:_ROWS]
+            (_html.name(_label(c, self.space, str)), _html.Html(_html.bar(t) + _html.safe(self._show(t))))
+            for c, t in self._by_confidence()[:_ROWS]
         ]
         if len(self) > _ROWS:
-            rest = sum(t for _, t, _ in self._by_confidence()[_ROWS:])
+            rest = sum(t for _, t in self._by_confidence()[_ROWS:])
             told = _html.Html(_html.bar(rest) + probability(rest))
             rows.append((_html.muted(f"and {len(self) - _ROWS:,} more"), told))
         unlisted = _html.Html(_html.bar(self.rest, rest=True) + _html.safe(self._unlisted()))
@@ -160,42 +158,30 @@ class TopList:
     def in_cells(self, most: int) -> list[str]:
         """The most confident classes, each with a small bar, for so many cells of a table in a notebook."""
         found = self._by_confidence()[:most]
-        named = [_html.name(_label(c, self.space, str), 24) for c, _, _ in found]
-        bars = [(_html.bar(t, small=True), _html.muted(self._show(t, log))) for _, t, log in found]
+        named = [_html.name(_label(c, self.space, str), 24) for c, _ in found]
+        bars = [(_html.bar(t, small=True), _html.muted(self._show(t))) for _, t in found]
         cells: list[str] = [_html.Html(f"{bar}{name} {t}") for (bar, t), name in zip(bars, named, strict=True)]
         return cells + [""] * (most - len(found))
 
-    def _by_confidence(self) -> list[tuple[Any, float, float | None]]:
-        """Class, confidence, and the logarithm of one that is too small to be a number; ties keep their order."""
-        small = self._small_logs()
-        found = [(c, t, small.get(c)) for c, t in self.confidences.items()]
-
-        def place(one: tuple[Any, float, float | None]) -> tuple[float, float]:
-            _, t, log = one
-            return -t, 0.0 if t else math.inf if log is None else -log
-
-        return sorted(found, key=place)
+    def _by_confidence(self) -> list[tuple[Any, float]]:
+        """Classes with their confidences, the most confident first; ties keep their order."""
+        return sorted(self.confidences.items(), key=lambda pair: -pair[1])
 
     def _unlisted(self) -> str:
+        """The rest mass; by its logarithm where it is too small to be a number."""
         log_rest = self.batch.log_rest
-        known = log_rest is not None and self.size > len(self) and self.rest < SMALL
-        return self._show(self.rest, float(log_rest[0]) if known and log_rest is not None else None)
+        if log_rest is not None and self.size > len(self) and self.rest < SMALL and log_rest[0] > -np.inf:
+            return f"e^{float(log_rest[0]):.6g}"
+        return self._show(self.rest)
 
-    def _show(self, x: float, log: float | None) -> str:
-        """A probability; by its logarithm where it is too small to be a number, with digits where all are small."""
-        if log is not None and log != -np.inf:
-            return f"e^{log:.6g}"
+    def _show(self, x: float) -> str:
+        """A probability, with digits where all are small."""
         small = 0 < max(self.confidences.values(), default=0.0) < SHORTEST
         return f"{x:.3g}" if small and x < SHORTEST else probability(x)
 
     def _over(self, before: str) -> str:
         left = self.size - len(self)
         return f"{before}{show_size(left)} class{'es' if left != 1 else ''}" if left else ""
-
-    def _small_logs(self) -> dict[Any, float]:
-        """The logarithms of the confidences that are too small to be numbers."""
-        logs = self.batch.checked.small_logs
-        return {} if logs is None else {c: x for c, x in zip(self.classes, logs.tolist(), strict=True) if x < 0}
 
 
 def _label(c: Any, space: Any, show: Callable[[Any], str] = label) -> str:

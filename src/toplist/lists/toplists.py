@@ -96,12 +96,6 @@ class TopLists(Constructors):
         return self.checked.normalized
 
     @property
-    def log_confidences(self) -> NDArray[np.float64] | None:
-        """The logarithms of `confidences`, if they are known and any of them is of no number: below about 1e-290."""
-        logs = self.checked.rows.log_confidences
-        return None if logs is None else read_only(logs)
-
-    @property
     def log_rest(self) -> NDArray[np.float64] | None:
         """The log of the unlisted mass, where the producer knew it better than one minus the sum."""
         log_rest = self.checked.rows.log_rest
@@ -235,9 +229,7 @@ class TopLists(Constructors):
 
     def _by_class(self) -> tuple[NDArray[Any], ...]:
         order = np.lexsort((self.classes, np.repeat(np.arange(len(self)), self.sizes)))
-        logs = self.checked.small_logs
-        small = np.zeros(len(order)) if logs is None else logs[order]
-        return self.classes[order], self.normalized_confidences[order], small
+        return self.classes[order], self.normalized_confidences[order]
 
     def __repr__(self) -> str:
         sizes = self.sizes
@@ -336,7 +328,7 @@ def ranks_in(lists: TopLists) -> NDArray[np.int64]:
 def join(parts: Sequence[TopLists], classes: Sequence[NDArray[Any]], space: ClassSpace) -> TopLists:
     """The cases of all parts, one after the other; `classes` are the codes that those of each part have in the space.
 
-    What a part knows by its logarithm only, a confidence or a rest, is known so afterwards.
+    A rest mass that a part knows by its logarithm only is known so afterwards.
 
     >>> a, b = TopLists.from_dicts([{"x": 0.7}], 3), TopLists.from_dicts([{"y": 0.5, "x": 0.4}], 3)
     >>> join([a, b], [a.classes, b.classes[::-1]], ClassSpace(labels=["x", "y", "z"]))[1]
@@ -345,12 +337,9 @@ def join(parts: Sequence[TopLists], classes: Sequence[NDArray[Any]], space: Clas
     every = [one.checked for one in parts]
     sizes = np.concatenate([one.sizes for one in parts])
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
-    log_rest, logs, shown = None, None, None
+    log_rest, shown = None, None
     if any(one.log_rest is not None for one in parts):
         log_rest = np.concatenate([_log(one.rest) if one.log_rest is None else one.log_rest for one in parts])
-    if any(one.log_confidences is not None for one in parts):
-        known = [_log(one.confidences) if one.log_confidences is None else one.log_confidences for one in parts]
-        logs = np.concatenate(known)
     if any(one.rows.shown is not None for one in every):
         exact = [np.zeros((len(one), 2)) if one.checked.rows.shown is None else one.checked.rows.shown for one in parts]
         shown = np.concatenate(exact)
@@ -360,7 +349,6 @@ def join(parts: Sequence[TopLists], classes: Sequence[NDArray[Any]], space: Clas
         np.concatenate([one.rows.confidences for one in every]),
         log_rest,
         *space.as_floats,
-        logs,
         min((one.rows.bits for one in every), default=None),
         shown,
     )

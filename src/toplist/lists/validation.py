@@ -1,8 +1,7 @@
 """Validation of lists, once, with the requested repairs; checked lists are flat columns with rest mass and flags.
 
 A list is valid if no listed confidence is below the proxy, the share of the rest mass that each unlisted class
-gets (paper, section 3). Removing the smallest confidence until that holds leaves the one largest valid sublist. Lists
-with a confidence that is too small to be a number are compared by logarithms.
+gets (paper, section 3). Removing the smallest confidence until that holds leaves the one largest valid sublist.
 
 Differences that rounding explains do not make a list invalid: `array_api.beyond` is the rule, and `inspect` here uses
 in addition the decimals that the text of a file shows.
@@ -18,18 +17,18 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._typing import Blanks, Duplicates, Floats, Overround, Scale
+from toplist._typing import Blanks, Duplicates, Floats, Scale
 from toplist.core import array_api, flags, kernel
 from toplist.core.array_api import log_or
 from toplist.core.kernel import Rows
 from toplist.errors import CaseError, ShapeError, TopListError
 from toplist.lists.error_messages import SENTINEL, bad_case, complain, first_bad
-from toplist.lists.odds import fair_probabilities, require_odds, require_overround
 from toplist.lists.space import ClassSpace
 
 SMALL: Final = 1e-290  # masses below this are better known by their logarithms
 _SIX_DECIMALS: Final = 4.9e-7  # less than half a unit of the sixth
-_LEAST: Final = {np.dtype(np.float64): math.log(SMALL), np.dtype(np.float32): math.log(1e-37)}
+UNDERFLOW: Final = "underflow to zero"  # among repairs: a probability below the smallest number is zero
+_SINGLE: Final = math.log(1e-37)  # below this float32 loses digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,50 +41,13 @@ class Sublists:
     unlisted: Floats
 
 
-def too_small(logs: Floats, dtype: Any) -> NDArray[np.bool_]:
-    """Which logarithms are of confidences that numbers of this type hold not at all, or with fewer digits.
-
-    >>> too_small(np.array([-np.inf, -3083.0, -1.0]), np.float64)
-    array([False,  True, False])
-    """
-    small: NDArray[np.bool_] = (logs < _LEAST[np.dtype(dtype)]) & (logs > -np.inf)
-    return small
-
-
-def any_too_small(logs: NDArray[Any], dtype: Any) -> bool:
-    """Whether there is any; most often one look at the least is enough."""
-    return bool(logs.min(initial=0.0) < _LEAST[np.dtype(dtype)]) and bool(too_small(logs, dtype).any())
-
-
-def doubles(rows: Rows) -> Floats:
-    """The confidences in double precision, from their logarithms where the stored ones have lost digits."""
-    t, logs = rows.confidences.astype(np.float64, copy=False), rows.log_confidences
-    return t if logs is None else np.where(too_small(logs, rows.confidences.dtype), np.exp(logs), t)
-
-
 def inspect(rows: Rows) -> tuple[Floats, NDArray[np.uint16], int]:
-    """See `kernel.inspect`; whether a confidence that is no number is below the proxy, its logarithm says.
-
-    Lists that the rounding of their text explains are not invalid.
-    """
+    """See `kernel.inspect`; lists that the rounding of their text explains are not invalid."""
     signed_rest, found, seen = kernel.inspect(rows)
     if rows.shown is not None and seen & flags.INVALID:
         _forgive(rows, rows.shown, signed_rest, found)
         seen = int(np.bitwise_or.reduce(found))
-    low = _with_small(rows)
-    if not len(low):
-        return signed_rest, found, seen
-    some = gather(rows, low)
-    sizes = np.diff(some.offsets)
-    logs = np.zeros(0) if some.log_confidences is None else some.log_confidences
-    unlisted, rest = some.size - sizes, signed_rest[low]
-    log_rest = array_api.log_or(np, rest, -np.inf) if some.log_rest is None else some.log_rest
-    log_rest = np.where(unlisted > 0, log_rest, -np.inf)
-    least = np.minimum.reduceat(logs, some.offsets[:-1])
-    below = _below(least, _log_count(unlisted, some.log_size), log_rest)
-    # The penalty begins far above where numbers end, so that it needs no second look.
-    found[low] = np.where(below, found[low] | flags.BELOW, found[low] & ~np.uint16(flags.BELOW | flags.INVALID))
-    return signed_rest, found, int(np.bitwise_or.reduce(found))
+    return signed_rest, found, seen
 
 
 def _forgive(rows: Rows, shown: Floats, signed_rest: Floats, found: NDArray[np.uint16]) -> None:
@@ -96,7 +58,7 @@ def _forgive(rows: Rows, shown: Floats, signed_rest: Floats, found: NDArray[np.u
     """
     low = np.flatnonzero(found & flags.INVALID)
     some, (amount, share), rest = gather(rows, low), shown[low].T, signed_rest[low]
-    t, starts, sizes = doubles(some), some.offsets[:-1], np.diff(some.offsets)
+    t, starts, sizes = some.confidences.astype(np.float64), some.offsets[:-1], np.diff(some.offsets)
     amount = np.where(np.isnan(amount), last_places(t, some.offsets), amount)
     amount = np.where(amount < 0.5, amount, 0.0)  # a 0 or 1 without decimals is exact
     least, mass, unlisted = np.minimum.reduceat(t, starts), np.add.reduceat(t, starts), some.size - sizes
@@ -149,19 +111,16 @@ def largest_valid(rows: Rows, signed_rest: Floats, which: NDArray[np.bool_]) -> 
     keep = np.ones(len(rows.confidences), dtype=bool)
     rest, unlisted = signed_rest.copy(), rows.size - np.diff(rows.offsets)
     given = None if rows.log_rest is None else rows.log_rest.copy()
-    in_logs = np.zeros(len(rows), dtype=bool)
-    in_logs[_with_small(rows)] = True
-    for low, cut in ((which & ~in_logs, _cut), (which & in_logs, _cut_in_logs)):
-        cases = np.flatnonzero(low)
-        for at, part in kernel.by_length(gather(rows, cases)):
-            here = cases[at]
-            where = rows.offsets[here][:, None] + np.arange(part.confidences.shape[1])
-            log_rest = array_api.log_or(np, rest[here], -np.inf) if part.log_rest is None else part.log_rest
-            keep[where], rest[here], unlisted[here], log_rest = cut(
-                rows, where, unlisted[here], part.log_size, rest[here], log_rest
-            )
-            if given is not None:
-                given[here] = log_rest
+    cases = np.flatnonzero(which)
+    for at, part in kernel.by_length(gather(rows, cases)):
+        here = cases[at]
+        where = rows.offsets[here][:, None] + np.arange(part.confidences.shape[1])
+        log_rest = array_api.log_or(np, rest[here], -np.inf) if part.log_rest is None else part.log_rest
+        keep[where], rest[here], unlisted[here] = array_api.cut(
+            np, part.confidences.astype(np.float64), unlisted[here], part.log_size, rest[here], log_rest
+        )
+        if given is not None:
+            given[here] = array_api.log_or(np, rest[here], log_rest)
     return Sublists(keep, rest, given, unlisted)
 
 
@@ -171,60 +130,8 @@ def gather(rows: Rows, at: NDArray[Any]) -> Rows:
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
     where = np.repeat(rows.offsets[:-1][at] - offsets[:-1], sizes) + np.arange(offsets[-1])
     classes = None if rows.classes is None else rows.classes[where]
-    logs = None if rows.log_confidences is None else rows.log_confidences[where]
     shown = None if rows.shown is None else rows.shown[at]
-    return Rows(offsets, classes, rows.confidences[where], *rows.per_case(at), logs, rows.precision, shown)
-
-
-Cut = tuple[NDArray[np.bool_], Floats, Floats, Floats]  # what is kept, the rest mass, for how many, its logarithm
-
-
-def _cut(
-    rows: Rows, where: NDArray[np.intp], unlisted: Floats, log_size: Floats, rest: Floats, log_rest: Floats
-) -> Cut:
-    t = rows.confidences[where].astype(np.float64)
-    kept, rest, unlisted = array_api.cut(np, t, unlisted, log_size, rest, log_rest)
-    return kept, rest, unlisted, array_api.log_or(np, rest, log_rest)
-
-
-def _cut_in_logs(
-    rows: Rows, where: NDArray[np.intp], unlisted: Floats, log_size: Floats, rest: Floats, log_rest: Floats
-) -> Cut:
-    """The same by logarithms: the smallest go while log c + log n < log(rest + all that went before)."""
-    logs = np.zeros(where.shape) if rows.log_confidences is None else rows.log_confidences[where]
-    up = np.sort(logs, axis=1)
-    log_mass = np.logaddexp.accumulate(np.concatenate([log_rest[:, None], up], axis=1), axis=1)[:, :-1]
-    count = _log_count(unlisted[:, None] + np.arange(up.shape[1]), np.broadcast_to(log_size, rest.shape)[:, None])
-    stays = ~_below(up, count, log_mass)
-    first = np.where(stays.any(axis=1), np.take_along_axis(up, stays.argmax(axis=1)[:, None], axis=1)[:, 0], np.inf)
-    keep = logs >= first[:, None]  # equals stay or go together
-    t = rows.confidences[where]
-    left = rest + np.where(keep, 0.0, np.where(too_small(logs, t.dtype), np.exp(logs), t)).sum(axis=1)
-    gone = np.logaddexp.reduce(np.where(keep, -np.inf, logs), axis=1)
-    log_left = np.where(left > SMALL, array_api.log_or(np, left, 0.0), np.logaddexp(log_rest, gone))
-    return keep, left, unlisted + (~keep).sum(axis=1), log_left
-
-
-def _with_small(rows: Rows) -> NDArray[np.intp]:
-    """The rows that list a confidence too small to be a number."""
-    if rows.log_confidences is None:
-        return np.zeros(0, np.intp)
-    small = too_small(rows.log_confidences, rows.confidences.dtype)
-    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(small)))
-    return np.flatnonzero(np.diff(before[rows.offsets]))
-
-
-def _log_count(count: Floats, log_size: Floats) -> Floats:
-    """The log of a number of classes; beyond the largest float, that of all classes."""
-    return np.where(np.isinf(count), log_size, array_api.log_or(np, count, -np.inf))
-
-
-def _below(log_c: Floats, log_unlisted: Floats, log_rest: Floats) -> NDArray[np.bool_]:
-    """Is a confidence below rest / unlisted? Never if nothing is left over, or infinitely many classes share it."""
-    open_ended = np.isinf(log_unlisted)
-    count = np.where(open_ended, 0.0, log_unlisted)
-    below: NDArray[np.bool_] = ~open_ended & (log_rest > -np.inf) & (log_c + count < log_rest)
-    return below
+    return Rows(offsets, classes, rows.confidences[where], *rows.per_case(at), rows.precision, shown)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,13 +142,10 @@ class Repairs:
     normalize: bool = False
     duplicates: Duplicates = "error"
     blanks: Blanks = "error"  # of files and frames: a class without a confidence, or a confidence without a class
-    overround: Overround = "proportional"  # how what odds add up to beyond one is removed
 
     def __post_init__(self) -> None:
-        if self.scale not in ("probability", "percent", "log", "odds"):
-            raise TopListError(f'scale is "probability", "percent", "log" or "odds", not {self.scale!r}.')
-        if self.overround != "proportional":
-            require_overround(self.overround, self.scale)
+        if self.scale not in ("probability", "percent", "log"):
+            raise TopListError(f'scale is "probability", "percent" or "log", not {self.scale!r}.')
         if not isinstance(self.normalize, bool):
             raise TopListError(f"normalize is True or False, not {self.normalize!r}.")
         if self.duplicates not in ("error", "sum"):
@@ -250,27 +154,16 @@ class Repairs:
             raise TopListError(f'blanks are an "error", or one may "drop" them, not {self.blanks!r}.')
 
 
-_FAIR = 1e-12  # by which reciprocals of fair odds may miss a sum of one
-_DOUBTFUL = 0.3  # an overround that is larger than those of bookmakers
-
-
 def validate(rows: Rows, space: ClassSpace, *, ids: Any, repairs: Repairs) -> CheckedColumns:
     """Check every value of every row, or raise the error that names the first bad case."""
     _check_shapes(rows, space, ids)
     counts: dict[str, int] = {}
     if repairs.scale == "log":
         _refuse_sentinels(rows, space, ids)
-        rows = exponentiate(rows)
+        logs, rows = rows, exponentiate(rows)
+        counts |= underflows(logs, rows)
     elif repairs.scale == "percent":
         rows = from_percent(rows)
-    elif repairs.scale == "odds":
-        require_odds(rows, space, ids)
-        over = row_sums(1.0 / rows.confidences, rows.offsets) - 1.0
-        changed = {"overround removed": over > _FAIR, "sums of odds below 1 raised": over < -_FAIR}
-        counts |= {f"{name} ({repairs.overround})": int(which.sum()) for name, which in changed.items() if which.any()}
-        if (over > _DOUBTFUL).any():
-            counts["overround above 30 %: are these decimal odds?"] = int(np.count_nonzero(over > _DOUBTFUL))
-        rows = from_odds(rows, repairs.overround)
     if repairs.scale != "probability":
         counts[f"scale: {repairs.scale}"] = len(rows)
     signed_rest, found, seen = inspect(rows)
@@ -320,9 +213,7 @@ def _clip(rows: Rows, bad: NDArray[np.bool_]) -> Rows:
 
 def _normalize(rows: Rows, bad: NDArray[np.bool_]) -> Rows:
     """Divide some rows by their mass; the others are held to the precision in which they were given, as before."""
-    if rows.log_confidences is not None:
-        return _normalize_in_logs(rows, rows.log_confidences, bad)
-    sizes, t = np.diff(rows.offsets), doubles(rows)
+    sizes, t = np.diff(rows.offsets), rows.confidences.astype(np.float64)
     with np.errstate(over="ignore"):
         mass = row_sums(t, rows.offsets)
         if rows.log_rest is not None:
@@ -342,31 +233,10 @@ def _normalize(rows: Rows, bad: NDArray[np.bool_]) -> Rows:
     )
 
 
-def _normalize_in_logs(rows: Rows, logs: NDArray[np.float64], bad: NDArray[np.bool_]) -> Rows:
-    """The same where the mass itself may be too small to be a number."""
-    log_mass = row_log_sums(logs, rows.offsets)
-    if rows.log_rest is not None:
-        log_mass = np.logaddexp(log_mass, rows.log_rest)
-    bad = bad & (log_mass > -np.inf)
-    scale = np.where(bad, log_mass, 0.0)
-    sizes = np.diff(rows.offsets)
-    logs = logs - np.repeat(scale, sizes)
-    t = np.where(np.repeat(bad, sizes), np.exp(logs), doubles(rows))
-    return keep_logs(
-        replace(
-            rows,
-            confidences=t,
-            log_rest=None if rows.log_rest is None else rows.log_rest - scale,
-            precision=rows.bits,
-        ),
-        logs,
-    )
-
-
 def _sum_duplicates(rows: Rows, _: NDArray[np.bool_]) -> Rows:
     if rows.classes is None:
         return rows
-    t, classes, logs = doubles(rows), rows.classes, rows.log_confidences
+    t, classes = rows.confidences.astype(np.float64), rows.classes
     case = np.repeat(np.arange(len(rows)), np.diff(rows.offsets))
     order = np.lexsort((np.arange(len(t)), classes, case))
     new = np.ones(len(t), dtype=bool)
@@ -376,7 +246,7 @@ def _sum_duplicates(rows: Rows, _: NDArray[np.bool_]) -> Rows:
     first = order[new]
     back = np.argsort(first, stable=True)
     offsets = np.concatenate(([0], np.cumsum(np.bincount(case[first], minlength=len(rows)))))
-    made = replace(
+    return replace(
         rows,
         offsets=offsets,
         classes=classes[first[back]],
@@ -384,7 +254,6 @@ def _sum_duplicates(rows: Rows, _: NDArray[np.bool_]) -> Rows:
         precision=rows.bits,
         shown=_shown_of_sums(rows, offsets),
     )
-    return made if logs is None else keep_logs(made, np.logaddexp.reduceat(logs[order], starts)[back])
 
 
 def _shown_of_sums(rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64] | None:
@@ -396,31 +265,30 @@ def _shown_of_sums(rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64
 
 
 def exponentiate(rows: Rows) -> Rows:
-    """Rows whose confidences were given by their logarithms; what rounds these off is a share of the confidences."""
-    logs, shown = rows.confidences, _shown(rows)
+    """Rows whose confidences were given by their logarithms; what rounds these off is a share of the confidences.
+
+    Below about e^-745 there is no number, and the confidence is zero: `underflows` counts it.
+    """
+    logs, shown, precision = rows.confidences, _shown(rows), rows.precision
+    if logs.dtype == np.float32 and ((logs < _SINGLE) & (logs > -np.inf)).any():
+        logs, precision = logs.astype(np.float64), rows.bits
     if rows.precision is not None:
         shown = np.full((len(rows), 2), [16 * 2.0**-rows.precision, 0.0])  # of a logarithm down to -16
     if shown is not None:
         shown = np.stack([np.zeros(len(rows)), np.expm1(np.minimum(shown[:, 0], 1.0))], axis=1)
-    return keep_logs(replace(rows, confidences=np.exp(logs), shown=shown), logs)
+    return replace(rows, confidences=np.exp(logs), shown=shown, precision=precision)
+
+
+def underflows(logs: Rows, rows: Rows) -> dict[str, int]:
+    """How many cases have a probability that is positive by its logarithm, and zero as a number; nothing if none."""
+    lost = (rows.confidences == 0) & (logs.confidences > -np.inf)
+    return {UNDERFLOW: int(np.count_nonzero(row_sums(lost, rows.offsets)))} if lost.any() else {}
 
 
 def from_percent(rows: Rows) -> Rows:
     """Rows whose confidences were given in percent."""
     t, shown = rows.confidences, _shown(rows)
     return replace(rows, confidences=t / t.dtype.type(100), shown=None if shown is None else shown / 100)
-
-
-def from_odds(rows: Rows, overround: Overround = "proportional") -> Rows:
-    """Rows whose confidences were given as decimal odds; what is none stays above one, or is no number."""
-    odds, some = rows.confidences.astype(np.float64), np.diff(rows.offsets) > 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        plain = row_sums(~(np.isfinite(odds) & (odds > 1.0)), rows.offsets) == 0
-        where, t = gather(rows, np.flatnonzero(plain & some)), 1.0 / odds
-        if len(where):
-            fair = fair_probabilities(where.confidences.astype(np.float64), where.offsets, overround)
-            t[np.repeat(plain & some, np.diff(rows.offsets))] = fair
-    return replace(rows, confidences=t, precision=rows.bits, shown=None)
 
 
 def _shown(rows: Rows) -> NDArray[np.float64] | None:
@@ -433,12 +301,6 @@ def _shown(rows: Rows) -> NDArray[np.float64] | None:
     found[filled] = last_places(some.confidences.astype(np.float64), some.offsets)
     shown[:, 0] = np.where(np.isnan(shown[:, 0]), found, shown[:, 0])
     return shown
-
-
-def keep_logs(rows: Rows, logs: NDArray[Any]) -> Rows:
-    """Rows with the logarithms of their confidences beside them, if any confidence is too small to be a number."""
-    needed = any_too_small(logs, rows.confidences.dtype)
-    return replace(rows, log_confidences=logs.astype(np.float64, copy=False) if needed else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -481,36 +343,8 @@ class CheckedColumns:
     @property
     def normalized(self) -> Floats:
         """The confidences as they are scored."""
-        t: Floats = doubles(self.rows) / np.repeat(self.scales, self.sizes)
+        t: Floats = self.rows.confidences / np.repeat(self.scales, self.sizes)
         return t
-
-    @property
-    def normalized_logs(self) -> Floats | None:
-        """Their logarithms, where these are kept."""
-        logs = self.rows.log_confidences
-        if logs is None:
-            return None
-        scaled: Floats = logs - np.repeat(np.log1p(np.where(self.scaled, -self.signed_rest, 0.0)), self.sizes)
-        return scaled
-
-    @property
-    def small_logs(self) -> Floats | None:
-        """The logarithms of confidences that are too small to be numbers, 0 for the others; None if there are none."""
-        logs, own = self.normalized_logs, self.rows.log_confidences
-        if logs is None or own is None:
-            return None
-        return np.where(too_small(own, self.rows.confidences.dtype), logs, 0.0)
-
-    def log_outcomes(self, codes: NDArray[np.int64]) -> Floats | None:
-        """The log of each outcome's confidence where that is listed and too small to be a number; 0 elsewhere."""
-        logs = self.small_logs
-        if logs is None:
-            return None
-        case = np.repeat(np.arange(len(self.rows)), self.sizes)
-        own = np.flatnonzero((logs < 0) & (self.classes == codes[case]))
-        out = np.zeros(len(self.rows))
-        out[case[own]] = logs[own]
-        return out
 
     def lack(self, t: Floats) -> Floats:
         """What each confidence lacks to one: for a large one the mass of all others, where that is more accurate.
@@ -544,7 +378,6 @@ class CheckedColumns:
             classes=self.classes[cut.keep],
             confidences=self.rows.confidences[cut.keep],
             log_rest=cut.log_rest,
-            log_confidences=_some(self.rows.log_confidences, cut.keep),
         )
         return self._cut(rows, cut.rest, which)
 
@@ -553,17 +386,14 @@ class CheckedColumns:
         low = (self.flags & which) != 0
         cut = largest_valid(self.rows, self.signed_rest, low)
         proxy = cut.rest / np.where(cut.unlisted > 0, cut.unlisted, np.inf)
-        t = np.where(cut.keep, doubles(self.rows), np.repeat(proxy, self.sizes))
-        logs = self.rows.log_confidences
-        if logs is not None:
-            logs = np.where(cut.keep, logs, np.repeat(log_or(np, proxy, -np.inf), self.sizes))
+        t = np.where(cut.keep, self.rows.confidences.astype(np.float64), np.repeat(proxy, self.sizes))
         left = self.rows.size - self.sizes
         few = np.isfinite(left)  # of more classes than a double counts, those that stay hold next to nothing
         rest = np.where(low, np.where(few, proxy * np.where(few, left, 0.0), cut.rest), self.signed_rest)
         log_rest = self.rows.log_rest
         if log_rest is not None:
             log_rest = np.where(low, log_or(np, rest, -np.inf), log_rest)
-        return self._cut(replace(self.rows, confidences=t, log_rest=log_rest, log_confidences=logs), rest, which)
+        return self._cut(replace(self.rows, confidences=t, log_rest=log_rest), rest, which)
 
     def _cut(self, rows: Rows, signed_rest: Floats, which: int) -> CheckedColumns:
         found = np.where((self.flags & which) != 0, self.flags & np.uint16(flags.KNOWN_REST), self.flags)
@@ -571,21 +401,18 @@ class CheckedColumns:
 
     def ordered(self) -> CheckedColumns:
         """The same lists, the most confident class first; ties keep their order."""
-        rows = self.rows
-        t = rows.confidences if rows.log_confidences is None else rows.log_confidences
+        rows, t = self.rows, self.rows.confidences
         falling = np.ones(len(t), dtype=bool)
         falling[1:] = t[1:] <= t[:-1]
         falling[rows.offsets[:-1][self.sizes > 0]] = True
         if falling.all():
             return self
         order = np.lexsort((-t, np.repeat(np.arange(len(rows)), self.sizes)))
-        logs = _some(rows.log_confidences, order)
-        made = replace(rows, classes=self.classes[order], confidences=rows.confidences[order], log_confidences=logs)
-        return replace(self, rows=made)
+        return replace(self, rows=replace(rows, classes=self.classes[order], confidences=t[order]))
 
     def first(self, k: int) -> CheckedColumns:
         """The k most confident classes of each case."""
-        if self.rows.classes is None and k < self.rows.size[0] and self.rows.log_confidences is None:
+        if self.rows.classes is None and k < self.rows.size[0]:
             return self._first_of_all(k)
         ordered = self.ordered()
         place = np.arange(len(ordered.rows.confidences)) - np.repeat(ordered.rows.offsets[:-1], ordered.sizes)
@@ -609,26 +436,14 @@ class CheckedColumns:
         log_rest = rows.log_rest
         if log_rest is not None:
             log_rest = np.where(dropped > 0, log_or(np, rest, -np.inf), log_rest)
-        logs = self.normalized_logs
-        if logs is not None and (rest < SMALL).any():
-            log_rest = self._log_rest_with(np.where(keep, -np.inf, logs), rest)
         kept = replace(
             rows,
             offsets=_offsets(row_sums(keep, rows.offsets)),
             classes=self.classes[keep],
             confidences=t[keep],
             log_rest=log_rest,
-            log_confidences=_some(logs, keep),
         )
         return self._leaving(kept, rest, (dropped > 0) | self.scaled | self.rest_is_known)
-
-    def _log_rest_with(self, dropped: Floats, rest: Floats) -> Floats:
-        """The log of the rest mass when some entries join it, added up in logarithms where it is no number."""
-        before = log_or(np, self.rest, -np.inf)
-        if self.rows.log_rest is not None:
-            before = np.where(self.scaled | (self.rest > SMALL), before, self.rows.log_rest)
-        together = np.logaddexp(before, row_log_sums(dropped, self.rows.offsets))
-        return np.where(rest < SMALL, together, log_or(np, rest, -np.inf))
 
     def _first_of_all(self, k: int) -> CheckedColumns:
         n = len(self.rows)
@@ -653,7 +468,6 @@ class CheckedColumns:
             offsets=block.offsets - start,
             classes=None if block.classes is None else block.classes[start:stop],
             confidences=block.confidences[start:stop],
-            log_confidences=_some(block.log_confidences, slice(start, stop)),
         )
         return CheckedColumns(rows, self.signed_rest[lo:hi], self.flags[lo:hi], self.repairs)
 
@@ -678,10 +492,6 @@ def row_log_sums(logs: Floats, offsets: NDArray[np.int64]) -> Floats:
     if filled.any():
         out[filled] = np.logaddexp.reduceat(logs, offsets[:-1][filled])
     return out
-
-
-def _some(values: Floats | None, at: Any) -> Floats | None:
-    return None if values is None else values[at]
 
 
 def _offsets(sizes: Floats) -> NDArray[np.int64]:

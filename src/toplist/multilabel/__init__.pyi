@@ -9,9 +9,6 @@ from toplist.multilabel.estimators import LabelPowerset as LabelPowerset
 from toplist.multilabel.estimators import ProbabilisticChain as ProbabilisticChain
 from toplist.multilabel.estimators import Reranker as Reranker
 from toplist.multilabel.independent import best_sets as best_sets
-from toplist.multilabel.label_ranking import RankingMetrics as RankingMetrics
-from toplist.multilabel.label_ranking import label_propensities as label_propensities
-from toplist.multilabel.label_ranking import ranking_metrics as ranking_metrics
 from toplist.multilabel.metrics import METRICS as METRICS
 from toplist.multilabel.metrics import SetMetric as SetMetric
 from toplist.multilabel.metrics import hamming as hamming

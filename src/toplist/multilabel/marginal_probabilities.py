@@ -139,10 +139,8 @@ def weighted_sets(lists: TopLists, space: LabelSets, rest: Rest) -> Iterator[Wei
 
 
 def _shares(lists: TopLists) -> Floats:
-    """The confidences divided by their sum; through logarithms, where they are too small to be numbers."""
-    t, logs = lists.normalized_confidences, lists.log_confidences
-    if logs is not None:
-        t = np.exp(logs - np.repeat(row_tops(logs, lists.offsets), lists.sizes))
+    """The confidences divided by their sum."""
+    t = lists.normalized_confidences
     shares: Floats = t / np.repeat(row_sums(t, lists.offsets), lists.sizes)
     return shares
 
@@ -157,9 +155,7 @@ def row_tops(values: Floats, offsets: Ints) -> Floats:
 
 
 def _require_mass(lists: TopLists) -> None:
-    logs = lists.log_confidences
-    listed = lists.normalized_confidences > 0 if logs is None else logs > -np.inf
-    bare = row_sums(listed, lists.offsets) == 0
+    bare = row_sums(lists.normalized_confidences > 0, lists.offsets) == 0
     if bare.any():
         row = int(np.argmax(bare))
         raise MassError(

@@ -68,10 +68,10 @@ def mode_sets(lists: Any, *, space: Any = None) -> Sets:
     """
     lists, known = as_set_lists(lists, space)
     lists = lists.valid()
-    t = lists.normalized_confidences if lists.log_confidences is None else lists.log_confidences
+    t = lists.normalized_confidences
     top = row_tops(t, lists.offsets)
     case = np.repeat(np.arange(len(lists)), lists.sizes)
-    at = np.flatnonzero((t == top[case]) & _above_proxy(lists, top)[case])
+    at = np.flatnonzero((t == top[case]) & (top > lists.proxy * (1 + TIE))[case])
     tied = decoded(known, lists.classes[at])
     chosen = np.full(len(lists), len(at))  # the smallest set, which stands behind the tied ones
     owners, begin, times = np.unique(case[at], return_index=True, return_counts=True)
@@ -440,18 +440,6 @@ def _sums(entry: Ints, weight: Floats, shape: tuple[int, int]) -> Floats:
     """Weights added up by the entry of a matrix that they belong to."""
     flat = np.bincount(entry, weights=weight, minlength=shape[0] * shape[1])
     return flat.astype(np.float64, copy=False).reshape(shape)
-
-
-def _above_proxy(lists: TopLists, top: Floats) -> Bools:
-    """Whether the most probable set exceeds each unlisted one; else all sets of the space are alike."""
-    if lists.log_confidences is None:
-        return np.greater(top, lists.proxy * (1 + TIE))
-    size, log_size = lists.space.as_floats
-    left = size - lists.sizes
-    with np.errstate(divide="ignore"):
-        log_left = np.where(left < 1e15, np.log(left), log_size)
-        log_rest = np.log(lists.rest) if lists.log_rest is None else lists.log_rest
-    return np.equal(left, 0) | np.greater(top, log_rest - log_left + TIE)
 
 
 def _smallest(space: LabelSets) -> Sets:

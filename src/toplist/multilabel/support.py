@@ -16,6 +16,8 @@ from toplist.lists import TopLists, from_logs
 from toplist.lists.labelsets import Codebook, LabelSets, Sets
 from toplist.lists.space import UNLISTED
 
+_LEAST = float(np.log(np.finfo(np.float64).tiny))  # the log of the smallest number that has all its digits
+
 
 def offsets_of(sizes: NDArray[Any]) -> Ints:
     """Where rows of these sizes begin, and the end."""
@@ -31,7 +33,20 @@ def lists_of_sets(
     log_rest: Floats | None = None,
     ids: Any = None,
 ) -> TopLists:
-    """Top lists whose case i has the sets offsets[i] to offsets[i + 1], given as sets or as codes with a codebook."""
+    """Top lists whose case i has the sets offsets[i] to offsets[i + 1], given as sets or as codes with a codebook.
+
+    A case whose most probable set is below the smallest number is refused: zeros would not tell its sets apart.
+    """
+    some = np.flatnonzero(np.diff(offsets))
+    top = np.maximum.reduceat(log_p, offsets[some]) if len(some) else np.zeros(0)
+    lost = np.flatnonzero((top > -np.inf) & (top < _LEAST))
+    if len(lost):
+        raise MassError(
+            f"the most probable set has the probability e^{top[lost[0]]:.6g}, which is below the smallest number.",
+            "Make lists of sets of fewer labels: labels that are nearly independent can be scored in parts.",
+            case=int(some[lost[0]]),
+            more=len(lost) - 1,
+        )
     if isinstance(sets, Sets):
         codes = space.encode(sets)
         book = Codebook.of(sets) if space.digests else None

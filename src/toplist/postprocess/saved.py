@@ -9,10 +9,10 @@ from toplist._files import read_json
 from toplist.errors import FileError
 from toplist.postprocess import conformal
 from toplist.postprocess.combination import stacking
-from toplist.postprocess.recalibration import Recalibrator, state
+from toplist.postprocess.recalibration import Recalibrator, base
 
 _KINDS: dict[str, Any] = {
-    state.SCHEMA: Recalibrator,
+    base.SCHEMA: Recalibrator,
     stacking.SCHEMA: stacking.Stack,
     conformal.SCHEMA: conformal.Conformal,
 }

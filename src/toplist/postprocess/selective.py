@@ -291,7 +291,7 @@ def augrc(
         before = np.cumsum(lost) - lost / 2.0
         influences = losses * later[at] + before[at] - 2.0 * value
     low, high = (bound / 2.0 for bound in rule.bounds())
-    units = as_units(clusters, len(valid))[order]
+    units = None if clusters is None else as_units(clusters, len(valid))[order]
     return MeanInterval.of_influences(value, influences, shares, clusters=units, level=level, bounds=(low, high))
 
 

@@ -10,11 +10,11 @@ from dataclasses import replace
 from toplist import _html
 from toplist._html import Html, TableHead
 from toplist._text import NOTHING, fixed
-from toplist.errors import RuleError
+from toplist.inference.estimation import quantile
 from toplist.inference.ranking import judge, tie_groups
-from toplist.inference.results import Comparison, Estimate, GateResult, PairCases, RuleScore
+from toplist.inference.results import Comparison, Estimate, PairCases, RuleScore
 from toplist.report.path_statements import paths_table
-from toplist.report.statements import STEPS, at_once, method_notes, over_uniform, skipped, stars, top_1_cases, verdict
+from toplist.report.statements import STEPS, at_once, method_notes, over_uniform, stars, top_1_cases, verdict
 from toplist.report.tables import DAGGER, RULE, STAR, called, details, leaderboard, leaders, pivot, signs, telling
 from toplist.report.text import (
     Column,
@@ -30,11 +30,11 @@ from toplist.report.text import (
     share,
     value_of,
 )
-from toplist.scoring.rules import as_rule
 
 _ROWS, _BELOW = 4, 3  # rows of a summary for pull requests, and lines below them: it has at most 12 lines
 _NOTES = 6  # lines below a table in Markdown
 _GROUPS = 5  # columns of a table of groups
+_ROUNDING = 1e-9  # of the half width of an interval
 _NUMBERS = re.compile(
     "(?:[-+\u22120-9.,e\u221e\u2013%() ]|to|cases?)+[*\u2020]?"
 )  # nothing in here is markup, and escapes would make it hard to read
@@ -76,7 +76,7 @@ def board(results: Comparison) -> TextTable:
         filled.append((Column("relative"), [fixed(value_of(row.scores[rule].relative), 3) for row in section.rows]))
     filled.append((Column(kind(rule, RULE)), [_mean(row.scores[rule], digits) for row in section.rows]))
     if any(e.low is not None for e in means):
-        filled.append((Column(f"{percent(results.level)} CI"), [_ends(_within(e, rule), digits) for e in means]))
+        filled.append((Column(f"{percent(results.level)} CI"), [_ends(e, digits) for e in means]))
     if len(section.rows) > 1 and results.pairs:
         best = "best" if results.baseline is None else plain(results.baseline, 16)
         cells = [_cell(one, digits, sign) for one, sign in _differences(results)]
@@ -108,19 +108,12 @@ def _ends(e: Estimate, digits: int, *, signed: bool = False) -> str:
     return " to ".join(fixed(x, digits, signed=signed) for x in (e.low, e.high))
 
 
-def _within(e: Estimate, rule: str) -> Estimate:
-    """The estimate with its interval cut where the scores of the rule end."""
-    least, most = _bounds(rule)
-    if e.low is None or e.high is None:
-        return e
-    return replace(e, low=max(e.low, least), high=min(e.high, most))
-
-
-def _bounds(rule: str) -> tuple[float, float]:
-    try:
-        return as_rule(rule).bounds()
-    except RuleError:  # a rule of one's own
-        return -math.inf, math.inf
+def _cut_ends(e: Estimate, level: float) -> list[float]:
+    """Where a t interval ends before its half width does, because the score ends there."""
+    if e.low is None or e.high is None or e.error is None or e.freedom is None:
+        return []
+    half = (1 - _ROUNDING) * quantile(0.5 + level / 2, e.freedom) * e.error
+    return [end for end, width in ((e.low, e.value - e.low), (e.high, e.high - e.value)) if width < half]
 
 
 def _differences(results: Comparison) -> list[tuple[Estimate | None, str]]:
@@ -134,13 +127,8 @@ def _differences(results: Comparison) -> list[tuple[Estimate | None, str]]:
         if pair.rule == rule and results.baseline in (pair.a, pair.b):
             sign = STAR if judge(pair, results.level).significant else ""
             found[pair.a] = pair.simultaneous, sign
-            found[pair.b] = _reversed(pair.simultaneous), sign
+            found[pair.b] = -pair.simultaneous, sign
     return [(None, "") if row.name == results.baseline else found.get(row.name, (None, "")) for row in rows]
-
-
-def _reversed(e: Estimate) -> Estimate:
-    low, high = (None if x is None else -x for x in (e.high, e.low))
-    return Estimate(-e.value, low, high)
 
 
 def _cell(e: Estimate | None, digits: int, sign: str) -> str:
@@ -162,9 +150,9 @@ def _remarks(results: Comparison, told: Sequence[str]) -> list[str]:
         found.append(f"Δ is the mean paired difference to {best}{at_once(results, results.overall, rule)}{star}.")
         said = (f"{STAR} ", STEPS) if results.baseline is None else (f"{STAR} ", f"{DAGGER} ", STEPS)
         others = [one for one in others if not one.startswith(said)]
-    if any(_within(row.scores[rule].mean, rule) != row.scores[rule].mean for row in rows):
-        low, high = (fixed(x, 0) for x in _bounds(rule))
-        found.append(f"Intervals are cut where the score ends: from {low} to {high}.")
+    ends = sorted({end for row in rows for end in _cut_ends(row.scores[rule].mean, results.level)})
+    if ends:
+        found.append(f"Intervals are cut where the score ends, at {' and '.join(f'{end:.4g}' for end in ends)}.")
     return found + others
 
 
@@ -176,7 +164,7 @@ def means_of_one(results: Comparison) -> str:
         if score.infinite:
             said.append(f"{kind(rule)} \u221e ({count(score.infinite)} of {number_of(row.cases, 'case')})")
             continue
-        mean, digits = _within(score.mean, rule), decimals([score.mean])
+        mean, digits = score.mean, decimals([score.mean])
         ends = "" if mean.low is None else f" ({percent(results.level)} CI {_ends(mean, digits)})"
         skill = "" if score.skill is None or said else over_uniform(score.skill.value)
         said.append(f"{kind(rule)} {fixed(mean.value, digits)}{ends}{skill}")
@@ -190,7 +178,6 @@ def as_markdown(
     results: Comparison,
     *,
     detail: bool = False,
-    gates: Sequence[GateResult] = (),
     against: Sequence[PairCases] = (),
 ) -> str:
     """The verdict, the table and a few notes in GitHub's Markdown; with `detail` all tables.
@@ -203,25 +190,18 @@ def as_markdown(
         What was compared.
     detail : bool, default False
         Whether every table is written.
-    gates : sequence of GateResult, optional
-        What the gates found.
     against : sequence of PairCases, optional
         Two models case by case, for how many cases one has right that the other has wrong.
 
     """
-    lost = [f"**Warning: {in_markdown(str(one))}**" for one in skipped(results)]
     if detail:
-        tables = [replace(one, warnings=one.warnings[len(lost) :]) for one in details(results)]
-        return "\n\n".join([*lost, *map(_titled, tables)]) + "\n"
+        return "\n\n".join(map(_titled, details(results))) + "\n"
     table = board(results)
     said = [f"**{in_markdown(str(verdict(results, called(results))))}**", ""]
-    said += [line for one in lost for line in (one, "")]
-    gated = [f"- {'FAIL' if one.failed else 'PASS'} {in_markdown(one.sentence)}" for one in gates]
     right = [str(one) for pair in against for one in top_1_cases(pair, results.baseline, called(results))]
-    told = [f"- {in_markdown(one)}" for one in (*table.warnings[len(lost) :], *right, *table.notes)]
-    below = gated + told[: max(_NOTES - len(gated), 0)]
+    below = [f"- {in_markdown(one)}" for one in (*table.warnings, *right, *table.notes)][:_NOTES]
     if results.baseline is not None or len(results.overall.rows) == 2:
-        return "\n".join([*said, *_grid(_shortened(table, results)), "", *below[: _BELOW - 2 * len(lost)]]) + "\n"
+        return "\n".join([*said, *_grid(_shortened(table, results)), "", *below[:_BELOW]]) + "\n"
     groups = [["", *_grid(one), "", in_markdown(" ".join(one.notes))] for one in by_group(results)]
     return "\n".join([*said, *_grid(table), "", *below, *(line for lines in groups for line in lines)]).rstrip() + "\n"
 
@@ -360,7 +340,7 @@ def _leaderboard(results: Comparison, table: TextTable, ties: Sequence[Sequence[
     """The table with whiskers on a common axis in place of the ends of intervals, and bars that join ties."""
     rule, shown, first = results.rules[0], called(results), table.leaders
     rows = results.overall.rows
-    means = [_within(row.scores[rule].mean, rule) for row in rows]
+    means = [row.scores[rule].mean for row in rows]
     axis = _html.PlotAxis.over(x for e in means for x in (e.value, e.low, e.high))
     whole = f"{percent(results.level)} CI"
     columns = [column.header for column in table.columns]

@@ -15,7 +15,7 @@ from statistics import NormalDist
 
 from toplist._text import fixed, visible
 from toplist.inference.ranking import PairwiseVerdict, judge, significant, verdicts
-from toplist.inference.results import Comparison, Estimate, Group, ModelRow, PairCases, RuleScore, SkippedPart
+from toplist.inference.results import Comparison, Estimate, Group, ModelRow, PairCases, RuleScore
 from toplist.inference.results import SourceSummary as Source
 from toplist.report.text import (
     FEWEST_DECIMALS,
@@ -59,7 +59,6 @@ _MISSING = {
     "good",
 }
 _RULE = 30  # characters of a rule's name
-_FILE, _REASON = 60, 160  # characters of a file that was skipped, and of why
 _METHOD = 40  # characters of what an interval is called
 _NAMES = 4  # in a verdict, before the others are counted
 MOST_WORDS = 40  # of a verdict
@@ -135,39 +134,6 @@ def doubts(results: Comparison, shown: Shown) -> list[Sentence]:
         sentence(*series(shown[who] for who in one.models if who in shown), f": {visible(one.sentence)}")
         for one in results.warnings
     ]
-
-
-def skipped(results: Comparison) -> list[Sentence]:
-    """Which parts of the input are not in the result, and why, in a sentence; at most three files are named.
-
-    >>> from dataclasses import replace
-    >>> from toplist import compare
-    >>> from toplist.inference.results import SkippedPart
-    >>> found = compare({"a": [0, 1]}, [0, 1], space=3).comparison
-    >>> lost = (SkippedPart("b.parquet", 100, "the file ends too early."), SkippedPart("c.parquet", None, "no footer."))
-    >>> print(skipped(replace(found, skipped=lost))[0])
-    2 parts were skipped: b.parquet (100 rows; the file ends too early), c.parquet (no footer). The result is of the \
-other cases.
-    """
-    parts = results.skipped
-    if not parts:
-        return []
-    files: dict[str, list[SkippedPart]] = {}
-    for one in parts:
-        files.setdefault(one.file, []).append(one)
-    reasons = {plain(stripped(one.reason), _REASON) for one in parts}
-    said: list[Words] = []
-    for file, own in list(files.items())[:MOST]:
-        known = [one.rows for one in own if one.rows is not None]
-        rows = number_of(sum(known), "row") if known and len(known) == len(own) else ""
-        why = plain(stripped(own[0].reason), _REASON) if len(reasons) > 1 else ""
-        about = "; ".join(filter(None, (rows, why)))
-        said += [", " if said else "", name(file, _FILE), f" ({about})" if about else ""]
-    more = len(files) - MOST
-    more_files = f" and {number_of(more, 'more file')}" if more > 0 else ""
-    same = next(iter(reasons)) if len(reasons) == 1 else ""
-    were = f"{number_of(len(parts), 'part')} {noun(len(parts), 'was', 'were')} skipped: "
-    return [sentence(were, *said, f"{more_files}{f': {same}' if same else ''}. The result is of the other cases.")]
 
 
 def groups_and_all(results: Comparison) -> tuple[Group, ...]:
@@ -334,12 +300,15 @@ class Standing:
         return sum(map(len, (self.equal, self.beaten, self.ahead, self.infinite, self.untested)))
 
 
-def standing(results: Comparison) -> Standing:
-    """How all others compare with the leaders, by `judge` and by nothing else."""
+def standing(results: Comparison, rule: str | None = None, leaders: tuple[str, ...] = ()) -> Standing:
+    """How all others compare with the leaders, by `judge` and by nothing else.
+
+    Leaders are the models of the first rank, unless others are named, as for another rule than the first.
+    """
     rows = [row for row in results.overall.rows if row.rank is not None] or list(results.overall.rows)
-    leaders = tuple(row.name for row in rows if row.rank == 1) or tuple(row.name for row in rows[:1])
+    leaders = leaders or tuple(row.name for row in rows if row.rank == 1) or tuple(row.name for row in rows[:1])
     found: dict[str, list[str]] = {}
-    every = verdicts(results, results.rules[0])
+    every = verdicts(results, rule or results.rules[0])
     for who in dict.fromkeys(row.name for row in rows if row.name not in leaders):
         own = [v for v in every if who in (v.pair.a, v.pair.b) and {v.pair.a, v.pair.b} & {*leaders}]
         found.setdefault(_relation(own, who), []).append(who)
@@ -432,7 +401,7 @@ def _of_two(results: Comparison, shown: Shown) -> list[Sentence]:
         return _of_many(results, shown)
     pair, rule = found.pair, kind(results.rules[0], _RULE)
     one, other = (pair.b, pair.a) if results.baseline == pair.a else (pair.a, pair.b)
-    d = pair.simultaneous if one == pair.a else _reversed(pair.simultaneous)
+    d = pair.simultaneous if one == pair.a else -pair.simultaneous
     by, interval = in_digits_of(d, d.value, signed=True), _between(d, results.level, signed=True)
     on = f" on the {number_of(pair.cases, 'case')} of both" if results.missing == "pairwise" else ""
     if found.significant:
@@ -449,11 +418,6 @@ def _of_two(results: Comparison, shown: Shown) -> list[Sentence]:
 
 def _bracketed(text: str) -> str:
     return f" ({text})" if text else ""
-
-
-def _reversed(d: Estimate) -> Estimate:
-    low, high = (None if x is None else -x for x in (d.high, d.low))
-    return Estimate(-d.value, low, high)
 
 
 def _of_many(results: Comparison, shown: Shown) -> list[Sentence]:
@@ -500,6 +464,38 @@ def _best(results: Comparison, found: Standing, shown: Shown) -> Sentence:
     else:
         what = f"the best mean {rule} score, {fixed(mark.mean.value, FEWEST_DECIMALS)}"
     return sentence(*series([shown[who] for who in found.leaders], _NAMES), f" {have} {what}")
+
+
+def finding(place: Standing, shown: Mapping[str, str], score: str) -> str:
+    """Who is best, as the title of a figure: the verdict without its numbers, and without a full stop.
+
+    Parameters
+    ----------
+    place : Standing
+        How the others compare with the best.
+    shown : mapping of str to str
+        How models are called.
+    score : str
+        What the models are compared by, such as "mean Brier score".
+
+    """
+
+    def some(who: Sequence[str]) -> str:
+        return shown[who[0]] if len(who) == 1 else f"{count(len(who))} others"
+
+    best, one, rest = listed(shown[who] for who in place.leaders), len(place.leaders) == 1, place.others
+    if one and rest == len(place.equal) == 1:
+        return f"No significant difference between {best} and {some(place.equal)}"
+    if rest and len(place.beaten) == rest:
+        every = shown[place.beaten[0]] if rest == 1 else "both others" if rest == 2 else f"all {count(rest)} others"
+        return f"{best} {'is' if one else 'are'} significantly better than {every}"
+    first = f"{best} {'is' if one else 'are'} best, but"  # by the number that decides the order, as in the verdict
+    if place.ahead:
+        return f"{first} significantly worse than {some(place.ahead)} on the cases of both"
+    if place.equal:
+        return f"{first} not significantly better than {some(place.equal)}"
+    has = f"{best} {'has' if one else 'share'} the best {score}"
+    return f"{has}, significantly better than {count(len(place.beaten))} of {rest} others" if place.beaten else has
 
 
 def how_sure(results: Comparison, shown: Shown) -> tuple[str, list[Sentence]]:

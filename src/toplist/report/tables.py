@@ -94,8 +94,8 @@ def _sentence(note: Note) -> str:
 
 
 def warnings(results: Comparison, shown: Shown) -> tuple[str, ...]:
-    """Why the board may not be right, a sentence each: first what is not in it."""
-    return tuple(f"Warning: {one}" for one in (*statements.skipped(results), *statements.doubts(results, shown)))
+    """Why the board may not be right, a sentence each."""
+    return tuple(f"Warning: {one}" for one in statements.doubts(results, shown))
 
 
 def called(results: Comparison, limit: int | None = None) -> Shown:

@@ -140,7 +140,6 @@ class TerminalBoard:
         return [
             *([(line, "bold")] for line in wrap(verdict, page)),
             *([(line, "dim")] for line in wrap(setting, page)),
-            *(line for one in statements.skipped(self.results) for line in self._note("!", str(one), page)),
             [],
         ]
 
@@ -310,9 +309,9 @@ class TerminalBoard:
     def _next(self, page: int, shown: Shown) -> list[Line]:
         """Commands for what to do next, each with what it is for."""
         found: list[Line] = []
-        for action in [one for one in self.actions if one.command or one.code][:_ACTIONS]:
+        for action in [one for one in self.actions if one.command][:_ACTIONS]:
             title = self._plain(str(statements.with_names(action.title, action.models, shown)))
-            command = visible(action.command or action.code)
+            command = visible(action.command)
             lines = _broken(command, page - 7)
             if cells(lines[-1]) + cells(title) + 4 <= page - 7:
                 lines[-1] += f"  # {title}"

@@ -16,13 +16,12 @@ from toplist.lists import TopList, TopLists, as_lists, require_lists
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.validation import row_sums
 from toplist.scoring.rules import Brier, Log, Rule, as_rule
-from toplist.scoring.rules.ordinal import OrdinalRule
-from toplist.scoring.scores import BatchCases, of_one_length, ordered_table, penalise, scored_as
+from toplist.scoring.rules.ordinal import OrdinalRule, of_one_size
+from toplist.scoring.scores import BatchCases, penalise, scored_as
 
 Codes = NDArray[Any]
 _BLOCK = 1 << 13  # cases whose classes are compared with each other at a time
 _COMPARED = 1 << 10  # classes of one list times those of the other, up to which all are compared with all
-_SPREAD = 1 << 20  # ordered classes of some cases that are spread out at a time
 _WHOLE = 1e-6  # of the mass of a distribution that may be missing
 _SHAPES = 32  # pairs of lengths up to which lists are taken by their lengths
 
@@ -31,8 +30,8 @@ def largest_loss(a: Any, b: Any, *, rule: Any = "brier", penalty: float | None =
     """Largest loss of each list of `a` against that of `b`: the maximum over outcomes y of S(a, y) - S(b, y).
 
     All classes that neither lists score alike, so that only the classes that either lists, and one other, are
-    tried: O(k) per case. Under a rule of ordered classes they do not, and those where it may be are tried. An outcome
-    for which both scores are infinite counts zero.
+    tried: O(k) per case. Under a rule of ordered classes they do not, and every class is tried. An outcome for which
+    both scores are infinite counts zero.
 
     Parameters
     ----------
@@ -86,9 +85,9 @@ def _largest_in_order(a: TopLists, b: TopLists, rule: OrdinalRule, penalty: floa
     _require_order(a, b, rule)
     out = np.empty(len(a))
     mine, theirs = scored_as(a, rule), scored_as(b, rule)
-    for at in of_one_length(mine, theirs):
+    for at, m in of_one_size(mine):
         with np.errstate(all="ignore"):
-            out[at] = rule.largest_loss(ordered_table(mine, at), ordered_table(theirs, at))
+            out[at] = subtract(rule.each_class(mine[at], m), rule.each_class(theirs[at], m)).max(axis=1)
     own, other = (penalise(np.zeros(len(lists)), lists, rule, penalty) for lists in (a, b))
     return out + subtract(own, other)
 
@@ -156,8 +155,7 @@ def log_mean_gains(
 ) -> Floats:
     """For each t and each case log E exp(t w (S(b, Y) - S(a, Y))), where Y has the distribution of b.
 
-    Under the log score it is zero at t = 1: the ratio of the two probabilities has the mean one. Under a rule of
-    ordered classes every class is tried; above a million of them it is infinite: nothing is known then.
+    Under the log score it is zero at t = 1: the ratio of the two probabilities has the mean one.
 
     >>> a, b = TopLists.from_dicts([{0: 0.6}], 3), TopLists.from_dicts([{0: 0.5, 1: 0.3}], 3)
     >>> log_mean_gains(a, b, np.array([0.5, 1.0, 2.0]), rule="log").round(6).tolist()
@@ -193,16 +191,14 @@ def _gains_in_order(
     mine, theirs = scored_as(a, rule), scored_as(b, rule)
     own, other = (penalise(np.zeros(len(lists)), lists, rule, penalty) for lists in (a, b))
     due, w = subtract(other, own), np.ones(len(a)) if weights is None else weights
-    sizes, out = np.broadcast_to(a.checked.rows.size, (len(a),)), np.full((len(t), len(a)), np.inf)
-    for m in np.unique(sizes[sizes <= _SPREAD]):
-        cases = np.flatnonzero(sizes == m)
-        for some in np.array_split(cases, -(-len(cases) * int(m) // _SPREAD)):
-            p = theirs[some].padded()
-            with np.errstate(all="ignore"):
-                gain = subtract(rule.each_class(p), rule.each_class(mine[some].padded())) + due[some][:, None]
-                for at, slope in enumerate(t):
-                    each = np.where(p > 0, p * np.exp(slope * w[some][:, None] * gain), 0.0)
-                    out[at, some] = np.log(each.sum(axis=1))
+    out = np.empty((len(t), len(a)))
+    for some, m in of_one_size(mine):
+        p = theirs[some].padded()
+        with np.errstate(all="ignore"):
+            gain = subtract(rule.each_class(theirs[some], m), rule.each_class(mine[some], m)) + due[some][:, None]
+            for at, slope in enumerate(t):
+                each = np.where(p > 0, p * np.exp(slope * w[some][:, None] * gain), 0.0)
+                out[at, some] = np.log(each.sum(axis=1))
     return out
 
 

@@ -205,7 +205,7 @@ def soft_ranks(lists: TopLists, truth: TopLists) -> SoftRanks:
     ordered = lists.ordered()
     probability = beliefs(truth, ordered).listed
     case, offsets = np.repeat(np.arange(len(lists)), lists.sizes), ordered.offsets
-    t = ordered.confidences if ordered.log_confidences is None else ordered.log_confidences
+    t = ordered.confidences
     place = np.arange(len(t)) - offsets[case]
     starts = np.ones(len(t), bool)
     starts[1:] = (t[1:] != t[:-1]) | (case[1:] != case[:-1])
@@ -238,6 +238,7 @@ class Metric:
     heading: str  # of the column
     meaning: str  # below tables, and as a tooltip
     per_case: Callable[..., Column]  # of (lists, ranks), or of (lists, ranks, k): one number per case
+    better: Literal["higher", "lower"] | None  # None where neither is: the column describes lists
     style: Literal["share", "number"] = "share"
     k: int | None = None
 
@@ -264,26 +265,43 @@ METRICS: tuple[Metric, ...] = (
         "accuracy",
         "share of cases whose top-1 prediction is the true class",
         lambda lists, ranks: ranks.within(1),
+        "higher",
     ),
     Metric(
         "top_{k}_error",
         "top-{k} error",
         "share of cases whose true class is not among the {k} most confident ones",
         lambda lists, ranks, k: ranks.beyond(k),
+        "lower",
     ),
-    Metric("coverage", "coverage", "share of cases whose true class is listed", lambda lists, ranks: ranks.listed),
-    Metric("mean_length", "list length", "mean number of listed classes", lambda lists, ranks: lists.sizes, "number"),
+    Metric(
+        "coverage",
+        "coverage",
+        "share of cases whose true class is listed",
+        lambda lists, ranks: ranks.listed,
+        "higher",
+    ),
+    Metric(
+        "mean_length",
+        "list length",
+        "mean number of listed classes",
+        lambda lists, ranks: lists.sizes,
+        None,
+        "number",
+    ),
     Metric(
         "mean_mass",
         "listed probability",
         "mean probability of all listed classes together",
         lambda lists, ranks: lists.mass,
+        None,
     ),
     Metric(
         "invalid_rate",
         "invalid",
         "share of lists with a class that is less probable than an unlisted one",
         lambda lists, ranks: (~lists.is_valid()).view(np.int8),
+        "lower",
     ),
 )
 """What a leaderboard shows beside scores. A new column is one entry here."""

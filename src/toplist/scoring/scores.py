@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from toplist._typing import Floats
 from toplist.core import array_api, flags, kernel
 from toplist.core.arguments import as_number
-from toplist.core.array_api import CaseStatistics, OrderedTable, ScoreTable, Sum, exclusive_sums
+from toplist.core.array_api import CaseStatistics, ScoreTable, Sum, exclusive_sums
 from toplist.lists import DeviceLists, TopList, TopLists, as_lists
 from toplist.lists.converters import as_codes, as_truth, is_soft
 from toplist.lists.toplists import beliefs
@@ -29,7 +29,7 @@ Array = Any
 class BatchCases:
     """Cases lo to hi of a batch in memory.
 
-    Sums of Python functions, tables and confidences known by their logarithms want `lists.strictly_valid()`.
+    Sums of Python functions and tables want `lists.strictly_valid()`.
     """
 
     lists: TopLists
@@ -43,14 +43,11 @@ class BatchCases:
         return self.lists[self.lo : self.hi], None if self.codes is None else self.codes[self.lo : self.hi]
 
     def statistics(self, of: Sum) -> CaseStatistics:
-        """See `Cases`."""
+        """See `CaseColumns`."""
         kind = "none" if of.kind == "terms" else of.kind
         here, checked = slice(self.lo, self.hi), self.lists.checked
         rows = checked.rows.block(self.lo, self.hi)
         codes = None if self.codes is None else self.codes[here]
-        log_listed = None
-        if rows.log_confidences is not None and codes is not None:
-            log_listed = checked.between(self.lo, self.hi).log_outcomes(codes)
 
         def reduce(*, narrow: bool) -> array_api.RowSums:
             return kernel.reduce(
@@ -58,26 +55,13 @@ class BatchCases:
             )
 
         if of.kind in ("none", "squares", "powers") and kernel.NATIVE:
-            return CaseStatistics.narrow(reduce(narrow=True), lambda: reduce(narrow=False), rows, log_listed)
+            return CaseStatistics.narrow(reduce(narrow=True), lambda: reduce(narrow=False), rows)
         sums = reduce(narrow=False)
-        if of.kind == "peak" and rows.log_confidences is not None:
-            sums = self._peaks(of, sums)
         total = self._sum_terms(of, codes) if of.kind == "terms" else sums.total
         return CaseStatistics(
             np, sums.outcome, sums.miss, sums.hit, total, sums.ties, sums.rest, sums.unlisted, sums.proxy,
-            rows.size, rows.log_size, rows.log_rest, log_listed=log_listed,
+            rows.size, rows.log_size, rows.log_rest,
         )  # fmt: skip
-
-    def _peaks(self, of: Sum, sums: array_api.RowSums) -> array_api.RowSums:
-        """The same where the largest confidence of a list may be too small to be a number."""
-        outcome, total, ties, proxy = (np.array(x) for x in (sums.outcome, sums.total, sums.ties, sums.proxy))
-        for at, table, place in self.tables():
-            listed, unlisted = table.each(of)
-            total[at], ties[at], proxy[at] = unlisted.total, unlisted.ties, unlisted.proxy
-            if place is not None:
-                every = np.concatenate([listed.outcome, unlisted.outcome[:, None]], axis=1)
-                outcome[at] = np.take_along_axis(every, place[:, None], axis=1)[:, 0]
-        return sums._replace(outcome=outcome, total=total, ties=ties, proxy=proxy)
 
     def _sum_terms(self, of: Sum, codes: NDArray[np.int64] | None) -> NDArray[np.float64]:
         part = self.lists[self.lo : self.hi]
@@ -88,10 +72,10 @@ class BatchCases:
         return row_sums(values, part.offsets)
 
     def tables(self) -> Iterator[tuple[Any, ScoreTable, Array | None]]:
-        """See `Cases`."""
+        """See `CaseColumns`."""
         part = self.lists[self.lo : self.hi]
         rest = part.rest
-        scaled, logs = part.normalized_confidences, part.checked.small_logs
+        scaled = part.normalized_confidences
         for at, group in kernel.by_length(part.checked.rows):
             k = group.confidences.shape[1]
             where = part.offsets[at][:, None] + np.arange(k)
@@ -101,19 +85,7 @@ class BatchCases:
                 same = (np.arange(k) if group.classes is None else group.classes) == codes
                 place = np.where(same.any(axis=1), same.argmax(axis=1), k) if k else np.zeros(len(at), np.intp)
             unlisted = group.size - k + np.zeros(len(at))
-            log_t = None if logs is None else logs[where]
-            yield at, ScoreTable(np, scaled[where], rest[at], unlisted, group.log_size, group.log_rest, log_t), place
-
-    def ordered(self) -> Iterator[tuple[Array, OrderedTable, OrderedTable | None]]:
-        """See `Cases`."""
-        part = self.lists[self.lo : self.hi]
-        codes = None if self.codes is None else self.codes[self.lo : self.hi]
-        for at in of_one_length(part):
-            table, truth = ordered_table(part, at), None
-            if codes is not None:
-                nothing = np.zeros(len(at))
-                truth = OrderedTable(codes[at][:, None], np.ones((len(at), 1)), nothing, table.size)
-            yield at, table, truth
+            yield at, ScoreTable(np, scaled[where], rest[at], unlisted, group.log_size, group.log_rest), place
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +96,7 @@ class DeviceCases:
     codes: Array | None
 
     def statistics(self, of: Sum) -> CaseStatistics:
-        """See `Cases`."""
+        """See `CaseColumns`."""
         d = self.lists
         size, log_size = d.sizes_on_device()
         kind = "none" if of.kind == "terms" else of.kind
@@ -169,7 +141,7 @@ class DeviceCases:
         return ScoreTable(xp, t, rest, unlisted, log_size, d.log_rest), kept
 
     def tables(self) -> Iterator[tuple[Any, ScoreTable, Array | None]]:
-        """See `Cases`: one table, with invalid lists repaired so that they keep their length."""
+        """See `CaseColumns`: one table, with invalid lists repaired so that they keep their length."""
         d, xp = self.lists, self.lists.xp
         table, _ = self._repaired()
         place = None
@@ -178,31 +150,6 @@ class DeviceCases:
             same = same if table.t.shape[1] else xp.ones_like(xp.expand_dims(self.codes, axis=1)) == 1
             place = xp.where(xp.any(same, axis=1), xp.argmax(xp.astype(same, xp.int32), axis=1), table.t.shape[1])
         yield slice(None), table, place
-
-    def ordered(self) -> Iterator[tuple[Array, OrderedTable, OrderedTable | None]]:
-        """See `Cases`: there are none, which `Rule.require_classes` says."""
-        yield from ()
-
-
-def ordered_table(lists: TopLists, at: Any) -> OrderedTable:
-    """Some lists of one length, their classes in order."""
-    k = int(lists.sizes[at[0]]) if len(at) else 0
-    where = lists.offsets[at][:, None] + np.arange(k)
-    classes, t = lists.classes[where].astype(np.int64), lists.normalized_confidences[where]
-    order = np.argsort(classes, axis=1, kind="stable")
-    size = np.broadcast_to(lists.checked.rows.size, (len(lists),))[at]
-    return OrderedTable(
-        np.take_along_axis(classes, order, axis=1), np.take_along_axis(t, order, axis=1), lists.proxy[at], size
-    )
-
-
-def of_one_length(*batches: TopLists) -> Iterator[NDArray[np.intp]]:
-    """The cases whose lists have the same length in each batch."""
-    _, which = np.unique(np.stack([lists.sizes for lists in batches]), axis=1, return_inverse=True)
-    which = which.reshape(-1)
-    order = np.argsort(which, kind="stable")
-    ends = np.flatnonzero(np.diff(which[order])) + 1
-    yield from np.split(order, ends) if len(order) else ()
 
 
 _PENALTY = 0.01  # of the entropy of the uniform distribution
@@ -263,8 +210,7 @@ def plain_scores(lists: TopLists, codes: NDArray[np.int64], rule: Rule) -> Float
     """Scores without penalty, for outcomes that are codes already; -1 is one that no list can name."""
     rule.require(lists)
     many = bool((lists.space.as_floats[1] > MANY).any())
-    in_python = rule.spread or many or lists.checked.rows.log_confidences is not None
-    plain = scored_as(lists, rule) if in_python else lists
+    plain = scored_as(lists, rule) if rule.spread or many else lists
     out = np.empty(len(lists))
 
     def work(lo: int, hi: int) -> None:
@@ -364,10 +310,8 @@ def expected_score(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | 
     truth = as_truth(p.batch if isinstance(p, TopList) else p, lists.space, len(lists))
     out = np.empty(len(lists))
     if isinstance(rule, OrdinalRule):
-        for at in of_one_length(plain, truth):
-            with np.errstate(all="ignore"):
-                out[at] = rule.expected(ordered_table(plain, at), ordered_table(truth, at))
-        return penalise(out, lists, rule, penalty)
+        with np.errstate(all="ignore"):
+            return penalise(rule.expected(plain, truth), lists, rule, penalty)
     believed = beliefs(truth, plain)
 
     def work(lo: int, hi: int) -> None:

@@ -198,9 +198,9 @@ def _totals(values: Floats) -> Floats:
 
 
 def _is_one_by_one(lists: TopLists, rule: Rule) -> bool:
-    """Whether sums over all k at once do not do: for whole tables, and where confidences or their powers underflow."""
+    """Whether sums over all k at once do not do: for whole tables, and where powers underflow."""
     many = isinstance(rule, PseudoSpherical) and bool((lists.space.as_floats[1] > MANY).any())
-    return rule.tabular or many or lists.checked.rows.log_confidences is not None
+    return rule.tabular or many
 
 
 def _one_by_one(lists: TopLists, codes: NDArray[np.int64] | None, ks: NDArray[np.int64], rule: Rule) -> Curve:
@@ -216,7 +216,7 @@ def _one_by_one(lists: TopLists, codes: NDArray[np.int64] | None, ks: NDArray[np
 
 def _truncated(lists: TopLists, ks: Codes) -> Iterator[TopLists]:
     """The lists truncated to each k, sorted once for all of them."""
-    if lists.checked.rows.classes is not None or lists.checked.rows.log_confidences is not None:
+    if lists.checked.rows.classes is not None:
         lists = lists.ordered()  # full distributions are not sorted to find their first k classes
     for k in ks:
         yield lists.truncate(int(k))
@@ -409,7 +409,7 @@ class TruncatedLists:
         return replace(self, t=t, sizes=sizes, rank=np.where(self.rank < sizes, self.rank, len(t)), rest=rest)
 
     def statistics(self, of: Sum) -> CaseStatistics:
-        """See `Cases`. Nothing is subtracted: masses left over are summed from the back."""
+        """See `CaseColumns`. Nothing is subtracted: masses left over are summed from the back."""
         ks, tails = self.ks[:, None], self._tails()
         tail, behind = tails[:-1], tails[-1] if self.behind is None else self.behind
         unlisted = self.size - np.minimum(ks, self.sizes)
@@ -427,10 +427,6 @@ class TruncatedLists:
 
     def tables(self) -> Iterator[Any]:
         """Rules that need whole tables are scored for one k at a time."""
-        raise NotImplementedError
-
-    def ordered(self) -> Iterator[Any]:
-        """Rules of ordered classes too."""
         raise NotImplementedError
 
     @property

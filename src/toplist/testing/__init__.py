@@ -1,6 +1,6 @@
 """Assertions about models for test suites, such as those of pytest.
 
-In: predictions, a baseline or its record, and outcomes. Out: a report, or an `AssertionError` with its text. May import
+In: predictions, a baseline or its scores, and outcomes. Out: a report, or an `AssertionError` with its text. May import
 `evaluation` and what lies below.
 """
 
@@ -32,7 +32,7 @@ def assert_not_worse(
     Parameters
     ----------
     new, baseline, truth, max_loss, per_case
-        As for `gate`. The baseline may be the path of a record that is committed beside the tests.
+        As for `gate`. The baseline may be the path of its scores, as `toplist score -o` writes them.
     level : float, default 0.95
         The confidence level of every one-sided bound.
     group : array-like or str, optional

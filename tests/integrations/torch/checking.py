@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.integrations.torch.logit_cases import RULES, made, oracle
 from toplist.integrations.torch import scores_from_logits
+from toplist.integrations.torch.tallies import StreamedScores
 from toplist.scoring.rules.standard import as_rule, name_of
 
 CASES = [(10, (1, 3)), (1000, (1, 2, 5)), (1000, (20,)), (2049, (1, 20)), (9001, (1, 5, 20)), (5000, (100,))]
@@ -37,3 +39,14 @@ def agree_on(
         name, scores = name_of(as_rule(rule)), known[str(rule)]
         np.testing.assert_allclose(found.padded[name].cpu(), scores[:, :-1], **near, err_msg=name)
         np.testing.assert_allclose(found.full[name].cpu(), scores[:, -1], **near, err_msg=name)
+
+
+def assert_alike(one: StreamedScores, other: StreamedScores) -> None:
+    """The same cases, and the same means and errors but for the rounding of sums."""
+    assert (one.cases, one.named.keys()) == (other.cases, other.named.keys())
+    assert one.weight == pytest.approx(other.weight, rel=1e-14)
+    for name, mean in one.named.items():
+        want = other.named[name]
+        assert mean.value == pytest.approx(want.value, rel=1e-14, nan_ok=True), name
+        assert mean.error == (None if want.error is None else pytest.approx(want.error, rel=1e-11, abs=1e-15)), name
+        assert mean.infinite == want.infinite, name

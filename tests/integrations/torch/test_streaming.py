@@ -1,4 +1,4 @@
-"""Streamed scores are those of all cases at once, exactly, whatever the order, split and merging of batches."""
+"""Streamed scores are those of all cases at once, whatever the order, split and merging of batches."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from toplist.errors import OutcomeError, ShapeError, TopListError
 
 torch = pytest.importorskip("torch")
 
+from tests.integrations.torch.checking import assert_alike
 from toplist.integrations.torch import LogitScores, StreamingScores, scores_from_logits
-from toplist.integrations.torch.exact import to_integers
+from toplist.integrations.torch.tallies import added
 
 few = settings(max_examples=25)
 KS = (1, 3)
@@ -54,7 +55,7 @@ def weighted_mean(x: np.ndarray, w: np.ndarray) -> tuple[Fraction, float]:
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
-def test_means_are_rounded_once_and_errors_are_those_of_the_definition(weighted: bool, dtype: Any) -> None:
+def test_means_and_errors_are_those_of_the_definition(weighted: bool, dtype: Any) -> None:
     logits, y, weight = batch(dtype=dtype)
     result = streamed(logits, y, weight if weighted else None).result()
     scores, kept = scores_from_logits(logits, y, KS), (y != -100).numpy()
@@ -67,9 +68,10 @@ def test_means_are_rounded_once_and_errors_are_those_of_the_definition(weighted:
     assert list(result.named) == list(columns)
     for name, column in columns.items():
         mean, error = weighted_mean(column.double().numpy()[kept], w)
-        assert result.named[name].value == float(mean), name
+        assert result.named[name].value == pytest.approx(float(mean), rel=1e-15), name
         assert result.named[name].error == pytest.approx(error, rel=1e-12), name
-    assert (result.cases, result.ignored, result.weight) == (kept.sum(), (~kept).sum(), math.fsum(w))
+    assert (result.cases, result.ignored) == (kept.sum(), (~kept).sum())
+    assert result.weight == pytest.approx(math.fsum(w), rel=1e-15)
     assert result.padded["brier"][3] == result.named["brier_top3"]
     assert result.full["log"] == result.named["log_full"]
     assert result.accuracy == result.coverage[1] == result.named["accuracy"]
@@ -77,7 +79,7 @@ def test_means_are_rounded_once_and_errors_are_those_of_the_definition(weighted:
 
 @few
 @given(st.integers(0, 2**32 - 1), st.booleans())
-def test_any_split_order_and_merging_gives_the_same_bits(seed: int, weighted: bool) -> None:
+def test_any_split_order_and_merging_gives_the_same(seed: int, weighted: bool) -> None:
     logits, y, weight = batch(seed=seed % 1000)
     rng = np.random.default_rng(seed)
     order = torch.from_numpy(rng.permutation(len(y)))
@@ -88,7 +90,7 @@ def test_any_split_order_and_merging_gives_the_same_bits(seed: int, weighted: bo
         one, other = parts.pop(), parts.pop()
         one.merge(other)
         parts.insert(int(rng.integers(0, len(parts) + 1)), one)
-    assert parts[0].result() == streamed(logits, y, weight if weighted else None).result()
+    assert_alike(parts[0].result(), streamed(logits, y, weight if weighted else None).result())
 
 
 def test_a_billion_cases_have_the_mean_of_a_thousand_and_a_state_of_kilobytes() -> None:
@@ -100,10 +102,10 @@ def test_a_billion_cases_have_the_mean_of_a_thousand_and_a_state_of_kilobytes() 
     many = state.result()
     assert many.cases == once.cases * 2**20 > 9 * 10**8
     for name, mean in many.named.items():
-        assert mean.value == once.named[name].value
+        assert mean.value == pytest.approx(once.named[name].value, rel=1e-15)
         n = once.cases
         assert mean.error == pytest.approx(once.named[name].error * math.sqrt((n - 1) / (n * 2**20 - 1)), rel=1e-12)
-    assert len(pickle.dumps(state.state_dict())) == size < 30_000
+    assert len(pickle.dumps(state.state_dict())) == size < 5_000
 
 
 def test_small_scores_are_not_lost_beside_large_ones() -> None:
@@ -114,8 +116,30 @@ def test_small_scores_are_not_lost_beside_large_ones() -> None:
     assert tiny == pytest.approx(math.exp(-40), rel=1e-14)
     both.update(torch.tensor([[0.0, 1e30]], dtype=torch.float64), zero[:1])
     both.merge(small)
-    weighted_scores = both.state_dict()["sums"][1, :2]
-    assert to_integers(weighted_scores) == [int(1e30) * 2**1074 + int(Fraction(tiny) * 2**1075)] * 2
+    both.merge(StreamingScores((1,), "log"))
+    high, low = both.state_dict()["sums"][:, 1, 0].tolist()
+    assert abs(Fraction(high) + Fraction(low) - Fraction(1e30) - 2 * Fraction(tiny)) < Fraction(1, 10**30)
+
+
+def test_many_batches_do_not_drift() -> None:
+    """Added one after the other, doubles alone would be off by 1e-12 or more."""
+    tenth, total = torch.tensor([[0.1], [0.0]], dtype=torch.float64), torch.zeros(2, 1, dtype=torch.float64)
+    plain = 0.0
+    for _ in range(100_000):
+        total, plain = added(total, tenth), plain + 0.1
+    want = Fraction(0.1) * 100_000
+    assert abs(sum(map(Fraction, total[:, 0].tolist())) - want) < Fraction(1, 10**25)
+    assert abs(Fraction(plain) - want) > Fraction(1, 10**10)
+
+
+def test_equal_scores_have_no_error() -> None:
+    """Next to none: squares are rounded, so that an error below 1e-8 of the mean is not resolved."""
+    logits, y = torch.zeros(1000, 3, dtype=torch.float64), torch.zeros(1000, dtype=torch.long)
+    assert streamed(logits, y).result().full["log"].error < 1e-8
+    logits[::2, 0] = 1e-5
+    found = streamed(logits, y).result().full["log"]
+    scores = scores_from_logits(logits, y, KS).full["log"].numpy()
+    assert found.error == pytest.approx(scores.std(ddof=1) / math.sqrt(1000), rel=1e-3)
 
 
 def test_the_result_is_that_of_a_leaderboard() -> None:
@@ -146,7 +170,7 @@ def test_errors_by_sequence_are_those_of_clusters() -> None:
     truth = tl.Truth(y.numpy().reshape(-1)[kept], weight=weight.double().numpy().reshape(-1)[kept], cluster=cluster)
     board = tl.compare({"full": p}, truth, inference="normal")
     for rule in ("brier", "log"):
-        assert result.full[rule].value == by_case.full[rule].value
+        assert result.full[rule].value == pytest.approx(by_case.full[rule].value, rel=1e-14)
         assert result.full[rule].error == pytest.approx(board["full"].scores[rule].mean.error, rel=1e-9)
         assert result.full[rule].error != pytest.approx(by_case.full[rule].error, rel=1e-3)
 
@@ -171,7 +195,8 @@ def test_a_case_without_weight_is_no_case() -> None:
     kept = weight > 0
     without = streamed(logits[kept], y[kept], weight[kept]).result()
     found = streamed(logits, y, weight).result()
-    assert (found.padded, found.cases, found.undefined) == (without.padded, without.cases, 0)
+    assert found.undefined == 0
+    assert_alike(found, without)
 
 
 def test_nothing_is_nothing() -> None:
@@ -196,7 +221,7 @@ def test_undefined_rows_are_never_dropped_without_a_word() -> None:
     kept = torch.ones(30, dtype=torch.bool)
     kept[4:7] = False
     assert skipped.undefined == 3
-    assert skipped.padded == streamed(logits[kept], y[kept]).result().padded
+    assert_alike(skipped, streamed(logits[kept], y[kept]).result())
     assert str(skipped).startswith("23 cases, 4 ignored, 3 undefined\n")
 
 
@@ -222,7 +247,7 @@ def test_outcomes_outside_the_classes_are_refused_or_counted() -> None:
         state.result()
     assert skipping.result().outside == 1
     kept = torch.arange(30) != 7
-    assert skipping.result().padded == streamed(logits[kept], y[kept]).result().padded
+    assert_alike(skipping.result(), streamed(logits[kept], y[kept]).result())
 
 
 @pytest.mark.parametrize("bad", [-1.0, math.nan, math.inf, 1e61, 1e-61])
@@ -234,7 +259,7 @@ def test_a_weight_that_is_none_is_refused_with_its_case(bad: float) -> None:
         streamed(logits, y, weight)
 
 
-def test_a_score_too_large_for_exact_squares_is_told() -> None:
+def test_a_score_too_large_for_squares_is_told() -> None:
     logits = torch.tensor([[1e200, 0.0, 0.0], [0.0, 0.0, 1.0]], dtype=torch.float64)
     with pytest.raises(TopListError, match="1 case: score times sample_weight above 1e144"):
         streamed(logits, torch.tensor([1, 1])).result()
@@ -319,7 +344,7 @@ def test_sums_on_a_gpu_are_those_on_the_cpu() -> None:
         here.update_scores(scores, w)
         there.update_scores(moved, None if w is None else w.cuda())
         assert there.state_dict()["sums"].is_cuda
-        assert there.result() == here.result()
+        assert_alike(there.result(), here.result())
 
 
 @pytest.mark.parametrize("ks", [(3, 1), (1, 5), (1,)])

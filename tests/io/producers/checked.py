@@ -10,6 +10,7 @@ from toplist._text import NOTHING
 from toplist.io.producers import PRODUCERS
 
 HERE = Path(__file__).parent
+TRANSCRIPTS = HERE.parents[1] / "transcripts"
 PAGE = HERE.parents[2] / "docs" / "producers.md"
 BEGIN, END = "<!-- checked: made by python -m tests.io.producers.checked -->", "<!-- /checked -->"
 
@@ -18,7 +19,7 @@ BEGIN, END = "<!-- checked: made by python -m tests.io.producers.checked -->", "
 class Check:
     """What a test reads: the output of a package that is installed for it, or samples in a documented shape."""
 
-    test: str  # a file beside this one
+    test: str  # a file beside this one, or transcripts
     package: str = ""  # as its index calls it; none where it cannot be run without a network, a licence or a GPU
     imported: str = ""  # as Python calls it
     damaged: str = ""  # the file in which samples are damaged at random
@@ -36,39 +37,28 @@ class Check:
 
 
 CHECKS = {
-    "lm-eval": Check("test_lm_eval.py", "lm-eval", "lm_eval", damaged="test_lm_eval.py"),
-    "inspect-ai": Check("test_inspect_ai.py", "inspect-ai", "inspect_ai", damaged="test_inspect_ai.py"),
+    "lm-eval": Check("test_lm_eval.py", "lm-eval", "lm_eval", damaged="test_damaged.py"),
+    "inspect-ai": Check("test_inspect_ai.py", "inspect-ai", "inspect_ai", damaged="test_damaged.py"),
     "lighteval": Check("test_lighteval.py", "lighteval", "lighteval", damaged="test_damaged.py"),
-    "mmlu": Check("test_mmlu.py", damaged="test_mmlu.py"),
-    "every-eval-ever": Check("test_answers_only.py", damaged="test_answers_only.py"),
-    "helm": Check("test_answers_only.py", damaged="test_answers_only.py"),
-    "simple-evals": Check("test_answers_only.py", damaged="test_damaged.py"),
-    "openai": Check("test_openai.py", damaged="test_damaged.py"),
-    "openai-batch": Check("test_openai.py", damaged="test_damaged.py"),
-    "openai-responses": Check("test_openai.py", damaged="test_damaged.py"),
-    "openai-legacy": Check("test_openai.py", damaged="test_damaged.py"),
+    "mmlu": Check("mmlu.txt", damaged="test_damaged.py"),
+    "every-eval-ever": Check("every_eval_ever.txt", damaged="test_damaged.py"),
+    "openai": Check("test_servers.py", damaged="test_damaged.py"),
+    "openai-batch": Check("test_servers.py", damaged="test_damaged.py"),
+    "openai-responses": Check("test_servers.py", damaged="test_damaged.py"),
+    "openai-legacy": Check("test_servers.py", damaged="test_damaged.py"),
     "vllm": Check("test_vllm.py", damaged="test_damaged.py"),
-    "sglang": Check("test_local_servers.py", damaged="test_damaged.py"),
-    "ollama": Check("test_local_servers.py", damaged="test_damaged.py"),
-    "llama-cpp": Check("test_local_servers.py", damaged="test_damaged.py"),
-    "gemini": Check("test_local_servers.py", damaged="test_damaged.py"),
-    "gemini-batch": Check("test_local_servers.py", damaged="test_damaged.py"),
-    "transformers": Check("test_transformers.py", "transformers", "transformers", damaged="test_transformers.py"),
+    "sglang": Check("test_servers.py", damaged="test_damaged.py"),
+    "ollama": Check("test_servers.py", damaged="test_damaged.py"),
+    "llama-cpp": Check("test_servers.py", damaged="test_damaged.py"),
+    "gemini": Check("test_servers.py", damaged="test_damaged.py"),
+    "gemini-batch": Check("test_servers.py", damaged="test_damaged.py"),
+    "transformers": Check("test_transformers.py", "transformers", "transformers", damaged="test_damaged.py"),
     "timm": Check("test_timm.py", "timm", "timm", damaged="test_damaged.py"),
     "fasttext": Check("test_fasttext.py", "fasttext", "fasttext", damaged="test_fasttext.py"),
-    "keras": Check("test_keras.py", damaged="test_keras.py"),
-    "cloud": Check("test_cloud.py", damaged="test_cloud.py"),
-    "extreme": Check("test_refused.py", damaged="test_damaged.py"),
-    "map-at-k": Check("test_refused.py", damaged="test_damaged.py"),
-    "speciesnet": Check("test_species.py", damaged="test_species.py"),
-    "megadetector": Check("test_species.py", damaged="test_species.py"),
-    "plantnet": Check("test_species.py", damaged="test_species.py"),
-    "inaturalist": Check("test_species.py", damaged="test_species.py"),
-    "birdnet": Check("test_refused.py", damaged="test_damaged.py"),
+    "speciesnet": Check("species.txt", damaged="test_damaged.py"),
+    "plantnet": Check("species.txt", damaged="test_damaged.py"),
     "hubverse": Check("test_hubverse.py", damaged="test_hubverse.py"),
-    "metaculus": Check("test_metaculus.py", damaged="test_damaged.py"),
-    "manifold": Check("test_manifold.py", damaged="test_manifold.py"),
-    "football": Check("test_football.py", damaged="test_damaged.py"),
+    "metaculus": Check("metaculus.txt", damaged="test_damaged.py"),
 }
 
 

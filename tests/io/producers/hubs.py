@@ -36,7 +36,7 @@ def allowed(values: list[Any] | None) -> dict[str, Any]:
     return {"required": None, "optional": values}
 
 
-def tasks(*, peak: bool = True) -> dict[str, Any]:
+def tasks() -> dict[str, Any]:
     """tasks.json: an ordinal target, one of quantiles, and a week."""
     every = sorted({ends(reference, horizon) for reference, horizon in product(ROUNDS, HORIZONS)})
     ids = {
@@ -59,21 +59,28 @@ def tasks(*, peak: bool = True) -> dict[str, Any]:
         return {"pmf": {"output_type_id": {"required": classes}, "is_required": True, "value": value}}
 
     quantiles = {"quantile": {"output_type_id": {"required": [0.25, 0.5]}, "is_required": True, "value": value}}
-    found = [task(CATEGORY, "ordinal", {}, pmf(LEVELS)), task(COUNT, "continuous", {}, quantiles)]
-    if peak:
-        nothing = {"horizon": allowed(None), "target_end_date": allowed(None)}
-        found.append(task(PEAK, "date", nothing, pmf(WEEKS)))
+    nothing = {"horizon": allowed(None), "target_end_date": allowed(None)}
+    every_task = [
+        task(CATEGORY, "ordinal", {}, pmf(LEVELS)),
+        task(COUNT, "continuous", {}, quantiles),
+        task(PEAK, "date", nothing, pmf(WEEKS)),
+    ]
     schema = "https://raw.githubusercontent.com/hubverse-org/schemas/main/v6.0.0/tasks-schema.json"
-    round_ = {"round_id_from_variable": True, "round_id": "reference_date", "model_tasks": found, "submissions_due": {}}
+    round_ = {
+        "round_id_from_variable": True,
+        "round_id": "reference_date",
+        "model_tasks": every_task,
+        "submissions_due": {},
+    }
     return {"schema_version": schema, "rounds": [round_]}
 
 
 Outcome = tuple[str, str, str | None, str]  # target, place, day and class
 
 
-def observed(seed: int = 0) -> list[Outcome]:
+def observed() -> list[Outcome]:
     """The level of each place on each day, and its peak week."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     days = sorted({ends(reference, horizon) for reference, horizon in product(ROUNDS, HORIZONS)})
     rows: list[Outcome] = [(CATEGORY, place, day, LEVELS[int(rng.integers(4))]) for place, day in product(PLACES, days)]
     return rows + [(PEAK, place, None, WEEKS[int(rng.integers(len(WEEKS)))]) for place in PLACES]
@@ -118,12 +125,12 @@ def rounds_of(team: str) -> list[str]:
     }.get(team, ROUNDS)
 
 
-def write_hub(place: Path, *, peak: bool = True, parquet: tuple[str, ...] = ("Gamma-ens",), seed: int = 0) -> Path:
+def write_hub(place: Path) -> Path:
     """A hub with six teams, one of which writes Parquet with types, and one CSV with numbers as pandas has them."""
-    outcomes = observed(seed)
+    outcomes = observed()
     (place / "hub-config").mkdir(parents=True)
     (place / "target-data").mkdir()
-    (place / "hub-config" / "tasks.json").write_text(json.dumps(tasks(peak=peak)))
+    (place / "hub-config" / "tasks.json").write_text(json.dumps(tasks()))
     oracle(outcomes).to_csv(place / "target-data" / "oracle-output.csv", index=False, na_rep="NA")
     (place / "model-output").mkdir()
     (place / "model-output" / "README.md").write_text("About model output.\n")
@@ -131,9 +138,9 @@ def write_hub(place: Path, *, peak: bool = True, parquet: tuple[str, ...] = ("Ga
         folder = place / "model-output" / team
         folder.mkdir()
         for reference in rounds_of(team):
-            table = forecasts(at, outcomes, reference, skill=0.1 * at, peak=peak and team != "Alpha-base")
+            table = forecasts(at, outcomes, reference, skill=0.1 * at, peak=team != "Alpha-base")
             name = f"{reference}-{team}"
-            if team in parquet:
+            if team == "Gamma-ens":
                 typed = table.astype({"reference_date": "datetime64[ns]"})
                 typed["target_end_date"] = pd.to_datetime(typed["target_end_date"]).dt.date
                 typed.to_parquet(folder / f"{name}.parquet")  # horizon is a float, because some are missing

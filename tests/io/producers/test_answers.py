@@ -48,37 +48,60 @@ def as_lists(space, out):
     return tl.TopLists.from_ragged(out.offsets, codes, out.confidences, out.n_classes.tolist())
 
 
-def test_a_real_list_of_a_chat_model_gives_the_sums_of_the_variants_and_all_the_rest_to_OTHER():
-    (one,), out = made(tl.AnswerSpace(YES_NO), listed(CHAT, CHAT_P))
-    assert one == pytest.approx({"yes": 0.09, "no": 0.52 + 0.04 + 0.011, OTHER: 1 - 0.661}, abs=1e-15)
-    assert out.answer_mass == pytest.approx([0.661], abs=1e-15)
-    assert out.n_classes.tolist() == [3]
+MAYBE = {**YES_NO, "maybe": ["Maybe"]}
+BYTES = {"No": (0.5, b"No"), "Yes": (0.2, b"Yes")}
 
 
-def test_a_real_list_of_a_chat_model_without_OTHER_is_divided_by_the_mass_on_answers():
-    for other in ("unlisted", "normalize"):
-        (one,), out = made(tl.AnswerSpace(YES_NO, other=other), listed(CHAT, CHAT_P))
-        assert one == pytest.approx({"yes": 0.09 / 0.661, "no": 0.571 / 0.661}, abs=1e-15)
-        assert out.counts["normalized"] == (other == "unlisted")
-        assert out.n_classes.tolist() == [2]
+def by_bytes(*more):
+    return [Listed(text, math.log(p), key) for text, (p, key) in (*BYTES.items(), *(("Yes", one) for one in more))]
 
 
-def test_an_answer_that_is_not_listed_has_at_most_the_smallest_listed_probability():
-    space = tl.AnswerSpace({**YES_NO, "maybe": ["Maybe"]})
-    (one,), _ = made(space, listed(CHAT, CHAT_P))
-    assert one == pytest.approx({"yes": 0.09, "no": 0.571, OTHER: 1 - 0.661 - 0.003}, abs=1e-15)
-    assert 1 - sum(one.values()) == pytest.approx(0.003, abs=1e-15)  # what maybe has
+LISTS = {  # answers, what becomes of other tokens, tokens, the list, what is counted; the rest is what is not listed
+    "a real list": (YES_NO, "class", listed(CHAT, CHAT_P), {"yes": 0.09, "no": 0.571, OTHER: 0.339}, {}),
+    "unlisted": (
+        YES_NO, "unlisted", listed(CHAT, CHAT_P), {"yes": 0.09 / 0.661, "no": 0.571 / 0.661}, {"normalized": 1}),
+    "normalize": (YES_NO, "normalize", listed(CHAT, CHAT_P), {"yes": 0.09 / 0.661, "no": 0.571 / 0.661}, {}),
+    "maybe has the smallest": (MAYBE, "class", listed(CHAT, CHAT_P), {"yes": 0.09, "no": 0.571, OTHER: 0.336}, {}),
+    "maybe and OTHER share": (MAYBE, "class", listed(["No", "Yes"], [0.9, 0.08]), {"yes": 0.08, "no": 0.9}, {}),
+    "too much for maybe": (
+        MAYBE, "class", listed(["No", "Yes"], [0.5, 0.05]), {"yes": 0.05, "no": 0.5, OTHER: 0.45 - 0.05}, {}),
+    **{f"marked {mark}": (
+        YES_NO, "class", [*listed(["No", "The"], [0.9, 0.05]), Listed("Yes", mark)], {"no": 0.9, OTHER: 0.05},
+        {"marked": 1}) for mark in (None, math.nan, -math.inf, -9999.0, -3.4028235e38, -100.0)},
+    "twice by bytes": (YES_NO, "class", by_bytes((0.2, b"Yes")), {"no": 0.5, "yes": 0.2, OTHER: 0.3}, {"twice": 1}),
+    "other bytes": (YES_NO, "class", by_bytes((0.1, b"Y\xffes")), {"no": 0.5, "yes": 0.3, OTHER: 0.2}, {}),
+    "no bytes": (
+        YES_NO, "class", listed(["No", "Yes", "Yes"], [0.5, 0.2, 0.1]), {"no": 0.5, "yes": 0.3, OTHER: 0.2}, {}),
+    "sampled from outside": (  # yes has at most 0.1
+        YES_NO, "class", listed(["Yes", "No", "The", "N"], [0.001, 0.5, 0.3, 0.1]), {"no": 0.5, OTHER: 0.4},
+        {"sampled": 1}),
+    "sampled from the list": (
+        YES_NO, "class", listed(["Yes", "No", "The", "N"], [0.2, 0.5, 0.1, 0.1]), {"yes": 0.2, "no": 0.5, OTHER: 0.3},
+        {}),
+    "asked for, in any order": (
+        YES_NO, "class", listed(["Yes", "N", "The", "No"], [0.01, 0.1, 0.2, 0.5]),
+        {"yes": 0.01, "no": 0.5, OTHER: 0.49}, {"unsorted": 1}),
+}  # fmt: skip
 
 
-def test_without_other_tokens_OTHER_is_one_of_the_classes_that_are_not_listed():
-    (one,), out = made(tl.AnswerSpace({**YES_NO, "maybe": ["Maybe"]}), listed(["No", "Yes"], [0.9, 0.08]))
-    assert one == pytest.approx({"yes": 0.08, "no": 0.9}, abs=1e-15)
-    assert out.n_classes.tolist() == [4]  # maybe and OTHER share 0.02
+@pytest.mark.parametrize("what", LISTS)
+def test_a_list_is_the_sum_of_the_variants_and_what_was_changed_is_counted(what):
+    answers, other, tokens, expected, counted = LISTS[what]
+    (found,), out = made(tl.AnswerSpace(answers, other=other), tokens)
+    assert found == pytest.approx(expected, abs=1e-15)
+    assert {name: out.counts[name] for name in ("normalized", "marked", "twice", "sampled", "unsorted")} == {
+        **dict.fromkeys(("normalized", "marked", "twice", "sampled", "unsorted"), 0),
+        **counted,
+    }
+    assert out.n_classes.tolist() == [len(answers) + (other == "class")]
+    if what == "a real list":
+        assert out.answer_mass == pytest.approx([0.661], abs=1e-15)
 
 
-def test_mass_that_no_answer_can_have_is_OTHER_even_if_no_other_token_is_listed():
-    (one,), _ = made(tl.AnswerSpace({**YES_NO, "maybe": ["Maybe"]}), listed(["No", "Yes"], [0.5, 0.05]))
-    assert one == pytest.approx({"yes": 0.05, "no": 0.5, OTHER: 0.45 - 0.05}, abs=1e-15)
+def test_ids_tell_tokens_apart_where_there_are_ids():
+    tokens = TopTokens(np.array([0, 3]), pa.array(["No", "Yes", "Yes"]), np.log([0.5, 0.2, 0.2]), np.array([1, 2, 2]))
+    out = tl.AnswerSpace(YES_NO).lists(tokens)
+    assert dict(zip(out.classes.to_pylist(), out.confidences, strict=True))["yes"] == pytest.approx(0.2)
 
 
 LOGPROBS = st.floats(-60, 0) | st.floats(-3, 0) | st.sampled_from([0.0, -1e-7, -30.0, -9999.0, -100.0, None])
@@ -182,86 +205,13 @@ def test_the_answer_that_is_not_listed_has_some_probability_beside_very_small_on
     assert not lists.checked.any(flags.INVALID)
 
 
-def test_an_answer_that_is_not_listed_costs_the_same_whatever_a_sure_model_lists_besides():
-    space = tl.AnswerSpace({answer: [answer] for answer in "ABCD"})
-    _, out = made(space, [Listed("A", 0.0)], [Listed("A", -1e-9), Listed("B", -46.0)])
-    alone, beside = tl.score(as_lists(space, out), [2, 2], rule="log")
-    assert alone == pytest.approx(26 * math.log(2)) == beside
-
-
-# Traps of lists of tokens
-
-
-@pytest.mark.parametrize("mark", [None, math.nan, -math.inf, -9999.0, -3.4028235e38, -100.0])
-def test_a_mark_is_no_log_probability_and_its_token_is_not_listed(mark):
-    plain, marked = listed(["No", "The"], [0.9, 0.05]), [*listed(["No", "The"], [0.9, 0.05]), Listed("Yes", mark)]
-    (without,), _ = made(tl.AnswerSpace(YES_NO), plain)
-    (one,), out = made(tl.AnswerSpace(YES_NO), marked)
-    assert one == without
-    assert out.counts["marked"] == 1
-
-
-def test_a_token_that_is_listed_twice_by_its_bytes_counts_once():
-    tokens = [
-        Listed("No", math.log(0.5), b"No"),
-        Listed("Yes", math.log(0.2), b"Yes"),
-        Listed("Yes", math.log(0.2), b"Yes"),
-    ]
-    (one,), out = made(tl.AnswerSpace(YES_NO), tokens)
-    assert one["yes"] == pytest.approx(0.2)
-    assert out.counts["twice"] == 1
-
-
-def test_tokens_with_the_same_text_and_other_bytes_are_added():
-    tokens = [
-        Listed("No", math.log(0.5), b"No"),
-        Listed("Yes", math.log(0.2), b"Yes"),
-        Listed("Yes", math.log(0.1), b"Y\xffes"),
-    ]
-    (one,), out = made(tl.AnswerSpace(YES_NO), tokens)
-    assert one["yes"] == pytest.approx(0.3)
-    assert not out.counts["twice"]
-
-
-def test_tokens_with_the_same_text_and_no_bytes_or_ids_are_added():
-    (one,), _ = made(tl.AnswerSpace(YES_NO), listed(["No", "Yes", "Yes"], [0.5, 0.2, 0.1]))
-    assert one["yes"] == pytest.approx(0.3)
-
-
-def test_ids_tell_tokens_apart_where_there_are_ids():
-    tokens = TopTokens(np.array([0, 3]), pa.array(["No", "Yes", "Yes"]), np.log([0.5, 0.2, 0.2]), np.array([1, 2, 2]))
-    out = tl.AnswerSpace(YES_NO).lists(tokens)
-    assert dict(zip(out.classes.to_pylist(), out.confidences, strict=True))["yes"] == pytest.approx(0.2)
-
-
-def test_a_sampled_token_from_outside_the_list_is_not_listed():
-    (one,), out = made(tl.AnswerSpace(YES_NO), listed(["Yes", "No", "The", "N"], [0.001, 0.5, 0.3, 0.1]))
-    assert out.counts["sampled"] == 1
-    assert one == pytest.approx({"no": 0.5, OTHER: 0.4 + 0.1 - 0.1}, abs=1e-15)  # yes has at most 0.1
-
-
-def test_a_sampled_token_before_the_list_that_belongs_to_it_stays():
-    (one,), out = made(tl.AnswerSpace(YES_NO), listed(["Yes", "No", "The", "N"], [0.2, 0.5, 0.1, 0.1]))
-    assert one == pytest.approx({"yes": 0.2, "no": 0.5, OTHER: 0.3}, abs=1e-15)
-    assert not out.counts["sampled"]
-
-
-def test_tokens_that_were_asked_for_are_in_any_order_and_all_stay():
-    (one,), out = made(tl.AnswerSpace(YES_NO), listed(["Yes", "N", "The", "No"], [0.01, 0.1, 0.2, 0.5]))
-    assert one == pytest.approx({"yes": 0.01, "no": 0.5, OTHER: 0.49}, abs=1e-15)
-    assert out.counts["unsorted"] == 1
-
-
 def test_logits_are_refused_with_the_remedy():
-    with pytest.raises(
-        tl.ConfidenceError, match=r"case 1: the log-probability of a token is 12.5, above zero.*logprobs_mode"
+    for second, error, said in (
+        ([Listed("No", 12.5)], tl.ConfidenceError, r"case 1: the log-probability of a token is 12.5, .*logprobs_mode"),
+        (listed(["No", "Yes"], [0.8, 0.75]), tl.MassError, r"case 1: .* of the listed tokens sum to 1\.5"),
     ):
-        made(tl.AnswerSpace(YES_NO), listed(["No"], [0.5]), [Listed("No", 12.5), Listed("Yes", 11.0)])
-
-
-def test_negative_logits_are_refused_where_they_sum_to_more_than_one():
-    with pytest.raises(tl.MassError, match=r"case 0: the probabilities of the listed tokens sum to 1\.5"):
-        made(tl.AnswerSpace(YES_NO), [Listed("No", math.log(0.8)), Listed("Yes", math.log(0.75))])
+        with pytest.raises(error, match=said):
+            made(tl.AnswerSpace(YES_NO), listed(["No"], [0.5]), second)
 
 
 def test_rounding_of_single_precision_is_forgiven():
@@ -272,69 +222,43 @@ def test_rounding_of_single_precision_is_forgiven():
 
 # Answers and their tokens
 
-
-def test_the_usual_tokens_of_an_answer_are_found():
-    space = tl.AnswerSpace("ABCD")
-    for token in ("A", " A", "(A", "A)", "**A", "(a", " (A", "(A)", "A.", "\nA", "ĠA", "▁A", " a)"):
-        assert space.answer_of(token) == "A", token
-    for token in ("AB", "And", "E", "", "(", "Answer"):
-        assert space.answer_of(token) is None, token
-
-
-def test_the_usual_tokens_of_yes_and_no_are_those_of_the_real_list():
-    space = tl.AnswerSpace(["Yes", "No"])
-    assert [space.answer_of(token) for token in CHAT] == ["No", None, "Yes", None, "No", None, None, "No", None]
-
-
-@pytest.mark.parametrize("token", ["a", " a", "\u2581a", "\u0120a", "i", " i"])
-def test_a_word_of_one_letter_stands_for_no_letter_unless_it_is_declared(token):
-    assert tl.AnswerSpace("ABCDEFGHIJ").answer_of(token) is None
-    assert tl.AnswerSpace("ABCDEFGHIJ", strip=True).answer_of(token) is None
-    assert tl.AnswerSpace({"A": ["A", token], "B": None}).answer_of(token) == "A"
-    assert tl.AnswerSpace(["a", "b", "i"]).answer_of(token) == token[-1]
+TEN, WORDS = "ABCDEFGHIJ", ["a", " a", "\u2581a", "\u0120a", "i", " i"]  # words of one letter are no letters
+ANSWERS_OF = [  # answers, options, the answer of each token
+    ("ABCD", {}, dict.fromkeys(
+        ("A", " A", "(A", "A)", "**A", "(a", " (A", "(A)", "A.", "\nA", "ĠA", "▁A", " a)"), "A")),
+    ("ABCD", {}, dict.fromkeys(("AB", "And", "E", "", "(", "Answer"))),
+    (["Yes", "No"], {}, dict(zip(CHAT, ["No", None, "Yes", None, "No", None, None, "No", None], strict=True))),
+    (TEN, {}, dict.fromkeys(WORDS)),
+    (TEN, {"strip": True}, dict.fromkeys(WORDS)),
+    ({"A": ["A", *WORDS], "B": None}, {}, dict.fromkeys(WORDS, "A")),
+    (["a", "b", "i"], {}, {token: token[-1] for token in WORDS}),
+    (TEN, {}, {"(a": "A", "a)": "A", " b": "B", "I": "I", "A": "A", "i.": "I"}),
+    (["A", "a", "B"], {}, {"A": "A", "a": "a", "(a": "a", "b": "B"}),
+    ({"A": None, "article": ["a", " a"]}, {}, {"A": "A", "a": "article", " a": "article", "(a": "A"}),
+    ({"B": [17], "C": ["C"]}, {}, {"token_id:17": "B", "token_id:18": None, "C": "C"}),
+    ({"A": ["A"], "B": ["B"]}, {}, {" A": None}),
+    ({"A": ["A"], "B": ["B"]}, {"strip": True}, {" A": "A", "A\n": "A"}),
+]  # fmt: skip
 
 
-def test_letters_with_marks_and_other_letters_stand_for_answers_in_lower_case():
-    space = tl.AnswerSpace("ABCDEFGHIJ")
-    assert [space.answer_of(token) for token in ("(a", "a)", " b", "I", "A", "i.")] == ["A", "A", "B", "I", "A", "I"]
-
-
-def test_lower_case_stands_for_an_answer_only_where_it_is_no_other_one():
-    space = tl.AnswerSpace(["A", "a", "B"])
-    assert [space.answer_of(token) for token in ("A", "a", "(a", "b")] == ["A", "a", "a", "B"]
-
-
-def test_a_declared_token_beats_a_usual_one():
-    space = tl.AnswerSpace({"A": None, "article": ["a", " a"]})
-    assert [space.answer_of(token) for token in ("A", "a", " a", "(a")] == ["A", "article", "article", "A"]
-
-
-def test_a_token_of_two_answers_is_refused():
-    with pytest.raises(tl.TopListError, match="the token ' A' belongs to 'A' and to 'B': name it once"):
-        tl.AnswerSpace({"A": ["A", " A"], "B": ["B", " A"]})
-    with pytest.raises(tl.TopListError, match="belongs to 'A' and to 'B'"):
-        tl.AnswerSpace({"A": ["A"], "B": [b"A"]})
-    with pytest.raises(tl.TopListError, match="belongs to 'A' and to 'B'"):
-        tl.AnswerSpace({"A": ["x"], "B": ["x "]}, strip=True)
+@pytest.mark.parametrize(("answers", "options", "tokens"), ANSWERS_OF)
+def test_a_token_stands_for_the_answer_that_declares_it_or_usually_has_it(answers, options, tokens):
+    space = tl.AnswerSpace(answers, **options)
+    assert {token: space.answer_of(token) for token in tokens} == tokens
 
 
 def test_tokens_are_found_by_bytes_and_by_ids():
     space = tl.AnswerSpace({"A": [b"\xffA"], "B": [17], "C": ["C"]})
-    assert space.answer_of("\ufffdA", b"\xffA") == "A"
-    assert space.answer_of(None, token_id=17) == "B"
-    assert space.answer_of("token_id:17") == "B"
-    assert space.answer_of("token_id:18") is None
-    assert space.answer_of("C", b"C", 3) == "C"
-
-
-def test_blanks_around_tokens_are_ignored_where_that_is_asked_for():
-    exact, loose = (tl.AnswerSpace({"A": ["A"], "B": ["B"]}, strip=strip) for strip in (False, True))
-    assert [exact.answer_of(" A"), loose.answer_of(" A"), loose.answer_of("A\n")] == [None, "A", "A"]
+    found = space.answer_of("\ufffdA", b"\xffA"), space.answer_of(None, token_id=17), space.answer_of("C", b"C", 3)
+    assert found == ("A", "B", "C")
 
 
 @pytest.mark.parametrize(
     ("answers", "options", "problem"),
     [
+        ({"A": ["A", " A"], "B": ["B", " A"]}, {}, "the token ' A' belongs to 'A' and to 'B': name it once"),
+        ({"A": ["A"], "B": [b"A"]}, {}, "belongs to 'A' and to 'B'"),
+        ({"A": ["x"], "B": ["x "]}, {"strip": True}, "belongs to 'A' and to 'B'"),
         (["A"], {}, "at least two answers"),
         (["A", "A"], {}, "'A' is there twice"),
         ({"A": [], "B": ["B"]}, {}, "'A' has no token"),
@@ -355,33 +279,20 @@ def test_what_is_no_answer_space_is_refused(answers, options, problem):
         tl.AnswerSpace(answers, **options)
 
 
-def test_an_answer_space_is_the_same_after_it_was_saved(tmp_path):
+def test_an_answer_space_is_read_from_a_file_or_the_file_is_named(tmp_path):
+    path = tmp_path / "answers.json"
     space = tl.AnswerSpace({"A": ["A", b"\xff", 7], "B": None, "é": ["é"]}, other="normalize", strip=True)
-    space.save(tmp_path / "answers.json")
-    again = tl.AnswerSpace.load(tmp_path / "answers.json")
-    assert again == space
-    assert hash(again) == hash(space)
-
-
-@pytest.mark.parametrize(
-    "value", [["A", "B"], {"A": ["A", " A"], "B": ["B"]}, {"answers": ["A", "B"], "other": "unlisted"}]
-)
-def test_plain_answers_are_read_from_a_file(value, tmp_path):
-    path = tmp_path / "answers.json"
-    path.write_text(json.dumps(value))
-    space = tl.AnswerSpace.of(path)
-    assert space.answers == ("A", "B")
-    assert space.other == ("unlisted" if "other" in value else "class")
-
-
-@pytest.mark.parametrize(
-    "text", ["3", "{", '{"A": [[]], "B": ["B"]}', '{"A": [{"bytes": [300]}], "B": ["B"]}', '["A"]']
-)
-def test_a_file_that_is_no_answer_space_is_refused_by_its_name(text, tmp_path):
-    path = tmp_path / "answers.json"
-    path.write_text(text)
-    with pytest.raises(tl.FileError, match=r"answers\.json"):
-        tl.AnswerSpace.load(path)
+    space.save(path)
+    assert tl.AnswerSpace.load(path) == space
+    assert hash(tl.AnswerSpace.load(path)) == hash(space)
+    for value in (["A", "B"], {"A": ["A", " A"], "B": ["B"]}, {"answers": ["A", "B"], "other": "unlisted"}):
+        path.write_text(json.dumps(value))
+        plain = tl.AnswerSpace.of(path)
+        assert (plain.answers, plain.other) == (("A", "B"), "unlisted" if "other" in value else "class")
+    for text in ("3", "{", '{"A": [[]], "B": ["B"]}', '{"A": [{"bytes": [300]}], "B": ["B"]}', '["A"]'):
+        path.write_text(text)
+        with pytest.raises(tl.FileError, match=r"answers\.json"):
+            tl.AnswerSpace.load(path)
 
 
 # Cases with other numbers of answers

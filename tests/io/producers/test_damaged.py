@@ -11,6 +11,7 @@ import io
 import json
 from contextlib import suppress
 from copy import deepcopy
+from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,11 @@ from tests.draws import draws
 from tests.io.producers import answers_of_servers as servers
 from tests.io.producers.damage import JUNK, damaged
 from tests.io.producers.reading import produced, write_lines
-from tests.io.producers.test_manifold import market
+from tests.io.producers.test_inspect_ai import log as inspect_log
+from tests.io.producers.test_inspect_ai import sample as inspect_sample
+from tests.io.producers.test_inspect_ai import without_logprobs
+from tests.io.producers.test_lm_eval import sample as lm_eval_sample
+from tests.io.producers.test_species import PICTURE
 from tests.io.producers.token_oracle import Listed
 from toplist.errors import FileError, TopListError
 
@@ -42,9 +47,37 @@ SERVERS: dict[str, list[Any]] = {
 }
 RANKS = {"filename": "1.jpg", "index_0": 7, "index_1": 3, "prob_0": 0.75, "prob_1": 0.125}
 DOCUMENTS: dict[str, list[Any]] = SERVERS | {
-    "simple-evals": [{"score": 0.8, "score:std": 0.4, "chars": 210.0}],
-    "manifold": [market(), [market("a"), market("b")]],
     "timm": [RANKS, {"columns": list(RANKS), "data": [list(RANKS.values())]}],
+    "lm-eval": [lm_eval_sample()],
+    "inspect-ai": [inspect_log(inspect_sample(), inspect_sample(1)), inspect_log(without_logprobs(inspect_sample()))],
+    "every-eval-ever": [
+        {
+            "schema_version": "0.2.1",
+            "evaluation_id": "e",
+            "model_id": "org/model",
+            "evaluation_name": "colours",
+            "sample_id": "id0",
+            "sample_hash": "0000",
+            "input": {"raw": "Which?", "reference": ["green"], "choices": ["red", "green"]},
+            "output": {"raw": [" B"]},
+            "answer_attribution": [{"extracted_value": "B", "is_terminal": True}],
+            "evaluation": {"score": 1.0, "is_correct": True},
+            "error": None,
+        }
+    ],
+    "transformers": [
+        [[{"label": "a", "score": 0.7}, {"label": "b", "score": 0.2}], [{"label": "c", "score": 0.5}]],
+        [{"id": 1, "output": [{"label": "a", "score": 0.7}]}],
+        [{"sequence": "s", "labels": ["a", "b"], "scores": [0.7, 0.3]}],
+    ],
+    "speciesnet": [{"predictions": [PICTURE, {"filepath": "2.jpg", "failures": ["CLASSIFIER"], "model_version": "4"}]}],
+    "plantnet": [
+        {
+            "query": {"images": ["f5a2"]},
+            "bestMatch": "Rosa canina L.",
+            "results": [{"score": 0.75, "species": {"scientificNameWithoutAuthor": "Rosa canina"}}],
+        }
+    ],
 }
 DETAILS = {  # of lighteval
     "doc": {"id": "7", "choices": [" red", " green"], "gold_index": [1]},
@@ -52,14 +85,6 @@ DETAILS = {  # of lighteval
     "metric": {"acc": 1.0},
 }
 TABLES = {  # the name of the file, and its cells
-    "football": (
-        "E0.csv",
-        [
-            ["Div", "Date", "HomeTeam", "AwayTeam", "FTR", "B365H", "B365D", "B365A"],
-            ["E0", "17/08/2024", "Arsenal", "Wolves", "H", "1.17", "8.00", "15.00"],
-            ["E0", "17/08/2024", "Everton", "Brighton", "A", "3.00", "3.40", "2.40"],
-        ],
-    ),
     "metaculus": (
         "forecast_data.csv",
         [
@@ -67,15 +92,14 @@ TABLES = {  # the name of the file, and its cells
             ["1", "ann", "2026-06-02 12:00:00+00:00", "", "[0.5, 0.3, 0.2]"],
         ],
     ),
-    "map-at-k": ("submission.csv", [["id", "labels"], ["1", "a b c"], ["2", "c a b"]]),
-    "birdnet": (
-        "birds.csv",
+    "mmlu": (
+        "anatomy.csv",
         [
-            ["Start (s)", "End (s)", "Scientific name", "Common name", "Confidence"],
-            ["0", "3", "Parus major", "Tit", "0.9"],
+            [*"012345", "m_correct", *(f"m_choice{letter}_probs" for letter in "ABCD")],
+            ["Which?", *"abcdB", "True", "0.125", "0.5", "0.25", "0.125"],
+            ["How?", *"abcdD", "False", "0.0625", "0.1875", "0.5", "0.25"],
         ],
     ),
-    "extreme": ("xmc.txt", [["2 5"], ["1:0.5 3:0.25"], ["0:0.125 2:0.5"]]),
 }
 QUESTIONS = [
     ["Question ID", "Post ID", "Question Type", "MC Options", "Actual Close Time", "Resolution"],
@@ -107,16 +131,19 @@ def damaged_cells(draw: Any, cells: list[list[str]]) -> bytes:
     row = draw(st.sampled_from(cells))
     place = draw(st.integers(0, len(row) - 1))
     if draw(st.booleans()):
-        row[place] = draw(st.sampled_from([*map(str, JUNK), "nan", "-inf", "1e400", "\0", '"', "[1, None]", "é" * 9]))
+        row[place] = draw(
+            st.sampled_from([*map(str, JUNK), "nan", "-inf", "1e400", "\0", '"', "[1, None]", "é" * 9, "[" * 5000])
+        )
     else:
         del row[place]
     return as_csv(cells)
 
 
 def ends_well(path: Path, producer: str, **options: Any) -> None:
-    """Anything but an error of ours fails the test by itself."""
+    """Anything but an error of ours fails the test by itself; log-likelihoods of choices are whole distributions."""
     with suppress(TopListError):
-        produced(path, producer, **options)
+        rows, _ = produced(path, producer, **options)
+        assert producer not in ("lm-eval", "lighteval") or all(isclose(sum(row["confidences"]), 1) for row in rows)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -125,7 +152,7 @@ def test_damaged_documents_end_in_rows_or_in_an_error_of_ours(
 ) -> None:
     path = tmp_path_factory.mktemp("damaged") / "a.json"
 
-    @settings(max_examples=draws(60))
+    @settings(max_examples=draws(60 if name in SERVERS else 200))
     @given(damaged(DOCUMENTS[name]), st.booleans(), st.booleans())
     def check(text: str, again: bool, declared: bool) -> None:
         sound = json.dumps(DOCUMENTS[name][0])
@@ -141,7 +168,7 @@ def test_damaged_tables_end_in_rows_or_in_an_error_of_ours(name: str, tmp_path_f
     folder = tmp_path_factory.mktemp("damaged")
     beside = folder / "question_data.csv"
 
-    @settings(max_examples=draws(60))
+    @settings(max_examples=draws(200))
     @given(damaged_cells(cells), damaged_cells(QUESTIONS), st.booleans())
     def check(data: bytes, questions: bytes, whole: bool) -> None:
         (folder / file).write_bytes(data)
@@ -239,6 +266,17 @@ def test_no_field_of_a_later_record_is_changed_to_fit_those_before(tmp_path: Pat
     with pytest.raises(FileError, match=rf"'{name}' is") as error:
         produced(path, "openai", answers=["A", "B"])
     assert error.value.row == 21
+
+
+@pytest.mark.parametrize("form", ["lines", "array", "object"])
+@pytest.mark.parametrize("name", [*SERVERS, "timm"])
+def test_a_field_that_is_there_twice_is_refused_in_every_form_of_file(tmp_path: Path, name: str, form: str) -> None:
+    sound = json.dumps(DOCUMENTS[name][0])
+    twice = f'{{"question_id": "a", "question_id": "b", {sound[1:]}'
+    text = {"lines": f"{sound}\n{twice}\n", "array": f"[{sound},\n{twice}]", "object": twice}[form]
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(FileError, match="the field 'question_id' is there twice"):
+        produced(tmp_path / "a.json", name, answers=["A", "B"])
 
 
 @pytest.mark.parametrize("lacks", [("prob_0",), ("prob_0", "index_1"), ("prob_1", "index_0")])

@@ -103,20 +103,6 @@ def test_a_blank_line_is_a_reject_that_keeps_the_others_in_their_places(home, tm
     assert [row["classes"] for row in produced(first)[0]] == [[], *(row["classes"] for row in rows)]
 
 
-def test_a_certain_prediction_of_1_00001_is_read(tmp_path):
-    path = tmp_path / "sure.txt"
-    path.write_text("__label__en 1.00001\n__label__de 1.00001 __label__en 1e-05\n")
-    lists = tl.read_lists(path, 2)
-    np.testing.assert_allclose(tl.score(lists, ["en", "de"]), [0, 0], atol=1e-8)
-
-
-def test_rows_are_divided_once_where_the_caller_asks_for_it_too(tmp_path):
-    path = tmp_path / "wild.txt"
-    path.write_text("__label__en 0.9 __label__de 0.9\n")
-    lists = tl.read_lists(path, 5, normalize=True)
-    assert lists.repairs == {"normalized": 1}
-
-
 words = st.sampled_from(["__label__a", "__label__b", "x", "0.5", "1e-5", "-1", "nan", "", "\t", "é", "__label__"])
 
 

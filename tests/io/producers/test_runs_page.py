@@ -46,11 +46,3 @@ def test_the_commands_work_one_after_the_other(place: Path) -> None:
 def test_the_page_shows_how_the_runs_are_read(place: Path) -> None:
     (told,) = re.findall(r"```text\n(runA/: .*)\n```", PAGE.read_text(encoding="utf-8"))
     assert told in toplist_here("compare", "runA/", cwd=place).stderr.splitlines()
-
-
-def test_two_runs_are_aligned_clustered_and_grouped_without_an_option(place: Path) -> None:
-    told = toplist_here("compare", "runA/", "runB/", cwd=place)
-    assert "runB is significantly better than runA" in told.stdout
-    assert "111 cases in 36 clusters, classes per case" in told.stdout
-    assert "By group" in told.stdout
-    assert "2 files (runA/, runB/): lm-evaluation-harness samples" in told.stderr

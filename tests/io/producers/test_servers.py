@@ -1,4 +1,4 @@
-"""What all servers of language models have in common."""
+"""What all servers of language models have in common; what is particular to each is in the transcripts."""
 
 from __future__ import annotations
 
@@ -36,74 +36,48 @@ def lists_of(rows):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_every_server_is_recognised_and_gives_the_same_list(name, tmp_path):
-    path = write_lines(tmp_path / "a.jsonl", [SHAPES[name]([("No", TOP)], question_id="q1", target="no")] * 2)
-    assert recognised_as(path) == name
-    rows, notes = produced(path, answers=SPACE)
-    assert lists_of(rows) == [pytest.approx(REAL, abs=1e-15)] * 2
-    assert [row["case"] for row in rows] == ["q1", "q1"]
-    assert [row["outcome"] for row in rows] == ["no", "no"]
-    assert [row["n_classes"] for row in rows] == [3, 3]
-    assert [row["answer_mass"] for row in rows] == pytest.approx([0.661, 0.661], abs=1e-15)
-    assert "Mass on declared answers: median 0.66, below 0.5 in 0 of 2 cases." in notes
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_every_server_is_read_at_the_position_after_a_text(name, tmp_path):
-    path = write_lines(
-        tmp_path / "a.jsonl",
-        [SHAPES[name]([BEFORE, (" ", [Listed(" ", -0.1)]), ("No", TOP)]), SHAPES[name]([("No", TOP), ("No", TOP)])],
-    )
-    rows, notes = produced(path, answers=SPACE, position="Answer:")
-    assert lists_of(rows) == [pytest.approx(REAL, abs=1e-15), {}]
-    assert rows[1]["answer_mass"] is None
-    assert "1 of 2 cases do not have the text 'Answer:': their lists are empty." in notes
-    with pytest.raises(tl.FileError, match=r"no answer has a token at position='Solution:'"):
-        produced(path, answers=SPACE, position="Solution:")
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_a_json_document_is_one_response_or_an_array_of_them(name, tmp_path):
-    record = SHAPES[name]([("No", TOP)])
-    for value, indent in ((record, 2), ([record, record], None), ([record], 1)):
-        path = tmp_path / "a.json"
-        path.write_text(json.dumps(value, indent=indent))
-        assert recognised_as(path) == name
-        assert lists_of(produced(path, answers=SPACE)[0])[0] == pytest.approx(REAL, abs=1e-15)
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_logits_are_refused_with_the_row_and_the_remedy(name, tmp_path):
-    good, bad = SHAPES[name]([("No", TOP)]), SHAPES[name]([("No", [Listed("No", 12.5), Listed("Yes", 9.0)])])
-    path = write_lines(tmp_path / "a.jsonl", [good, bad, bad])
-    with pytest.raises(
-        tl.FileError, match=r"row 2: the log-probability of a token is 12.5, above zero.*logprobs_mode.*1 more"
+def test_every_server_gives_the_same_list_in_every_kind_of_file(name, tmp_path):
+    record = SHAPES[name]([("No", TOP)], question_id="q1", target="no")
+    for file, text in (
+        ("a.jsonl", f"{json.dumps(record)}\n" * 2),
+        ("a.json", json.dumps(record, indent=2)),
+        ("b.json", json.dumps([record, record])),
     ):
-        produced(path, answers=SPACE)
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_marks_are_counted_and_not_listed(name, tmp_path):
-    marked = [*TOP, Listed("YES", -9999.0, b"YES"), Listed("Nope", -3.4028235e38, b"Nope")]
-    rows, notes = produced(write_lines(tmp_path / "a.jsonl", [SHAPES[name]([("No", marked)])]), answers=SPACE)
-    assert lists_of(rows) == [pytest.approx(REAL, abs=1e-15)]
-    assert any(note.startswith("2 tokens have a mark") for note in notes)
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_without_answers_classes_are_tokens_and_that_is_said(name, tmp_path):
-    rows, notes = produced(write_lines(tmp_path / "a.jsonl", [SHAPES[name]([("No", TOP)])]))
-    assert lists_of(rows) == [pytest.approx(dict(zip(CHAT, CHAT_P, strict=True)), abs=1e-15)]
+        (tmp_path / file).write_text(text)
+        assert recognised_as(tmp_path / file) == name, file
+        rows, notes = produced(tmp_path / file, answers=SPACE)
+        assert lists_of(rows) == [pytest.approx(REAL, abs=1e-15)] * len(rows), file
+        assert {(row["case"], row["outcome"], row["n_classes"]) for row in rows} == {("q1", "no", 3)}
+        assert [row["answer_mass"] for row in rows] == pytest.approx([0.661] * len(rows), abs=1e-15)
+        assert f"Mass on declared answers: median 0.66, below 0.5 in 0 of {len(rows)} cases." in notes
+    rows, notes = produced(tmp_path / "a.jsonl")
+    assert lists_of(rows) == [pytest.approx(dict(zip(CHAT, CHAT_P, strict=True)), abs=1e-15)] * 2
     assert any("o answers are declared" in note for note in notes)
     assert "n_classes" not in rows[0]
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_a_file_without_log_probabilities_is_refused_with_what_to_ask_for(name, tmp_path):
-    record = SHAPES[name]([])
-    path = write_lines(tmp_path / "a.jsonl", [record])
-    with pytest.raises(tl.FileError, match="no answer has log-probabilities of the most probable tokens"):
-        produced(path, name, answers=SPACE)
+def test_every_server_is_read_at_a_position_without_marks_and_refused_without_log_probabilities(name, tmp_path):
+    marked = [*TOP, Listed("YES", -9999.0, b"YES"), Listed("Nope", -3.4028235e38, b"Nope")]
+    shape, path = SHAPES[name], tmp_path / "a.jsonl"
+    write_lines(path, [shape([BEFORE, (" ", [Listed(" ", -0.1)]), ("No", marked)]), shape([("No", TOP), ("No", TOP)])])
+    rows, notes = produced(path, answers=SPACE, position="Answer:")
+    assert lists_of(rows) == [pytest.approx(REAL, abs=1e-15), {}]
+    assert rows[1]["answer_mass"] is None
+    assert "1 of 2 cases do not have the text 'Answer:': their lists are empty." in notes
+    assert any(note.startswith("2 tokens have a mark") for note in notes)
+    bad = shape([("No", [Listed("No", 12.5), Listed("Yes", 9.0)])])
+    for records, options, said in (
+        ([shape([("No", TOP)])], {"position": "Solution:"}, r"no answer has a token at position='Solution:'"),
+        (
+            [shape([("No", TOP)]), bad, bad],
+            {},
+            r"row 2: the log-probability of a token is 12.5.*logprobs_mode.*1 more",
+        ),
+        ([shape([])], {"producer": name}, "no answer has log-probabilities of the most probable tokens"),
+    ):
+        with pytest.raises(tl.FileError, match=said):
+            produced(write_lines(path, records), answers=SPACE, **options)
 
 
 CASES = st.lists(
@@ -124,9 +98,7 @@ def without_nulls(value):
 @given(
     CASES, st.sampled_from([0, 1, -1, "x"]), st.sampled_from([(", ", ": "), (",", ":")]), st.booleans(), st.booleans()
 )
-def test_what_the_kernel_and_arrow_read_is_what_plain_python_reads(
-    tmp_path_factory, cases, position, separators, in_batch, sparse
-):
+def test_what_arrow_reads_is_what_plain_python_reads(tmp_path_factory, cases, position, separators, in_batch, sparse):
     generated = [[("x", first), ("y", second)] for first, second, _, _ in cases]
     known = [{"question_id": case, "n_classes": n, "metadata": {"run": case}} for _, _, case, n in cases]
     if in_batch:
@@ -138,9 +110,8 @@ def test_what_the_kernel_and_arrow_read_is_what_plain_python_reads(
     path.write_text("".join(json.dumps(one, separators=separators) + "\n" for one in records))
     rows, notes = produced(path, answers=ABCD, position=position)
     with pytest.MonkeyPatch.context() as patch:
-        for way in ("scanned", "parsed"):
-            patch.setattr(reading, way, lambda *_, **__: None)
-            assert produced(path, answers=ABCD, position=position) == (rows, notes)
+        patch.setattr(reading, "parsed", lambda *_, **__: None)
+        assert produced(path, answers=ABCD, position=position) == (rows, notes)
     place = {0: 0, 1: 1, -1: 1, "x": 1}[position]
     for row, case in zip(rows, cases, strict=True):
         few = dict(list(ABCD.variants.items())[: case[3]])
@@ -150,27 +121,6 @@ def test_what_the_kernel_and_arrow_read_is_what_plain_python_reads(
         )
         assert row["n_classes"] == expected.n_classes
         assert row["metadata.run"] == case[2]
-
-
-def test_cases_without_ids_go_by_their_position_and_that_is_said(tmp_path):
-    records = [servers.chat([("No", TOP)]) for _ in range(3)]
-    rows, notes = produced(write_lines(tmp_path / "a.jsonl", records), answers=SPACE)
-    assert [row.get("case") for row in rows] == [None] * 3
-    assert any("no id of their question: cases go by the order" in note for note in notes)
-
-
-def test_answers_in_files_of_their_own_are_called_as_these_are(tmp_path):
-    for name in ("a", "b"):
-        write_lines(tmp_path / "run" / f"{name}.jsonl", [servers.chat([("No", TOP)])])
-    rows, notes = produced(tmp_path / "run", answers=SPACE)
-    assert [row["case"] for row in rows] == ["a", "b"]
-    assert not any("order" in note for note in notes)
-    write_lines(tmp_path / "run" / "c.jsonl", [servers.chat([("No", TOP)])] * 2)
-    rows, notes = produced(tmp_path / "run", answers=SPACE)
-    assert [row.get("case") for row in rows] == [None] * 4
-    write_lines(tmp_path / "run" / "d.jsonl", [servers.chat([("No", TOP)], question_id="q")])
-    with pytest.raises(tl.FileError, match=r"a\.jsonl: the records of this file have no case id, but those of other"):
-        produced(tmp_path / "run", answers=SPACE)
 
 
 def test_fields_at_the_top_are_columns_and_the_ids_of_responses_are_no_case_ids(tmp_path):
@@ -183,63 +133,37 @@ def test_fields_at_the_top_are_columns_and_the_ids_of_responses_are_no_case_ids(
     assert named[0]["id"].startswith("chatcmpl")
 
 
-def test_an_outcome_that_is_no_declared_answer_is_refused(tmp_path):
-    records = [servers.chat([("No", TOP)], target=target) for target in ("no", "NO")]
-    with pytest.raises(tl.FileError, match=r"row 2: the outcome 'NO' is none of the answers.*Did you mean 'no'"):
-        produced(write_lines(tmp_path / "a.jsonl", records), answers=SPACE)
-
-
-def test_two_fields_that_may_be_the_outcome_are_said(tmp_path):
-    record = servers.chat([("No", TOP)], target="no", answer="yes")
-    rows, notes = produced(write_lines(tmp_path / "a.jsonl", [record]), answers=SPACE)
-    assert "outcome" not in rows[0]
-    assert any("everal fields may hold the outcome" in note for note in notes)
-
-
-def test_the_answers_of_each_case_are_those_of_its_record(tmp_path):
-    top = [Listed("A", math.log(0.5)), Listed("C", math.log(0.3))]
-    records = [servers.chat([("A", top)], answers=answers) for answers in (["A", "B"], ["B", "C", "D"])]
-    rows, _ = produced(write_lines(tmp_path / "a.jsonl", records), answers=tl.AnswerSpace("ABCD"))
-    assert [row["n_classes"] for row in rows] == [3, 4]
-    assert [row["answer_mass"] for row in rows] == pytest.approx([0.5, 0.3])
-
-
-@pytest.mark.parametrize("answers", ["A", {"A": 1}, [1, 2], 3])
-def test_answers_of_a_record_that_are_no_list_of_texts_say_nothing_about_its_case(answers, tmp_path):
-    rows, _ = produced(write_lines(tmp_path / "a.jsonl", [servers.chat([("No", TOP)], answers=answers)]), answers=SPACE)
-    assert rows[0]["n_classes"] == 3
-    assert rows[0].get("answers") == (answers if isinstance(answers, str | int) else None)
-
-
-def test_a_number_of_answers_that_is_no_number_is_refused(tmp_path):
-    with pytest.raises(tl.FileError, match="'n_classes' is the number of answers of a case"):
-        produced(write_lines(tmp_path / "a.jsonl", [servers.chat([("No", TOP)], n_classes="two")]), answers=SPACE)
-
-
-def test_a_number_of_answers_that_is_too_large_is_refused_with_its_row(tmp_path):
-    records = [servers.chat([("No", TOP)], n_classes=n) for n in (2, 3)]
-    with pytest.raises(tl.FileError, match=r"row 2: there are 3 answers\. A case has from 2 to 2"):
-        produced(write_lines(tmp_path / "a.jsonl", records), answers=SPACE)
-
-
-@pytest.mark.parametrize(
-    "line", ["{", "[]", '{"choices": 3}', '{"choices": [{"logprobs": {"content": [{"top_logprobs": [{}]}]}}]}', "\xff"]
-)
-def test_a_damaged_line_is_refused_with_its_row(line, tmp_path):
+def test_a_damaged_line_is_named_after_sound_ones(tmp_path):
     path = write_lines(tmp_path / "a.jsonl", [servers.chat([("No", TOP)])] * 2)
-    path.write_bytes(path.read_bytes() + line.encode("latin1") + b"\n")
+    path.write_bytes(path.read_bytes() + b"\xff\n")
     with pytest.raises(tl.FileError, match="row 3"):
         produced(path, "openai", answers=SPACE)
-
-
-def test_a_field_that_changes_its_type_is_refused_with_its_row(tmp_path):
-    records = [servers.chat([("No", TOP)], epoch=1)] * 25 + [servers.chat([("No", TOP)], epoch="two")]
+    write_lines(path, [servers.chat([("No", TOP)], epoch=epoch) for epoch in [1] * 25 + ["two"]])
     with pytest.raises(tl.FileError, match="row 26: 'epoch' is text, but a number elsewhere"):
-        produced(write_lines(tmp_path / "a.jsonl", records), answers=SPACE)
-
-
-def test_an_empty_file_is_refused(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_text("")
-    with pytest.raises(tl.FileError, match="there is nothing to read"):
         produced(path, "openai", answers=SPACE)
+
+
+class Response:
+    """What the client library of OpenAI returns."""
+
+    def __init__(self, record):
+        self.record = record
+
+    def model_dump(self):
+        return self.record
+
+    def __iter__(self):
+        return iter(self.record.items())
+
+
+def test_objects_of_a_client_library_and_dictionaries_are_read_without_a_file():
+    records = [servers.chat([("No", TOP)], question_id=f"q{at}") for at in range(3)]
+    one = tl.read_lists(Response(records[0]), producer="openai", answers=SPACE)
+    assert dict(one[0].confidences) == pytest.approx(REAL, abs=1e-15)
+    for objects in (records, [Response(one) for one in records], (one for one in records)):
+        lists = tl.read_lists(objects, producer="openai", answers=SPACE, space=3)
+        assert len(lists) == 3
+        assert dict(lists[0].confidences) == pytest.approx(REAL, abs=1e-15)
+    for odd in (3, "text", [3]):
+        with pytest.raises(tl.TopListError, match=r"3|text"):
+            tl.read_lists(odd, producer="openai", answers=SPACE, space=3)

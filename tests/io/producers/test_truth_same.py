@@ -1,4 +1,7 @@
-"""Outcomes that predictions carry: the truth of all files together, the same as if it were in a file of its own."""
+"""Outcomes that predictions carry: the truth of all files together, the same as if it were in a file of its own.
+
+What is said and refused is in the transcripts.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ import pytest
 import toplist as tl
 from tests.cli.messages import said
 from tests.evaluation.files import UNNAMED
-from toplist.errors import AlignmentError, FileError, SpaceError, TopListError
+from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.io import producers
 from toplist.io.producers import Entry, Producer
 from toplist.io.producers.base import ProducedReader, Request
@@ -74,14 +77,6 @@ def test_carried_outcomes_are_scored_as_those_of_a_file(shape: str) -> None:
     assert numbers(tl.compare(models, tl.Truth("same", **about), space=CLASSES)) == numbers(wanted)
 
 
-def test_the_only_column_with_the_name_of_an_outcome_is_found() -> None:
-    frame = drawn(1)[["id", *CLASSES, "answer"]]
-    plain, y = {"a": frame[["id", *CLASSES]]}, frame[["id", "answer"]]
-    assert numbers(tl.compare({"a": frame}, "same")) == numbers(tl.compare(plain, y))
-    with pytest.raises(FileError, match=r"'truth', 'answer' may all hold outcomes\. Say which: outcome='truth' or"):
-        tl.compare({"a": frame.assign(truth="a")}, "same")
-
-
 @pytest.mark.parametrize("missing", ["common", "pairwise", "uniform", "worst"])
 def test_cases_are_those_of_all_files_and_missing_ones_follow_the_choice(missing: str) -> None:
     frames = [drawn(1)[:50], drawn(2)[10:]]
@@ -95,77 +90,7 @@ def test_cases_are_those_of_all_files_and_missing_ones_follow_the_choice(missing
     assert found.comparison.cases == 60
 
 
-def test_outcomes_that_differ_are_refused_with_the_case_and_both_files(tmp_path: Path) -> None:
-    first, second = drawn(1), drawn(2)
-    second.loc[[4, 7], "answer"] = ["d", "d"]
-    for name, one in (("a", first), ("b", second)):
-        one[["id", *CLASSES, "answer"]].to_csv(tmp_path / f"{name}.csv", index=False)
-    code, told = said("compare", tmp_path / "a.csv", tmp_path / "b.csv", "-t", "same", "--outcome", "answer")
-    assert code == 1
-    was = first["answer"][4]
-    where = f"is '{was}' in {tmp_path / 'a.csv'} and 'd' in {tmp_path / 'b.csv'} (2 such cases)"
-    assert f"the outcome of case 'q4' {where}. Give the outcomes in a file of their own, --truth." in told
-
-
-def test_rows_of_one_case_that_differ_are_refused() -> None:
-    frame = long(drawn(1))
-    odd = frame.copy()
-    odd.iloc[-1, odd.columns.get_loc("answer")] = "z"
-    with pytest.raises(FileError, match=r"case 'q\d+' has .* in 'answer'"):
-        tl.compare({"a": odd}, tl.Truth("same", outcome="answer"), space=4)
-
-
-def test_a_case_that_is_there_twice_is_refused() -> None:
-    frame = drawn(1)[["id", *CLASSES, "answer"]]
-    with pytest.raises(FileError, match="case 'q3' is there twice"):
-        tl.compare({"a": pd.concat([frame, frame[3:4]])}, "same")
-
-
-def test_blank_outcomes_are_filled_by_other_files_or_refused() -> None:
-    first, second = drawn(1), drawn(2)
-    first.loc[5, "answer"] = None
-    about = tl.Truth("same", outcome="answer", cluster="document", weight="importance")
-    whole = tl.compare({"0": drawn(1), "1": second}, about)
-    assert numbers(tl.compare({"0": first, "1": second}, about)) == numbers(whole)
-    second.loc[5, "answer"] = None
-    with pytest.raises(FileError, match="there is no outcome of case 'q5'"):
-        tl.compare({"0": first, "1": second}, about)
-
-
-def test_numbers_and_text_that_read_the_same_agree() -> None:
-    first = pd.DataFrame({"id": [1, 2, 3], "y": [0, 1, 2], "class": [0, 1, 1], "p": [0.5, 0.5, 0.5]})
-    second = first.astype({"id": str})
-    board = tl.compare({"a": first, "b": second}, tl.Truth("same", outcome="y"), space=3)
-    assert board["a"].scores["brier"].mean.value == board["b"].scores["brier"].mean.value
-
-
-def test_rows_without_ids_are_matched_by_position() -> None:
-    first, second = (drawn(seed)[[*CLASSES, "answer"]] for seed in (1, 2))
-    y = first["answer"].tolist()
-    arrays = {"a": first[CLASSES].to_numpy(), "b": second[CLASSES].to_numpy()}
-    wanted = tl.compare(arrays, np.array([CLASSES.index(one) for one in y]))
-    read = tl.ReadOptions(by_position=True)
-    found = tl.compare({"a": first, "b": second}, tl.Truth("same", outcome="answer"), read=read)
-    for name in ("a", "b"):
-        assert found[name].scores["brier"].mean.value == wanted[name].scores["brier"].mean.value
-    with pytest.raises(AlignmentError, match="same number of rows"):
-        tl.compare({"a": first, "b": second[:-1]}, "same", read=tl.ReadOptions(by_position=True))
-
-
-def test_a_lists_column_of_outcomes_is_refused() -> None:
-    frame = lists(drawn(1)).append_column("sets", pa.array([["a"]] * 60))
-    with pytest.raises(FileError, match="'sets' holds lists, not one value per case"):
-        tl.compare({"a": frame}, tl.Truth("same", outcome="sets"), space=3)
-
-
-def test_without_a_truth_plain_tables_are_refused_with_what_to_type(tmp_path: Path) -> None:
-    drawn(1)[["id", *CLASSES]].to_csv(tmp_path / "a.csv", index=False)
-    code, told = said("compare", tmp_path / "a.csv")
-    assert code == 2
-    assert "Give a file with them, --truth, or pass --truth same --outcome COLUMN" in told
-    code, told = said("compare", tmp_path / "a.csv", "-c", 3, "--outcome", "answer")
-    assert code == 2
-    assert "--truth too: a file, or same" in told
+def test_predictions_in_memory_carry_no_outcomes() -> None:
     with pytest.raises(TopListError, match="Predictions in memory carry none"):
         tl.compare({"a": np.eye(3)})
     with pytest.raises(TopListError, match="Predictions in memory carry none"):
@@ -240,9 +165,6 @@ def compared(tables: Tables, truth: Any = None, **settings: Any) -> tl.Leaderboa
     return tl.compare(models, truth, **settings)
 
 
-MORE = {"cluster": [f"d{at // 2}" for at in range(40)], "group": [f"task {at % 3}" for at in range(40)]}
-
-
 def test_scores_with_classes_per_case_equal_a_plain_loop(tables: Tables) -> None:
     tables |= {"x": questions(1), "y": questions(2)}
     board = compared(tables)
@@ -253,17 +175,6 @@ def test_scores_with_classes_per_case_equal_a_plain_loop(tables: Tables) -> None
         log = [-np.log(row["confidences"][0]) for row in rows]
         assert board[name].scores["brier"].mean.value == pytest.approx(np.mean(brier), abs=1e-12)
         assert board[name].scores["log"].mean.value == pytest.approx(np.mean(log), abs=1e-12)
-
-
-def test_clusters_and_groups_of_producers_are_used_unless_they_are_left_out(tables: Tables) -> None:
-    tables |= {"x": questions(1, **MORE), "y": questions(2, **MORE)}
-    found = compared(tables).comparison
-    assert (found.cluster, found.group, found.units) == ("cluster", "group", 20)
-    assert [one.group for one in found.groups] == ["task 0", "task 1", "task 2"]
-    bare = compared(tables, tl.Truth("same", cluster="", group="")).comparison
-    assert (bare.cluster, bare.group, bare.units) == (None, None, 40)
-    other = compared(tables, tl.Truth("same", cluster="group", group="")).comparison
-    assert (other.cluster, other.units) == ("group", 3)
 
 
 @pytest.mark.parametrize("groups", [["all"] * 40, [f"g{at}" for at in range(40)], [f"g{at % 35}" for at in range(40)]])
@@ -291,37 +202,15 @@ def test_a_space_that_is_declared_wins_over_what_the_producer_says(tables: Table
 
 
 def test_a_disagreement_about_anything_that_is_used_is_refused(tables: Tables) -> None:
-    tables |= {"x": questions(1, **MORE), "y": questions(2, **MORE | {"cluster": ["d0"] * 40})}
+    tables |= {"x": questions(1, cluster=[f"d{at // 2}" for at in range(40)]), "y": questions(2, cluster=["d0"] * 40)}
     with pytest.raises(AlignmentError, match=r"'cluster' of case 'q2' is 'd1' in x and 'd0' in y .* cluster=''"):
         compared(tables)
     assert compared(tables, tl.Truth("same", cluster="")).comparison.cluster is None
-    tables["y"] = questions(2, n_classes=[9] * 40)
-    with pytest.raises(AlignmentError, match="'n_classes' of case 'q0' is 2 in x and 9 in y"):
-        compared(tables, tl.Truth("same", cluster="", group=""))
-
-
-def test_without_a_truth_all_models_have_to_carry_outcomes(tables: Tables) -> None:
-    tables |= {"x": questions(1), "y": questions(2, outcome=None)}
-    with pytest.raises(TopListError, match=r"y carries none that can be recognised.*truth='same' to take those of x"):
-        compared(tables)
-    assert [row.name for row in compared(tables, "same")] != []
-
-
-def test_cases_are_united_over_models_in_the_order_of_the_first(tables: Tables) -> None:
-    whole = questions(1)
-    tables |= {"x": whole[20:], "y": questions(2)[:30]}
-    found = compared(tables, missing="uniform").comparison
-    assert (found.cases, found.compared) == (40, 40)
-    scores = tl.score_cases(tl.Source({"name": "x"}, producer="tables"))
-    assert scores.metadata["case"].to_pylist() == [f"q{at}" for at in range(20, 40)]
 
 
 def test_commands_that_need_one_set_of_classes_say_that_cases_have_others(tables: Tables) -> None:
     from toplist.evaluation.transform import fit_recalibrator
 
-    tables["x"] = questions(1)
-    with pytest.raises(SpaceError, match="cases have 2 to 4 classes"):
-        fit_recalibrator(tl.Source({"name": "x"}, producer="tables"))
     tables["x"] = questions(1, n_classes=[4] * 40)
     with pytest.raises(SpaceError, match="cases have 4 classes each, but not the same ones"):
         fit_recalibrator(tl.Source({"name": "x"}, producer="tables"))

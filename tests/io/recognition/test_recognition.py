@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-import toplist as tl
-from tests import flat
 from tests.draws import thorough
 from tests.io.recognition import vocabulary
 from tests.io.recognition.combinations import table
@@ -78,67 +75,6 @@ def _require_remedy(decision: Decision, sentence: str, command: bool) -> None:
 def _says(text: str, name: str) -> bool:
     """Whether a name stands in a text as a word of its own."""
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
-
-
-# Several predictions
-
-
-def _scores(folder: Path, files: dict[str, str], m: int = 5) -> dict[str, float]:
-    """The Brier score of each file but the truth."""
-    for name, text in files.items():
-        (folder / f"{name}.csv").write_text(text)
-    paths = {name: folder / f"{name}.csv" for name in files if name != "t"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # such a board is too good to be true
-        board = tl.compare(paths, folder / "t.csv", space=m)
-    return {row.name: row.scores["brier"].mean.value for row in board}
-
-
-def test_the_id_is_one_that_all_files_have(tmp_path: Path) -> None:
-    """Here the numbers are those of rows, which are shuffled, and one file has none."""
-    files = {
-        "a": "id,file,class\n1,x,cat\n2,y,dog\n3,z,fox\n",
-        "b": "file,class\nz,fox\nx,cat\ny,dog\n",
-        "t": "id,file,outcome\n1,z,fox\n2,y,dog\n3,x,cat\n",
-    }
-    assert _scores(tmp_path, files) == {"a": 0, "b": 0}
-
-
-def test_each_file_may_have_an_id_of_its_own_name(tmp_path: Path) -> None:
-    files = {
-        "a": "image_id,class\nx,cat\ny,dog\nz,fox\n",
-        "b": "file,class,p\nz,fox,1\nx,cat,1\ny,dog,1\n",
-        "t": "uuid,outcome\nz,fox\ny,dog\nx,cat\n",
-    }
-    assert _scores(tmp_path, files) == {"a": 0, "b": 0}
-
-
-def test_a_file_without_an_id_among_others_is_named(tmp_path: Path) -> None:
-    files = {"a": "id,class\n1,cat\n2,dog\n", "b": "class\ncat\ndog\n", "t": "id,outcome\n1,cat\n2,dog\n"}
-    with pytest.raises(tl.TopListError, match=r"b\.csv.*(case=|by_position=)"):
-        _scores(tmp_path, files)
-
-
-def test_an_unknown_column_that_one_file_lacks_is_no_id(tmp_path: Path) -> None:
-    files = {
-        "a": "specimen,class\n1,cat\n2,dog\n",
-        "b": "class\ncat\ndog\n",
-        "t": "specimen,outcome\n1,cat\n2,dog\n",
-    }
-    with pytest.raises(tl.TopListError, match=r"specimen.*(case=|by_position=|ignore=)"):
-        _scores(tmp_path, files)
-
-
-def test_options_may_concern_one_of_several_files(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("id,class,confidence,score\n1,cat,.5,7\n2,dog,.75,9\n")
-    (tmp_path / "b.csv").write_text("id,class,confidence\n1,cat,.5\n2,dog,.75\n")
-    (tmp_path / "t.csv").write_text("id,outcome\n1,cat\n2,dog\n")
-    files = {name: tmp_path / f"{name}.csv" for name in "ab"}
-    for options in ({"ignore": {"a": "score"}}, {"ignore": "score"}, {"confidence": {"a": "confidence"}}):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the two are the same
-            board = flat.compare(files, tmp_path / "t.csv", space=5, **options)
-        assert board["a"].scores["brier"].mean.value == board["b"].scores["brier"].mean.value == (0.3125 + 0.078125) / 2
 
 
 # The table itself

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
-from toplist.multilabel.estimators.calibration import IsotonicCalibrator
-from toplist.postprocess.recalibration.maps import fit_beta
+from toplist.multilabel.estimators.calibration import fit_beta, fit_isotonic
 
 
 @st.composite
@@ -30,7 +29,7 @@ def scored(draw: Any) -> tuple[np.ndarray, np.ndarray]:
 @given(scored())
 def test_isotonic_calibration_rises_and_never_says_zero_or_one(case: tuple[np.ndarray, np.ndarray]) -> None:
     p, y = case
-    said = IsotonicCalibrator.of(p, y)(np.linspace(-0.5, 1.5, 201))
+    said = fit_isotonic(p, y)(np.linspace(-0.5, 1.5, 201))
     assert (np.diff(said) >= 0).all()
     assert 0.5 / (len(y) + 1) - 1e-12 <= said[0]
     assert said[-1] <= 1 - 0.5 / (len(y) + 1) + 1e-12
@@ -40,7 +39,7 @@ def test_the_ends_follow_krichevsky_and_trofimov_and_the_middle_is_the_plain_reg
     p = np.arange(20) / 20
     y = np.array([0] * 6 + [1, 0, 0, 1, 0, 1, 1, 0, 1] + [1] * 5, dtype=bool)
     plain = IsotonicRegression().fit(p, y).predict(p)
-    said = IsotonicCalibrator.of(p, y)(p)
+    said = fit_isotonic(p, y)(p)
     inside = (plain > 0) & (plain < 1)
     assert np.allclose(said[inside], plain[inside])
     assert np.allclose(said[plain == 0], 0.5 / (np.sum(plain == 0) + 1))

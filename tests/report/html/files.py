@@ -12,7 +12,7 @@ from tests.report import results as made
 from tests.report.html.hostile import HOSTILE
 from toplist.calibration.top_bins import ReliabilityBins
 from toplist.evaluation.part_details import SumDetails
-from toplist.inference.results import CaseView, Comparison, FileRecord, PartRecord, PredictionView, SkippedPart
+from toplist.inference.results import CaseView, Comparison, FileRecord, PartRecord, PredictionView
 from toplist.lists import TopLists
 from toplist.report.html import Page, Provenance, render
 
@@ -69,7 +69,7 @@ def everywhere(name: str) -> Page:
 
 
 def sums(found: Comparison, called: str = "part") -> Page:
-    """A page of a board without cases, of which some parts were skipped."""
+    """A page of a board without cases."""
     rng, cases = np.random.default_rng(0), found.overall.rows[0].cases
     bins = {}
     for row in found.overall.rows:
@@ -77,8 +77,7 @@ def sums(found: Comparison, called: str = "part") -> Page:
         lists = TopLists.from_topk(np.zeros((cases, 1), int), confidence[:, None], 9)
         bins[row.name] = ReliabilityBins.of(lists, rng.random(cases) < confidence**2)
     parts = tuple(PartRecord(f"{called}-{i}.tlp", 10, (f"{called}.csv", "truth.csv")) for i in range(60))
-    lost = tuple(SkippedPart(f"{called}-{i}.csv", 10 * i, f"{called} ends too early.") for i in range(5))
-    return SumDetails(bins, parts).page(replace(found, skipped=lost), Provenance())
+    return SumDetails(bins, parts).page(found, Provenance())
 
 
 @cache

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from tests.report import results as made
 from tests.report.plot import calibration_factories as diagnosed
-from toplist.inference.results import Breakdown, PredictionType
+from toplist.inference.results import Breakdown
 from toplist.report import plot
 
 TWENTY = tuple(f"model number {i}" for i in range(20))
@@ -74,10 +74,6 @@ def _exhibits():
         "twenty": [made.exhibit(name, place=i, ks=LONG) for i, name in enumerate(TWENTY)],
         "infinite": [made.exhibit("a", curve=(inf, inf, 0.5, 0.4, 0.4)), made.exhibit("b", curve=(inf,) * 5)],
         "not a number": [made.exhibit("a", curve=(nan, 0.5, 0.4, nan, 0.4))],
-        "infinite shapes": [
-            made.exhibit("a", shapes=[PredictionType("hard label", 9, inf, 2), PredictionType("top list", 1, 0.2, 0)])
-        ],
-        "other shapes": [made.exhibit("a", shapes=[PredictionType(name, 9, 0.2, 0) for name in made.HOSTILE[:3]])],
         "one k": [made.exhibit("a", ks=(3,))],
         "k from zero": [made.exhibit("a", ks=(0, 1, 2, 50))],
         "bare": [bare, made.exhibit("a")],

@@ -7,7 +7,7 @@ import pytest
 
 from toplist.errors import TopListError
 from toplist.report import plot
-from toplist.report.plot.canvas import CYCLE, DASHES, LABELLED, MARKERS, STEPS, THEMES, over, step, theme, told_apart
+from toplist.report.plot.canvas import DASHES, LABELLED, MARKERS, STEPS, THEMES, over, step, theme, told_apart
 
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB
 VISIONS = {
@@ -55,7 +55,7 @@ def distance(a: str, b: str, vision: str) -> float:
 @pytest.mark.parametrize("name", THEMES)
 def test_what_is_drawn_stands_out_from_the_paper(name):
     look = theme(name)
-    for role in (*(f"c{i}" for i in range(CYCLE)), "faint"):
+    for role in (*(f"c{i}" for i in range(len(MARKERS))), "faint"):
         assert contrast(look[role], look["paper"]) >= 3, role
 
 
@@ -72,7 +72,7 @@ def test_text_can_be_read(name):
 @pytest.mark.parametrize("name", THEMES)
 def test_the_colours_of_models_are_told_apart(name, vision):
     look = theme(name)
-    colours = [look[f"c{i}"] for i in range(CYCLE)]
+    colours = [look[f"c{i}"] for i in range(len(MARKERS))]
     assert min(distance(a, b, vision) for a, b in combinations(colours, 2)) > 0.12
 
 

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report import results as made
-from tests.report.plot.cases import BREAKDOWNS, FORTY, PLOTS
+from tests.report.plot.cases import BREAKDOWNS, FORTY
 from tests.report.plot.parse_svg import parsed
 from toplist.errors import TopListError
 from toplist.inference.ranking import judge
-from toplist.inference.results import PredictionType
 from toplist.report import plot
 
 MEANS = st.one_of(st.floats(-10, 10), st.just(math.inf), st.just(math.nan))
@@ -42,16 +41,6 @@ def test_rows_are_the_marks_of_the_table_in_its_order(board):
         assert (row.low, row.high, row.infinite) == (score.low, score.high, standing.scores["brier"].infinite)
 
 
-@given(board=boards(), rule=st.just("brier"))
-def test_a_row_is_worse_where_its_pair_with_the_best_is_significant(board, rule):
-    data = plot.intervals(board).data
-    first = data.rows[0].name
-    for row in data.rows[1:]:
-        (pair,) = [p for p in board.pairs if {p.a, p.b} == {first, row.name}]
-        verdict = judge(pair, board.level)
-        assert row.worse == ((verdict.significant and verdict.worse == row.name) if verdict.tested else None)
-
-
 def test_each_rule_has_pairs_of_its_own():
     board = made.board(rules=("brier", "log"), members=2)
     apart = [replace(pair, adjusted_p=0.01) if pair.rule == "log" else pair for pair in board.pairs]
@@ -63,27 +52,6 @@ def test_each_rule_has_pairs_of_its_own():
 def test_bars_join_runs_in_which_no_two_are_significantly_different():
     data = plot.intervals(made.board(("a", "b", "c", "d"), members=2)).data
     assert data.ties == ((0, 1), (2, 3))
-
-
-@pytest.mark.parametrize(
-    ("board", "title"),
-    [
-        (made.board(("a", "b", "c"), members=1), "a is significantly better than all 2 others"),
-        (made.board(("a", "b", "c", "d"), members=2), "a is best, tied with b"),
-        (made.board(("a", "b", "c", "d"), members=3), "a is best, tied with 2 others"),
-        (made.board(("a", "b"), members=2), "No significant difference between a and b"),
-        (made.board(("a", "b"), members=1), "a is significantly better than b"),
-        (made.board(("a",)), "a: mean Brier score 0.300"),
-        (made.board(("a", "b"), [math.inf, math.inf]), "No model has a finite mean Brier score"),
-        (made.board(("a", "b"), [0.3, math.inf]), "a has the best mean Brier score"),
-        (
-            made.board(("a", "b", "c"), [0.3, 0.9, math.inf]),
-            "a has the best mean Brier score, significantly better than 1 of 2 others",
-        ),
-    ],
-)
-def test_the_title_of_intervals_states_who_is_best_and_claims_no_more_than_was_tested(board, title):
-    assert plot.intervals(board).data.title == title
 
 
 def test_under_another_rule_models_come_in_its_order():
@@ -123,14 +91,6 @@ def test_only_significant_pairs_are_coloured_and_on_the_side_of_their_sign(board
     for cell in plot.pairs(board).data.cells:
         assert (cell.shade != 0) == cell.significant
         assert cell.shade == 0 or (cell.shade > 0) == (cell.difference > 0)
-
-
-def test_a_pair_with_a_p_value_of_two_thirds_is_uncoloured():
-    board = made.board(("a", "b", "c"))
-    board = replace(board, pairs=tuple(replace(pair, adjusted_p=0.68) for pair in board.pairs))
-    assert {cell.shade for cell in plot.pairs(board).data.cells} == {0}
-    svg = plot.pairs(board).svg()
-    assert not any(f"f-{side}{i}" in svg for side in ("below", "above") for i in range(1, 5))
 
 
 def test_colour_is_deeper_the_larger_a_difference_is_in_standard_errors():
@@ -188,11 +148,6 @@ def test_groups_that_are_numbers_or_dates_lie_on_an_axis(groups, lines, dates):
     assert (data.lines, data.dates) == (lines, dates)
 
 
-def test_only_ratios_that_span_more_than_a_factor_of_twenty_have_a_logarithmic_axis():
-    assert PLOTS["groups of ratios"].data.logarithmic
-    assert not PLOTS["groups of weeks"].data.logarithmic
-
-
 def test_groups_of_other_names_come_hardest_first():
     data = plot.groups(made.board(groups=("x", "y", "z"))).data
     middles = [data.middle(i) for i in range(3)]
@@ -223,53 +178,12 @@ def test_e_values_are_powers_of_ten_and_the_threshold_is_one_over_one_minus_the_
     assert plot.paths([found, found]).data.paths == (data, data)
 
 
-@given(cases=st.lists(st.integers(0, 1000), min_size=4, max_size=4))
-def test_shares_of_shapes_add_up_to_one(cases):
-    kinds = ("empty list", "hard label", "top list", "distribution")
-    shapes = [PredictionType(kind, n, 0.3, 0) for kind, n in zip(kinds, cases, strict=True)]
-    (row,) = plot.shapes([made.exhibit("a", shapes=shapes)]).data.rows
-    assert {part.kind for part in row.parts} == {s.kind for s in shapes if s.cases}
-    assert sum(part.share for part in row.parts) == pytest.approx(1 if any(cases) else 0)
-
-
 def test_plots_and_their_values_are_frozen():
     drawn = plot.intervals(made.board())
     with pytest.raises(FrozenInstanceError):
         drawn.data = None
     with pytest.raises(FrozenInstanceError):
         drawn.data.rows[0].score = 0.0
-
-
-def test_words_say_what_is_infinite_and_missing():
-    board = made.board(("a", "b", "c"), [0.3, math.inf, math.nan], members=1)
-    words = plot.intervals(board).data.words
-    assert "a 0.300 (0.296 to 0.304)" in words
-    assert "b \u221e (17 cases)" in words
-    assert "c no cases" in words
-
-
-def test_words_of_a_path_say_when_something_was_shown():
-    found = replace(made.path(), separated=120, shown_better=400)
-    words = plot.path(found).data.words
-    assert (
-        "After 120 cases the confidence sequence excludes 0: new is significantly better than old on average" in words
-    )
-    assert "After 400 cases there is significant evidence (the e-value crossed 20; " in words
-    assert "that new had a lower expected score than old in at least one case" in words
-    assert "No significant difference to old in 1,000 cases." in plot.path(made.path(drift=0.0)).data.words
-    one = replace(made.path(1), cases=1, at=(1,))
-    assert plot.path(one).data.words.startswith("After 1 case, the mean Brier score of new minus that of old is ")
-
-
-def test_an_estimate_without_an_interval_has_none_in_the_figure():
-    board = made.board(("a",), half=None)
-    (row,) = plot.intervals(board).data.rows
-    assert (row.low, row.high) == (None, None)
-
-
-def test_what_does_not_exist_says_why():
-    assert "a 0.300 (no interval: no interval)" in plot.intervals(made.board(("a",), half=None)).data.words
-    assert "Scores have no known bound." in plot.path(made.path(band=False)).data.words
 
 
 def pairwise(board, ratios):
@@ -302,11 +216,6 @@ def test_where_cases_differ_what_is_drawn_is_relative_to_the_others_on_the_cases
     assert plot.groups(board).data.means == ((0.8, 1.3, math.inf),)
 
 
-def test_elsewhere_means_are_drawn_and_the_leader_is_the_line():
-    data = plot.intervals(made.board(("a", "b"), [0.3, 0.4])).data
-    assert (data.line, data.relative) == (0.3, False)
-
-
 def test_who_has_no_relative_score_is_not_placed_by_another():
     data = plot.intervals(pairwise(made.board(("a", "b"), [0.3, 0.4]), (0.8, None))).data
     assert math.isnan(data.rows[1].score)
@@ -316,15 +225,6 @@ def test_who_has_no_relative_score_is_not_placed_by_another():
 def test_under_another_rule_models_come_by_their_relative_scores():
     board = pairwise(made.board(("a", "b"), rules=("brier", "log")), (1.2, 0.7))
     assert [row.name for row in plot.intervals(board, "log").data.rows] == ["b", "a"]
-
-
-def test_without_p_values_nobody_is_called_worse_or_tied():
-    board = made.board(members=2)
-    board = replace(board, pairs=tuple(replace(pair, adjusted_p=None) for pair in board.pairs))
-    data = plot.intervals(board).data
-    assert {row.worse for row in data.rows[1:]} == {None}
-    assert data.title == "a has the best mean Brier score"
-    assert data.ties == ()
 
 
 def test_decimals_are_found_once_however_many_pairs_there_are(monkeypatch):
@@ -337,35 +237,9 @@ def test_decimals_are_found_once_however_many_pairs_there_are(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("curve", "title"),
-    [
-        ((0.5, 0.4, 0.301, 0.3, 0.3), "Lists of 3 classes score within 1% of the longest"),
-        ((0.5, 0.45, 0.4, 0.35, 0.3), "The longest lists have the lowest mean scores"),
-        ((0.5, 0.2, 0.4, 0.35, 0.3), "Mean Brier score against list length"),
-    ],
-)
-def test_the_title_of_curves_says_which_length_is_enough(curve, title):
-    assert plot.curves([made.exhibit("a", curve=curve)]).data.title == title
-
-
-def test_the_title_of_a_path_says_since_when_zero_is_excluded():
-    assert plot.path(replace(made.path(), separated=120)).data.title == (
-        "new is significantly better than old on average after 120 cases"
-    )
-    flat = replace(made.path(drift=0.0), separated=None)
-    assert plot.path(flat).data.title == "No significant difference between new and old on average"
-
-
-@pytest.mark.parametrize(
     ("drawn", "sentence"),
     [
-        (plot.sizes({5: 10}), "All 10 lists have 5 classes."),
-        (plot.sizes({}), "There are no lists."),
         (plot.curves([made.exhibit("a", ks=(3,))]), "All lists have one length: k = 3."),
-        (
-            plot.shapes([made.exhibit("a", shapes=[PredictionType("distribution", 9, 0.2, 0)])]),
-            "All predictions have one shape: distribution.",
-        ),
         (plot.groups(BREAKDOWNS["one class"], "brier"), "All cases are in one group: cat."),
         (plot.pairs(made.board(("a",))), "There are no pairs of models to compare."),
     ],

@@ -8,7 +8,7 @@ from tests.report import results as made
 from tests.report.plot.cases import BREAKDOWNS, FORTY, LONG, PLOTS, TWENTY
 from tests.report.plot.parse_svg import parsed
 from toplist.report import plot
-from toplist.report.plot.canvas import LABELLED, SMALL, THEMES, Hover, Stroke, Text, key, width
+from toplist.report.plot.canvas import LABELLED, SMALL, THEMES, Hover, Stroke, Text, width
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 ELEMENTS = {"svg", "title", "desc", "path", "circle", "text"}
@@ -19,16 +19,6 @@ ATTRIBUTES = {
 }
 DRAWN = {name: drawn for name, drawn in PLOTS.items() if not drawn.data.single}
 NARROW = 340
-
-
-@pytest.fixture(scope="module", params=PLOTS, ids=lambda name: name.replace(" ", "-"))
-def name(request):
-    return request.param
-
-
-@pytest.fixture(scope="module")
-def svg(name):
-    return PLOTS[name].svg()
 
 
 def texts(root):
@@ -54,31 +44,22 @@ def boxes(sheet):
                     yield mark, (x - start, y - mark.size / 2, x - start + long, y + mark.size / 2)
 
 
-def test_only_harmless_elements_and_attributes_are_used(svg):
-    for element in parsed(svg).iter():
+@pytest.mark.parametrize("name", PLOTS)
+def test_a_figure_may_stand_in_any_page(name):
+    """Harmless elements, one id, finite numbers within it, colours of the page's theme, and words for it."""
+    root, roles = parsed(PLOTS[name].svg()), THEMES["light"].colours
+    _, _, across, down = map(float, root.get("viewBox").split())
+    assert [e.get("id") for e in root.iter() if e.get("id")] == [root.get("aria-describedby")]
+    assert root.get("role") == "img"
+    assert root.get("aria-label")
+    assert root.find(NAMESPACE + "desc").text
+    for element in root.iter():
         assert element.tag.removeprefix(NAMESPACE) in ELEMENTS
         assert element.attrib.keys() <= ATTRIBUTES
-
-
-def test_the_only_id_is_that_of_the_description(svg):
-    root = parsed(svg)
-    ids = [e.get("id") for e in root.iter() if e.get("id")]
-    assert ids == [root.get("aria-describedby")]
-
-
-def test_numbers_are_finite_and_within_the_figure(svg):
-    root = parsed(svg)
-    _, _, across, down = map(float, root.get("viewBox").split())
-    for element in root.iter():
         assert not re.search(r"nan|inf", element.get("d", "") + element.get("cx", "") + element.get("cy", ""))
         if element.tag == NAMESPACE + "text" and element.get("x"):
             assert 0 <= float(element.get("x")) <= across
             assert 0 <= float(element.get("y")) <= down
-
-
-def test_every_colour_follows_the_theme_of_the_page(svg):
-    roles = THEMES["light"].colours
-    for element in parsed(svg).iter():
         for what in ("fill", "stroke"):
             colour = element.get(what, "none")
             if colour != "none":
@@ -86,45 +67,26 @@ def test_every_colour_follows_the_theme_of_the_page(svg):
                 assert f"{what[0]}-{role}" in element.get("class").split()
 
 
-def test_a_figure_says_in_words_what_it_shows(svg):
-    root = parsed(svg)
-    assert root.get("role") == "img"
-    assert root.get("aria-label")
-    assert root.find(NAMESPACE + "desc").text
-
-
-def test_no_text_is_smaller_than_eleven_pixels_at_any_width(name):
-    for wide in (NARROW, 560, 720):
-        assert all(mark.size >= 11 for mark in marks(PLOTS[name].sheet(wide)) if isinstance(mark, Text))
-
-
-@pytest.mark.parametrize("wide", [NARROW, 560])
-def test_no_text_runs_out_of_the_figure(name, wide):
-    sheet = PLOTS[name].sheet(wide)
-    for mark, (left, top, right, bottom) in boxes(sheet):
-        assert left >= -2, mark.text
-        assert right <= sheet.width + 2, mark.text
-        assert top >= -2, mark.text
-        assert bottom <= sheet.height + 2, mark.text
-
-
-def test_a_figure_that_stands_alone_has_its_title_and_its_subtitle(name):
+@pytest.mark.parametrize("name", PLOTS)
+def test_a_figure_has_a_title_axes_with_titles_and_text_that_fits_and_can_be_read(name):
     drawn = PLOTS[name]
     words = " ".join(mark.text for mark in drawn.sheet().page.marks if isinstance(mark, Text)).split()
     said = (drawn.data.single or f"{drawn.data.title} {drawn.data.subtitle}").split()
     assert words[: len(said)] == said or "…" in " ".join(words[: len(said)])
     assert drawn.data.title
     assert not drawn.data.title.endswith(".")
+    for wide in (NARROW, 560, 720):
+        sheet = drawn.sheet(wide)
+        assert all(panel.title_x and panel.title_y for panel in sheet.panels)
+        assert all(mark.size >= 11 for mark in marks(sheet) if isinstance(mark, Text))
+        for mark, (left, top, right, bottom) in boxes(sheet):
+            assert left >= -2, mark.text
+            assert right <= sheet.width + 2, mark.text
+            assert top >= -2, mark.text
+            assert bottom <= sheet.height + 2, mark.text
 
 
-@pytest.mark.parametrize("name", DRAWN)
-def test_every_axis_has_a_title(name):
-    for panel in DRAWN[name].sheet().panels:
-        assert panel.title_x, name
-        assert panel.title_y, name
-
-
-@pytest.mark.parametrize("name", [n for n in DRAWN if n.split()[0] in ("curves", "groups", "breakdown", "rejection")])
+@pytest.mark.parametrize("name", [n for n in DRAWN if n.split()[0] in ("curves", "groups", "breakdown")])
 def test_at_most_eight_lines_have_a_label(name):
     sheet = DRAWN[name].sheet()
     thick = [m for m in marks(sheet) if isinstance(m, Stroke) and m.hover and m.hover.model and m.width > 1.5]
@@ -178,11 +140,6 @@ def test_cells_hold_numbers_up_to_twenty_models_and_values_for_a_pointer_always(
         assert len(hovers) >= count * (count - 1) / 2
 
 
-def test_models_are_named_on_both_axes_of_the_matrix():
-    drawn = texts(parsed(plot.pairs(made.board(TWENTY[:6])).svg()))
-    assert [drawn.count(name) for name in TWENTY[:6]] == [1, 2, 2, 2, 2, 1]
-
-
 @pytest.mark.parametrize("name", DRAWN)
 def test_every_mark_of_data_says_its_value_to_a_pointer(name):
     sheet = DRAWN[name].sheet()
@@ -190,31 +147,13 @@ def test_every_mark_of_data_says_its_value_to_a_pointer(name):
     for panel in sheet.panels:
         for mark in panel.marks:
             if not isinstance(mark, Text) and mark.role not in silent:
-                own = mark.hover
-                assert own is not None or (name.startswith("truncation") and isinstance(mark, Stroke | plot.canvas.Dot))
+                assert mark.hover is not None
 
 
 def test_marks_of_a_model_bear_its_full_name():
     for kind, drawn in (("intervals", plot.intervals(made.board(FORTY))), ("pairs", plot.pairs(made.board(FORTY)))):
         named = {e.get("data-model") for e in parsed(drawn.svg()).iter()} - {None}
         assert named == set(FORTY), kind
-
-
-@pytest.mark.parametrize("name", [name for name in PLOTS if name.endswith("hostile")])
-def test_hostile_names_are_text(name):
-    svg = PLOTS[name].svg()
-    assert "<script" not in svg
-    assert not re.search("[\x00-\x08\x0b-\x1f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]", svg)
-    assert len(svg) < 600_000
-    root = parsed(svg)
-    assert "<script>" in "".join(root.itertext())
-    keys = {key(name) for name in made.HOSTILE}
-    assert {e.get("data-model") for e in root.iter()} - {None} <= keys
-
-
-@pytest.mark.parametrize("kind", plot.OF_RESULTS)
-def test_dollars_and_backslashes_are_shown_and_not_obeyed(kind):
-    assert any(made.HOSTILE[1] in text for text in texts(parsed(PLOTS[f"{kind} of hostile"].svg())))
 
 
 @pytest.mark.parametrize(
@@ -226,18 +165,13 @@ def test_dollars_and_backslashes_are_shown_and_not_obeyed(kind):
         (plot.groups(made.board(TWENTY, groups=tuple(f"group {i}" for i in range(100)))), 500_000),
         (plot.groups(BREAKDOWNS["places"], "brier"), 80_000),
         (plot.curves([made.exhibit(name, place=i, ks=LONG) for i, name in enumerate(TWENTY)]), 80_000),
-        (plot.shapes([made.exhibit(name, place=i) for i, name in enumerate(TWENTY)]), 80_000),
         (PLOTS["panel"], 20_000),
         (plot.path(made.path(5000)), 80_000),
     ],
-    ids=["intervals", "pairs", "many pairs", "groups", "lines", "curves", "shapes", "panel", "path"],
+    ids=["intervals", "pairs", "many pairs", "groups", "lines", "curves", "panel", "path"],
 )
 def test_figures_of_many_models_are_small(drawn, limit):
     assert len(drawn.svg().encode()) < limit
-
-
-def test_an_infinite_mean_is_an_arrow_with_the_count_in_words():
-    assert texts(parsed(PLOTS["intervals of infinite"].svg())).count("\u221e (17 cases)") == 2
 
 
 def test_two_models_are_one_difference_with_its_interval_and_the_line_of_zero():
@@ -271,10 +205,6 @@ def test_e_values_are_cut_at_ten_thousand_with_the_line_at_twenty():
     (_, lower) = PLOTS["path of strong"].sheet().panels
     assert lower.y.high == pytest.approx(4.2)
     assert any(isinstance(m, Stroke) and m.hover == Hover("threshold 20") for m in lower.marks)
-
-
-def test_the_first_crossing_of_a_path_is_annotated():
-    assert "excludes 0 after 19,665 cases" in texts(parsed(PLOTS["path of long"].svg()))
 
 
 def test_numbers_of_an_axis_are_left_out_evenly_where_they_would_run_into_each_other():

@@ -1,6 +1,6 @@
-"""Every report on a grid against every truth on it, and lists near ties: form N in exact arithmetic.
+"""Every report on a grid against every truth on it, and lists near ties, in exact arithmetic.
 
-`make topbeta` runs the large grids; the suite runs small ones.
+`make oracle` runs the large grids; the suite runs small ones.
 """
 
 from __future__ import annotations

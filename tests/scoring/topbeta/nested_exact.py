@@ -1,4 +1,4 @@
-"""Form N by its definition, in fractions: entropy by the recursion, score as the tangent, by dual numbers."""
+"""The top-beta score by its definition, in fractions: entropy by recursion, score as the tangent, by dual numbers."""
 
 from fractions import Fraction
 from itertools import pairwise, permutations

@@ -1,4 +1,4 @@
-"""The functional on batches, its image, and what to look at."""
+"""The functional on batches, and its image."""
 
 import math
 from fractions import Fraction
@@ -93,53 +93,25 @@ def test_one_list_is_cut_like_many():
     assert topbeta.top_beta(t, 0.8) == tl.TopList({0: 0.5, 1: 0.3}, 3)
 
 
-def drawn_cases():
-    rng = np.random.default_rng(3)
-    p = rng.dirichlet([0.4] * 5, size=400)
-    y = np.array([rng.choice(5, p=row) for row in p])
-    return topbeta.top_beta(tl.TopLists.from_proba(p), 0.8), y
+def test_a_beta_is_the_decimal_it_prints_as():
+    assert topbeta.longest(10, 0.9) == topbeta.longest(10, np.float64(0.9)) == topbeta.longest(10, Fraction(9, 10)) == 9
+    assert topbeta.longest(math.inf, 0.9) == math.inf
+    assert topbeta.longest(2**10000, 0.5) == 2**9999
 
 
-def test_a_diagnosis_of_true_lists_covers_what_they_claim():
-    lists, y = drawn_cases()
-    found = topbeta.summarize(lists, y, 0.8)
-    assert found.low < found.mass < found.high
-    assert found.coverage == tl.coverage(lists, y) > found.beta
-    assert found.size == lists.sizes.mean()
-    assert found.brier == pytest.approx(tl.score(lists, y).mean())
-    assert found.score == pytest.approx(topbeta.score(lists, y, 0.8).mean())
-    assert not any(found.outside.values())
-    assert "All are top-beta lists." in str(found)
+@given(m=st.integers(1, 30), percent=st.integers(1, 99))
+def test_no_true_list_is_longer_than_the_longest_and_the_uniform_one_is_as_long(m, percent):
+    beta = Fraction(percent, 100)
+    assert exact.length([Fraction(1, m)] * m, beta) == topbeta.longest(m, beta)
 
 
-def test_weights_count_cases_again():
-    lists, y = drawn_cases()
-    twice = np.repeat(np.arange(400), np.arange(400) % 3)
-    weighted = topbeta.summarize(lists, y, 0.8, sample_weight=np.arange(400) % 3)
-    repeated = topbeta.summarize(lists[twice], y[twice], 0.8)
-    for name in ("coverage", "size", "mass", "brier", "score"):
-        assert getattr(weighted, name) == pytest.approx(getattr(repeated, name))
-    assert weighted.low < repeated.low  # the same case twice is not two cases
-
-
-def test_a_diagnosis_goes_without_a_score_where_there_is_none():
-    lists = tl.TopLists.from_dicts([{0: 0.5}, {0: 0.95}], math.inf)
-    found = topbeta.summarize(lists, [0, 1], 0.9, form="M")
-    assert found.score is None
-    assert "finitely many" in str(found)
-    assert topbeta.summarize(lists, [0, 1], 0.9).score is not None
-    assert found.outside["mass below beta"] == 0.5
-
-
-def test_a_diagnosis_repeats_the_warning_as_a_sentence():
-    found = topbeta.summarize(tl.TopLists.from_dicts([{0: 0.95}], 1000), [0], 0.9, form="M")
-    assert "hardly counts" in found.why
-    assert found.score is not None
-    assert not topbeta.summarize(tl.TopLists.from_dicts([{0: 0.95}], 1000), [0], 0.9).why
-
-
-def test_a_diagnosis_of_nothing_or_with_wrong_weights_is_refused():
-    with pytest.raises(TopListError, match="no cases"):
-        topbeta.summarize(tl.TopLists.from_dicts([], 3), [], 0.9)
-    with pytest.raises(TopListError, match="the sample weight is -1"):
-        topbeta.summarize(tl.TopLists.from_dicts([{0: 0.95}], 3), [0], 0.9, sample_weight=[-1.0])
+def test_what_does_not_make_sense_is_said():
+    for wrong, words in (
+        (lambda: topbeta.longest(10, 1.0), "beta is between 0 and 1"),
+        (lambda: topbeta.longest(10, Fraction(1)), "beta is between 0 and 1"),
+        (lambda: topbeta.longest([3, 4], 0.9), "one number of classes"),
+        (lambda: topbeta.in_image(tl.TopLists.from_dicts([{0: 1.0}], 3), 0.9, cap=0), "cap is a whole number"),
+        (lambda: topbeta.in_image([[0.5, 0.5]], 0.9), "expected TopLists"),
+    ):
+        with pytest.raises(TopListError, match=words):
+            wrong()

@@ -11,12 +11,10 @@
 
 #include "exact_sum.hpp"
 #include "hash.hpp"
-#include "nested.hpp"
 #include "validate.hpp"
 #include "rank_of_outcome.hpp"
 #include "pool.hpp"
 #include "reduce.hpp"
-#include "token_lines.hpp"
 #include "top_k.hpp"
 #include "subset_search/search.hpp"
 
@@ -78,14 +76,6 @@ TOPLIST_SETS(double)
     places(offsets, classes, confidences, rows, outcomes, above, equal);                                            \
   }
 TOPLIST_PAIRS(TOPLIST_PLACES)
-
-#define TOPLIST_NESTED(C, T)                                                                                        \
-  TOPLIST_CLONES void run_nested(const std::int64_t* offsets, const C* classes, const T* confidences,               \
-                                 const double* keys, const double* scales, std::size_t rows, double beta,           \
-                                 bool averaged, const std::int64_t* outcomes, double* out) {                        \
-    nested_scores(offsets, classes, confidences, keys, scales, rows, beta, averaged, outcomes, out);                \
-  }
-TOPLIST_PAIRS(TOPLIST_NESTED)
 
 TOPLIST_CLONES PoolOutcome run_pool(bool geometric, const std::vector<PoolMember>& members, const double* weights,
                                     const Space& space, std::size_t rows, std::int64_t most, const Pooled& out) {
@@ -184,34 +174,6 @@ void bind(nb::module_& m) {
         },
         nb::arg("offsets"), nb::arg("classes").none().noconvert(), nb::arg("confidences").noconvert(),
         nb::arg("outcomes"), nb::arg("above").noconvert(), nb::arg("equal").noconvert());
-  m.def("nested_scores",
-        [](In<std::int64_t> offsets, std::optional<In<C>> classes, In<T> confidences, std::optional<In<double>> keys,
-           In<double> scales, double beta, bool averaged, In<std::int64_t> outcomes, Out<double> out) {
-          const std::size_t rows = count_rows(offsets, classes, confidences);
-          require(scales.shape(0) == rows && outcomes.shape(0) == rows && out.shape(0) == rows,
-                  "scales, outcomes and scores must have one entry per case");
-          require(!keys || keys->shape(0) == confidences.shape(0), "each class must have one key");
-          nb::gil_scoped_release release;
-          run_nested(offsets.data(), classes ? classes->data() : nullptr, confidences.data(),
-                     keys ? keys->data() : nullptr, scales.data(), rows, beta, averaged, outcomes.data(), out.data());
-        },
-        nb::arg("offsets"), nb::arg("classes").none().noconvert(), nb::arg("confidences").noconvert(),
-        nb::arg("keys").none(), nb::arg("scales"), nb::arg("beta"), nb::arg("averaged"), nb::arg("outcomes"),
-        nb::arg("out").noconvert());
-}
-
-template <class T>
-void bind_masses(nb::module_& m) {
-  m.def("running_masses",
-        [](In<std::int64_t> offsets, In<T> confidences, In<double> scales, Out<double> mass, Out<double> before) {
-          const std::size_t rows = count_rows(offsets, confidences.shape(0));
-          require(scales.shape(0) == rows && mass.shape(0) == rows && before.shape(0) == rows,
-                  "scales and masses must have one entry per case");
-          nb::gil_scoped_release release;
-          running_masses(offsets.data(), confidences.data(), scales.data(), rows, mass.data(), before.data());
-        },
-        nb::arg("offsets"), nb::arg("confidences").noconvert(), nb::arg("scales"), nb::arg("mass").noconvert(),
-        nb::arg("before").noconvert());
 }
 
 // Whether all are places among so many.
@@ -395,34 +357,6 @@ void bind_sets(nb::module_& m) {
         nb::arg("flips").none().noconvert());
 }
 
-template <class V>
-nb::bytes copied(const V& values) {
-  return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0]));
-}
-
-void bind_tokens(nb::module_& m) {
-  m.def("token_lines",
-        [](nb::bytes text, std::vector<std::string> path, std::vector<std::string> members, std::int64_t position,
-           bool with_bytes) -> nb::object {
-          require(!path.empty() && position >= 0, "there must be a path, and a position from 0");
-          if (text.size() > MOST_TEXT) return nb::none();
-          const TokenQuery query{std::move(path), std::move(members), position, with_bytes};
-          TokenScanner scanner({text.c_str(), text.size()}, query);
-          bool fine;
-          {
-            nb::gil_scoped_release release;
-            fine = scanner.run();
-          }
-          if (!fine) return nb::none();
-          const TokenLines& out = scanner.out;
-          return nb::make_tuple(copied(out.members), copied(out.positions), copied(out.sizes), copied(out.codes),
-                                copied(out.words.texts().data), copied(out.words.texts().offsets),
-                                copied(out.logprobs.data), copied(out.logprobs.offsets), copied(out.bytes.data),
-                                copied(out.bytes.offsets), copied(out.has_bytes), out.repeated);
-        },
-        nb::arg("text"), nb::arg("path"), nb::arg("members"), nb::arg("position"), nb::arg("with_bytes"));
-}
-
 }  // namespace
 
 NB_MODULE(_kernel, m) {
@@ -431,12 +365,9 @@ NB_MODULE(_kernel, m) {
   bind<std::int32_t, float>(m);
   bind<std::int64_t, double>(m);
   bind<std::int64_t, float>(m);
-  bind_masses<double>(m);
-  bind_masses<float>(m);
   bind_exact(m);
   bind_hash(m);
   bind_pool(m);
-  bind_tokens(m);
   bind_select<double>(m);
   bind_select<float>(m);
   bind_sets<double>(m);

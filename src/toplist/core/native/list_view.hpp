@@ -20,7 +20,7 @@
 
 namespace toplist {
 
-// One bit for each thing that can be said of a row; the same numbers stand in toplist/flags.py.
+// One bit for each thing that can be said of a row; the same numbers stand in toplist/core/flags.py.
 enum Flag : std::uint16_t {
   BELOW = 1,      // a listed confidence is below the proxy: the largest valid sublist is scored
   INVALID = 2,    // ... by more than rounding explains: the penalty applies

@@ -10,7 +10,7 @@ namespace toplist {
 constexpr double VALIDITY_ATOL = 1e-15;
 constexpr double EPS = std::numeric_limits<double>::epsilon();
 
-// What rounding explains, by the significant bits of the numbers as they were given; see rectangles.Rounding.
+// What rounding explains, by the significant bits of the numbers as they were given; see Rounding in toplist/core/array_api.py.
 struct Rounding {
   double mass;   // how far a mass may be off one
   double share;  // how far a confidence may be below the proxy, relatively
@@ -43,7 +43,7 @@ int significant_bits(const T* t, std::size_t k) {
   return low == 0 ? 11 : 24;
 }
 
-// The twin of rectangles.beyond.
+// The twin of beyond in toplist/core/array_api.py.
 inline bool beyond(double least, double rest, double unlisted, const Rounding& off) {
   return least < rest / unlisted * (1.0 - off.share) - VALIDITY_ATOL &&
          least * (1.0 + off.entry) + VALIDITY_ATOL < (rest - off.rest) / unlisted;

@@ -7,9 +7,8 @@ from typing import Any
 import torch
 
 from toplist.errors import TopListError
-from toplist.integrations.torch.exact import carried
 from toplist.integrations.torch.streaming import as_on_error, read
-from toplist.integrations.torch.tallies import Columns, StreamedScores, tally
+from toplist.integrations.torch.tallies import Columns, StreamedScores, added, tally
 
 try:
     from torchmetrics import Metric
@@ -26,11 +25,16 @@ except Exception as error:
 Tensor = torch.Tensor
 
 
+def _added(states: Tensor) -> Tensor:
+    """The sums of several states, one after the other."""
+    return added(*states)
+
+
 class PaddedScores(Metric):
     """Mean padded scores, coverage and accuracy as a metric of torchmetrics.
 
-    The states are those of `StreamingScores`: exact sums and counts as integers, which torchmetrics adds over batches
-    and processes. So the order and number of batches, processes and devices do not change a digit of `compute()`.
+    The states are those of `StreamingScores`: compensated sums and counts, which torchmetrics adds over batches and
+    processes. On MPS, which has no doubles, they stay on the CPU.
 
     Parameters
     ----------
@@ -79,7 +83,7 @@ class PaddedScores(Metric):
         self._columns = Columns.of(ks, rules, temperature, ignore_index, unit)
         self._on_error = as_on_error(on_error)
         sums, counts = self._columns.shapes
-        self.add_state("sums", torch.zeros(sums, dtype=torch.int64), dist_reduce_fx="sum")
+        self.add_state("sums", torch.zeros(sums, dtype=torch.float64), dist_reduce_fx=_added)
         self.add_state("counts", torch.zeros(counts, dtype=torch.int64), dist_reduce_fx="sum")
         # Collections share one state among metrics whose states are equal: no two of different settings are.
         self.add_state("settings", self._columns.fingerprint(), dist_reduce_fx="max")
@@ -97,7 +101,7 @@ class PaddedScores(Metric):
             How much each case counts.
         """
         sums, counts = tally(self._columns, self._columns.score(logits, y), sample_weight)
-        self.sums = carried(self.sums + sums.to(self.sums.device))
+        self.sums = added(self.sums, sums.to(self.sums.device))
         self.counts = self.counts + counts.to(self.counts.device)
 
     def compute(self) -> dict[str, Tensor]:
@@ -106,13 +110,11 @@ class PaddedScores(Metric):
         Returns
         -------
         dict of str to Tensor
-            Doubles on the device of the metric; on MPS, which has none, numbers of 32 bits.
+            Doubles on the device of the metric.
         """
-        kind = torch.float32 if self.sums.device.type == "mps" else torch.float64
-        return {
-            name: torch.tensor(mean.value, dtype=kind, device=self.sums.device)
-            for name, mean in self._read().named.items()
-        }
+        home = self.sums.device
+        means = self._read().named.items()
+        return {name: torch.tensor(mean.value, dtype=torch.float64, device=home) for name, mean in means}
 
     def result(self) -> StreamedScores:
         """Means with standard errors and counts of all cases, of all processes: every process has to call it.
@@ -126,8 +128,17 @@ class PaddedScores(Metric):
             return self._read()
 
     def set_dtype(self, dst_type: Any) -> PaddedScores:
-        """Nothing: sums are exact because they are integers, and stay so."""
+        """Nothing: sums are doubles, and stay so."""
         return self
+
+    def _apply(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
+        """Move the states, which stay doubles; not to MPS, which has none."""
+
+        def moved(state: Tensor) -> Tensor:
+            there = fn(torch.zeros(1, device=state.device)).device
+            return state.to("cpu" if there.type == "mps" else there)
+
+        return super()._apply(moved, *args, **kwargs)
 
     def _read(self) -> StreamedScores:
         if not torch.equal(self.settings, self._columns.fingerprint().to(self.settings.device)):

@@ -1,4 +1,4 @@
-"""Scores of any number of batches in kilobytes: sums that are exact, stay on the device, and merge."""
+"""Scores of any number of batches in kilobytes: compensated sums that stay on the device, and merge."""
 
 from __future__ import annotations
 
@@ -9,24 +9,19 @@ from torch import distributed
 
 from toplist.errors import TopListError
 from toplist.integrations._logits import LogitScores
-from toplist.integrations.torch.exact import carried
-from toplist.integrations.torch.tallies import Columns, StreamedScores, problems, summary, tally
+from toplist.integrations.torch.tallies import Columns, StreamedScores, added, problems, summary, tally
 
 Tensor = torch.Tensor
-_VERSION = 1
+_VERSION = 2
 
 
 class StreamingScores:
-    """Mean padded scores, coverage and accuracy over batches of logits, in a state of fixed size that merges exactly.
+    """Mean padded scores, coverage and accuracy over batches of logits, in a state of fixed size that merges.
 
-    Sums of scores, weights and their products are integers in units of 2**-1074: whatever the order of cases, their
-    split into batches, processes and devices, and the order of merging, `result()` is the same to the last bit, for up
-    to 2**62 cases. The state is some tens of kilobytes for the default lengths and rules, whatever the number of
-    cases, and stays on the device; nothing waits for the device before `result()`.
-
-    What is exact is the sum of the scores as they were computed: those of float32 logits are rounded to float32. Each
-    sample weight is multiplied with its scores in float64 first. With `unit="sequence"`, the weighted scores of a
-    sequence are added in float64 for the standard error, and exactly for the mean.
+    Sums of scores, weights and their products are doubles, and what rounding leaves over when batches are added is kept
+    beside them, so that nothing drifts however many batches there are. Another order of batches, processes or merging
+    changes results by some 1e-16, relatively. The state is a few kilobytes for the default lengths and rules, and stays
+    on the device; nothing waits for the device before `result()`.
 
     Parameters
     ----------
@@ -79,7 +74,7 @@ class StreamingScores:
     def reset(self) -> None:
         """Forget all cases."""
         sums, counts = self._columns.shapes
-        self._sums = torch.zeros(sums, dtype=torch.int64, device=self._device)
+        self._sums = torch.zeros(sums, dtype=torch.float64, device=self._device)
         self._counts = torch.zeros(counts, dtype=torch.int64, device=self._device)
         self._reduced = False
 
@@ -179,10 +174,10 @@ class StreamingScores:
         distributed.all_reduce(ends, op=distributed.ReduceOp.MAX, group=group)
         if not torch.equal(ends, own):
             raise TopListError("the processes have different ks, rules, temperature, ignore_index or unit.")
-        flat = torch.cat([self._sums.reshape(-1), self._counts])
-        distributed.all_reduce(flat, op=distributed.ReduceOp.SUM, group=group)
-        size = self._sums.numel()
-        self._sums, self._counts = carried(flat[:size].reshape(self._sums.shape)), flat[size:].clone()
+        parts = [torch.empty_like(self._sums) for _ in range(distributed.get_world_size(group))]
+        distributed.all_gather(parts, self._sums, group=group)
+        self._sums = added(*parts)
+        distributed.all_reduce(self._counts, op=distributed.ReduceOp.SUM, group=group)
         self._reduced = True
 
     def result(self) -> StreamedScores:
@@ -239,8 +234,8 @@ class StreamingScores:
             raise TopListError(f"this is not a state of StreamingScores, version {_VERSION}.")
         self._require_same(state["settings"])
         sums, counts = state["sums"], state["counts"]
-        found = [(tuple(one.shape), one.dtype) for one in (sums, counts)]
-        if found != [(shape, torch.int64) for shape in self._columns.shapes]:
+        kinds = [(tuple(one.shape), one.dtype) for one in (sums, counts)]
+        if kinds != list(zip(self._columns.shapes, (torch.float64, torch.int64), strict=True)):
             raise TopListError("this state of StreamingScores is damaged: its tensors have other shapes or types.")
         device = sums.device if self._device is None else self._device
         self._sums, self._counts = sums.to(device, copy=True), counts.to(device, copy=True)
@@ -254,7 +249,7 @@ class StreamingScores:
         if self._device is None:
             self._device = sums.device
             self.to(self._device)
-        self._sums = carried(self._sums + sums.to(self._device))
+        self._sums = added(self._sums, sums.to(self._device))
         self._counts = self._counts + counts.to(self._device)
 
     def _require_own(self, what: str) -> None:

@@ -1,7 +1,7 @@
-"""What one batch of scores adds to exact sums, and means and standard errors from such sums.
+"""What one batch of scores adds to sums, and means and standard errors from such sums.
 
-`Columns` says which scores there are, `tally` makes integers of a batch, which add up in any order, and `summary` reads
-them.
+`Columns` says which scores there are, `tally` makes sums of a batch, `added` adds sums without losing digits, and
+`summary` reads them. A sum is a double and what rounding has left over of it so far, another double.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import hashlib
 import math
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import torch
 
 from toplist._text import significant
 from toplist.core.arguments import as_tuple, as_whole
-from toplist.core.kernel import BITS, UNIT
 from toplist.errors import ShapeError, TopListError
 from toplist.integrations._logits import (
     OUTSIDE,
@@ -26,7 +26,6 @@ from toplist.integrations._logits import (
     as_temperature,
     rules_by_name,
 )
-from toplist.integrations.torch.exact import LARGEST, LIMB, LIMBS, carried, products_of, sums_of, to_integers
 from toplist.integrations.torch.logits import LONGEST, scores_from_logits
 from toplist.scoring.rules.base import Rule
 
@@ -34,7 +33,8 @@ Tensor = torch.Tensor
 UNITS = ("case", "sequence")
 SUMS = 5  # of weights, weighted scores, and the products of a unit's weight and weighted score
 COUNTS = ("cases", "ignored", "outside", "undefined", "unweighable", "huge")
-_LIGHTEST, _HEAVIEST = 1e-60, 1e60  # weights whose products with scores, and their squares, are exact
+_LIGHTEST, _HEAVIEST = 1e-60, 1e60  # weights whose squares neither underflow nor overflow
+_LARGEST = 1e144  # a score times its weight of which squares can be added
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Columns:
     @property
     def shapes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The shapes of sums and counts."""
-        return (SUMS, self.width, LIMBS), (len(COUNTS) + 3 * self.width,)
+        return (2, SUMS, self.width), (len(COUNTS) + 3 * self.width,)
 
     def settings(self) -> dict[str, Any]:
         """Plain values that two states must share to be added."""
@@ -221,15 +221,13 @@ class StreamedScores:
 
 
 def tally(columns: Columns, scores: LogitScores, sample_weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """What a batch adds to sums (5, columns, LIMBS) and to counts: integers, on the device of the scores.
+    """What a batch adds to sums (2, 5, columns) and to counts, on the device of the scores.
 
     A device without numbers of 64 bits (MPS) has its scores, a few per case, copied to the CPU, and its sums are there.
     """
     device = scores.rank.device
     home = torch.device("cpu") if device.type == "mps" else device
-    given = columns.values(scores)
-    narrow = given.dtype != torch.float64
-    x, rank = given.to(home).double(), scores.rank.to(home).reshape(-1)
+    x, rank = columns.values(scores).to(home).double(), scores.rank.to(home).reshape(-1)
     w = _weights(sample_weight, scores.rank, home)
     usable = (w == 0) | ((w >= _LIGHTEST) & (w <= _HEAVIEST))
     if device.type == "cpu" and sample_weight is not None:
@@ -237,36 +235,42 @@ def tally(columns: Columns, scores: LogitScores, sample_weight: Tensor | None = 
     weighed = x * w[:, None]
     there, counts = (rank > 0) | (rank == UNDEFINED), w != 0  # a case without weight is none
     undefined = there & counts & (x.isnan().any(dim=1) | scores.log_prob.to(home).reshape(-1).isnan())
-    huge = there & usable & ~undefined & (x.isfinite() & ~(weighed.abs() <= LARGEST)).any(dim=1)
+    huge = there & usable & ~undefined & (x.isfinite() & ~(weighed.abs() <= _LARGEST)).any(dim=1)
     scored = there & counts & usable & ~undefined & ~huge
     finite = x.isfinite() & scored[:, None]
     totals = [scored, rank == 0, (rank == OUTSIDE) & counts, undefined, (rank != 0) & ~usable, huge]
     weighed, heavy = (torch.where(finite, one, 0.0) for one in (weighed, w[:, None]))
-    count = finite.sum(dim=0)
-    first, second = _whole(count) if sample_weight is None else sums_of(heavy), sums_of(weighed)
-    if columns.unit == "case" and sample_weight is None:
-        units, products = count, (first, second, products_of(weighed, weighed, narrow=narrow))
-    else:
-        if columns.unit == "sequence":
-            heavy, weighed = (_by_sequence(one, scores.rank.shape) for one in (heavy, weighed))
-        units = (heavy > 0).sum(dim=0)
-        products = products_of(heavy, heavy), products_of(heavy, weighed), products_of(weighed, weighed)
-    infinite = (x.isinf() & scored[:, None]).sum(dim=0)
+    first, second, count = heavy.sum(dim=0), weighed.sum(dim=0), finite.sum(dim=0)
+    if columns.unit == "sequence":
+        heavy, weighed = (_by_sequence(one, scores.rank.shape) for one in (heavy, weighed))
+    products = [(heavy * heavy).sum(dim=0), (heavy * weighed).sum(dim=0), (weighed * weighed).sum(dim=0)]
+    sums = torch.stack([first, second, *products])
+    infinite, units = (x.isinf() & scored[:, None]).sum(dim=0), (heavy > 0).sum(dim=0)
     numbers = torch.cat([torch.stack([one.sum() for one in totals]), count, infinite, units])
-    return torch.stack([first, second, *products]), numbers
+    return torch.stack([sums, torch.zeros_like(sums)]), numbers
+
+
+def added(*sums: Tensor) -> Tensor:
+    """The sum of sums, each a double and what is left over of it: of each addition the rounding error is kept (Knuth).
+
+    >>> one, tiny = torch.tensor([[1.0], [0.0]]).double(), torch.tensor([[1e-30], [0.0]]).double()
+    >>> added(one, tiny, -one)[0]
+    tensor([1.0000e-30], dtype=torch.float64)
+    """
+    total, left = sums[0]
+    for high, low in sums[1:]:
+        both = total + high
+        shadow = both - total
+        left = left + low + ((total - (both - shadow)) + (high - shadow))
+        total = both
+    whole = total + left
+    return torch.stack([whole, left - (whole - total)])
 
 
 def _by_sequence(rows: Tensor, shape: torch.Size) -> Tensor:
     if len(shape) < 2:
         raise ShapeError('unit="sequence" takes logits of the shape (sequences, tokens, classes).')
     return rows.reshape(math.prod(shape[:-1]), shape[-1], rows.shape[1]).sum(dim=1)
-
-
-def _whole(count: Tensor) -> Tensor:
-    """Counts as exact sums of ones."""
-    limbs = count.new_zeros((len(count), LIMBS))
-    limbs[:, BITS // LIMB] = count << (BITS % LIMB)
-    return carried(limbs)
 
 
 def _weights(given: Tensor | None, rank: Tensor, home: torch.device) -> Tensor:
@@ -302,12 +306,15 @@ def problems(counts: list[int]) -> list[str]:
 
 
 def summary(columns: Columns, sums: Tensor, counts: Tensor) -> StreamedScores:
-    """Means and standard errors: exact sums, of which each is divided and rounded once."""
+    """Means and standard errors of sums, which are divided exactly: variances do not cancel."""
     numbers, width = counts.tolist(), columns.width
     totals = dict(zip(COUNTS, numbers, strict=False))
     by_column = [numbers[len(COUNTS) + at * width :][:width] for at in range(3)]
-    flat = to_integers(sums)
-    parts = [flat[at * width : (at + 1) * width] for at in range(SUMS)]
+    high, low = sums.tolist()
+    parts = [
+        [Fraction(total) + Fraction(left) for total, left in zip(*one, strict=True)]
+        for one in zip(high, low, strict=True)
+    ]
     means = [_mean(*one) for one in zip(*parts, *by_column[1:], strict=True)]
     named = dict(zip(columns.names(), means, strict=True))
     each = len(columns.ks) + 1
@@ -315,7 +322,7 @@ def summary(columns: Columns, sums: Tensor, counts: Tensor) -> StreamedScores:
     hits = means[len(columns.rules) * each :]
     return StreamedScores(
         totals["cases"],
-        parts[0][-1] / UNIT,
+        float(parts[0][-1]),
         totals["ignored"],
         totals["outside"],
         totals["undefined"],
@@ -326,13 +333,15 @@ def summary(columns: Columns, sums: Tensor, counts: Tensor) -> StreamedScores:
     )
 
 
-def _mean(w: int, x: int, ww: int, wx: int, xx: int, infinite: int, units: int) -> StreamedMean:
+def _mean(
+    w: Fraction, x: Fraction, ww: Fraction, wx: Fraction, xx: Fraction, infinite: int, units: int
+) -> StreamedMean:
     """A mean, and the standard error of a ratio of sums over units."""
-    finite = x / w if w else math.nan
+    finite = float(x / w) if w else math.nan
     if infinite:
         return StreamedMean(math.inf, None, infinite, finite)
     if units < 2:
         return StreamedMean(finite, None, 0, finite)
-    squares = max(xx * w * w - 2 * wx * x * w + ww * x * x, 0)  # of deviations, times w**2
-    variance = squares * units * UNIT / ((units - 1) * w**4)
-    return StreamedMean(finite, math.sqrt(variance), 0, finite)
+    mean = x / w
+    squares = max(xx - 2 * wx * mean + ww * mean * mean, Fraction(0))  # of deviations
+    return StreamedMean(finite, math.sqrt(squares * units / ((units - 1) * w * w)), 0, finite)

@@ -29,9 +29,6 @@ PRODUCERS: dict[str, Entry] = {
     "llama-cpp": Entry("llama_cpp", "llama.cpp completions", ("*.json*",), keys=("completion_probabilities",)),
     "gemini": Entry("gemini", "Gemini responses", ("*.json*",), keys=("candidates.0.content",)),
     "gemini-batch": Entry("gemini", "Gemini batch output", ("*.json*",), keys=("response.candidates.0.content",)),
-    "football": Entry(
-        "football", "football-data.co.uk matches", ("*.csv",), columns=("Home*", "Away*", "*H", "*D", "*A")
-    ),
     "hubverse": Entry(
         "hubverse", "hubverse model output", ("*.csv", "*.parquet"), columns=("output_type", "output_type_id", "value")
     ),
@@ -41,7 +38,6 @@ PRODUCERS: dict[str, Entry] = {
         ("*.jsonl", "*.jsonl.gz", "*.jsonl.zst"),
         keys=("schema_version", "evaluation_id", "sample_id", "input.raw"),
     ),
-    "helm": Entry("helm", "HELM scenario state", ("scenario_state.json",), head='"adapter_spec"'),
     "inspect-ai": Entry(
         "inspect_ai",
         "inspect_ai log",
@@ -49,7 +45,6 @@ PRODUCERS: dict[str, Entry] = {
         head=r'\APK\x03\x04|\A\s*\{\s*"version":\s*\d+,\s*"status":\s*"\w+",\s*"eval"',
     ),
     "transformers": Entry("transformers", "outputs of Hugging Face pipelines", JSON, head='"score'),
-    "keras": Entry("keras", "decode_predictions of Keras", JSON, keys=("0.0", "0.1", "0.2")),
     "timm": Entry(
         "timm",
         "results of timm's inference.py",
@@ -63,30 +58,7 @@ PRODUCERS: dict[str, Entry] = {
         head="__label__",
     ),
     "speciesnet": Entry("speciesnet", "SpeciesNet", ("*.json",), keys=("predictions.0.filepath",)),
-    "megadetector": Entry(
-        "megadetector", "the MegaDetector format", ("*.json",), keys=("info.format_version", "detection_categories")
-    ),
     "plantnet": Entry("plantnet", "Pl@ntNet", (*JSON, "*.csv"), head="r1 name|scientificName|bestMatch"),
-    "inaturalist": Entry("inaturalist", "suggestions of iNaturalist", JSON, keys=("results.0.taxon",)),
-    "birdnet": Entry(
-        "birdnet",
-        "BirdNET",
-        ("*.csv", "*.txt", "*.tsv", "*.parquet"),
-        head=r"(?i)\(s\)|OFFSET|start_time",
-    ),
-    "extreme": Entry("extreme", "scores of extreme classification", ("*.txt", "*.txt.gz", "*.pred", "*.preds")),
-    "map-at-k": Entry(
-        "map_at_k", "ranked labels, as for MAP@k", ("*.csv", "*.csv.gz"), head=r"\A[^\n]+\n[^,;\t\n]+[,;\t]\"?\S+ \S"
-    ),
-    "cloud": Entry(
-        "cloud",
-        "Rekognition, Comprehend, Vertex AI or Azure AI Language",
-        JSON,
-        head='Labels"|"Classes"|"SentimentScore"|"displayNames"|"confidenceScore"',
-    ),
-    "manifold": Entry(
-        "manifold", "Manifold markets", ("*.json", "*.jsonl"), keys=("shouldAnswersSumToOne", "answers", "mechanism")
-    ),
     "metaculus": Entry(
         "metaculus",
         "Metaculus forecasts",
@@ -101,7 +73,6 @@ PRODUCERS: dict[str, Entry] = {
     ),
     "lighteval": Entry("lighteval", "lighteval details", ("details_*.parquet",)),
     "mmlu": Entry("mmlu", "MMLU-style results", ("*.csv", "*.csv.gz"), columns=("*_choiceA_prob*", "*_choiceB_prob*")),
-    "simple-evals": Entry("simple_evals", "simple-evals results", ("*.json",), head='"(chars|convos)"'),
 }
 
 

@@ -33,6 +33,7 @@ from toplist.io.producers.base import (
 from toplist.io.producers.fields import as_number, is_text
 from toplist.io.readers.base import NOT_UTF8, opened
 from toplist.io.readers.delimited import crooked
+from toplist.io.readers.json_lines import RepeatedFieldError, json_value
 from toplist.lists.pipelines import Remedy, in_own_precision
 
 DIVIDED = "added up to slightly more than 1, because fastText adds 1e-5 to each probability: divided by the sum"
@@ -78,12 +79,12 @@ class Record:
             raise self.error(f"{what} should be a number, not {quote(value)}.")
         return found
 
-    def entries(self, pairs: Iterable[tuple[Any, Any]], *, percent: bool = False) -> tuple[list[str], list[float]]:
+    def entries(self, pairs: Iterable[tuple[Any, Any]]) -> tuple[list[str], list[float]]:
         """Classes and their numbers, as probabilities."""
         classes, values = [], []
         for label, score in pairs:
             classes.append(self.text(label, "a class"))
-            values.append(self.number(score, f"the score of {quote(label)}") / (100 if percent else 1))
+            values.append(self.number(score, f"the score of {quote(label)}"))
         return classes, values
 
     def require_probabilities(self, classes: Sequence[str], values: Sequence[float], remedy: Remedy) -> None:
@@ -171,23 +172,11 @@ def _is_lines(text: str) -> bool:
 
 def _parsed(text: str, place: Record) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_once)
-    except _TwiceError as error:
-        raise place.error(f"the field {quote(error.args[0])} is there twice in one object.") from None
+        return json_value(text)
+    except RepeatedFieldError as error:
+        raise place.error(str(error)) from None
     except (ValueError, RecursionError):
         raise place.error(f"this is no JSON: {quote(text.strip()[:60])}.") from None
-
-
-class _TwiceError(Exception):
-    """A field that is there twice."""
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        seen: set[str] = set()
-        raise _TwiceError(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
-    return record
 
 
 def _elements(source: str, value: Any) -> Iterator[Record]:
@@ -238,12 +227,3 @@ def matched(match: Match, reason: Callable[[Path], str]) -> Match | None:
     """The files of a match for which there is a reason, and the first reason; None where there are none."""
     found = {path: why for path in match.paths if (why := reason(path))}
     return Match(tuple(found), next(iter(found.values()))) if found else None
-
-
-def refusal(why: str) -> Any:
-    """How a producer opens files that hold no lists: never, and here is why and what works."""
-
-    def refuse(request: Request) -> Any:
-        raise FileError(str(request.paths[0]) if request.paths else request.name, why)
-
-    return refuse

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError
+from toplist.io.conditions import RecordConditions
 from toplist.io.producers.base import ProducedReader, Producer, Request, Row, at_path
-from toplist.io.producers.conditions import Conditions
 from toplist.io.producers.harness import (
     HARD,
     Cases,
@@ -21,7 +21,7 @@ from toplist.io.producers.json_records import Record, records
 
 
 def _open(request: Request) -> ProducedReader:
-    cases, conditions = Cases(request), Conditions.of(request.options.where)
+    cases, conditions = Cases(request), RecordConditions(request.options.where, request.name)
     tasks: dict[str, list[tuple[str, int, Record]]] = {}
     models: dict[str, None] = {}
     total, failed = 0, 0
@@ -34,7 +34,7 @@ def _open(request: Request) -> ProducedReader:
                     failed += 1
                 else:
                     tasks.setdefault(str(record.get("evaluation_name")), []).append((str(path), row, record))
-    conditions.require_met(request.name)
+    conditions.require_met()
     if len(models) > 1:
         way = argument("where", f"model_id={next(iter(models))}")
         raise FileError(

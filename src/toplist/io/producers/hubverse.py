@@ -20,6 +20,7 @@ from toplist._files import as_path, need
 from toplist._text import argument, listed, quote
 from toplist._typing import Bools, Ints
 from toplist.errors import FileError
+from toplist.io.conditions import Condition, conditions_of
 from toplist.io.producers.base import (
     CASE,
     CLASSES,
@@ -51,9 +52,7 @@ from toplist.io.producers.hub_tasks import (
     read_table,
     readable,
 )
-from toplist.io.readers import MemoryReader
 from toplist.io.readers.base import FirstLook
-from toplist.io.views import Condition, View
 
 _BINARY = (".parquet", ".pq")
 _OUTPUT = (TYPE, CLASS, VALUE)
@@ -109,8 +108,8 @@ class _Folder:
     def where(self) -> tuple[Condition, ...]:
         """Conditions on task ids."""
         pa = need("pyarrow")
-        empty = pa.table({name: pa.array([], pa.string()) for name in (*self.hub.task_ids, TYPE)})
-        return View(MemoryReader(empty, self.request.name), where=self.request.options.where)._conditions
+        schema = pa.schema([(name, pa.string()) for name in (*self.hub.task_ids, TYPE)])
+        return tuple(conditions_of(self.request.options.where, schema, self.request.name))
 
     @cached_property
     def grouped(self) -> bool:

@@ -8,7 +8,6 @@ are missing cases.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,9 +20,9 @@ import numpy as np
 from toplist._text import argument, listed, quote
 from toplist.errors import CaseError, FileError
 from toplist.io.answers import OTHER, AnswerSpace
+from toplist.io.conditions import RecordConditions
 from toplist.io.producers import fields
 from toplist.io.producers.base import ANSWER_MASS, LISTED_TOKENS, Match, ProducedReader, Producer, Request, Row, at_path
-from toplist.io.producers.conditions import Conditions
 from toplist.io.producers.fields import FieldError
 from toplist.io.producers.harness import HARD, Cases, NoListsError, hard_label, known_of, letters, others, require_files
 from toplist.io.producers.json_records import Record, records
@@ -31,6 +30,7 @@ from toplist.io.producers.openai import position_of
 from toplist.io.producers.tokens import Position, Positions, Summary, after, as_position
 from toplist.io.producers.zip_members import members_of
 from toplist.io.readers.base import FirstLook
+from toplist.io.readers.json_lines import RepeatedFieldError, json_value
 
 if TYPE_CHECKING:
     from toplist.io.options import ReadOptions
@@ -91,7 +91,9 @@ class _Log:
 
 def _parsed(data: bytes, path: Path, what: str) -> Record:
     try:
-        return _as_object(json.loads(data), path, what)
+        return _as_object(json_value(data), path, what)
+    except RepeatedFieldError as error:
+        raise FileError(str(path), f"{what}: {error}") from None
     except (ValueError, RecursionError):
         raise FileError(str(path), f"{what} is no JSON.") from None
 
@@ -179,7 +181,7 @@ class _Task:
 
     log: _Log
     options: ReadOptions
-    conditions: Conditions
+    conditions: RecordConditions
     samples: list[_Sample] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -218,7 +220,7 @@ class _Task:
         """One list for each sample."""
         if not self.samples:
             raise NoListsError(
-                f"no sample fulfils {self.conditions}." if self.conditions.every else "there is no sample in it."
+                f"no sample fulfils {self.conditions}." if self.conditions.where else "there is no sample in it."
             )
         if any(one.listed for one in self.samples):
             return self._from_tokens()
@@ -375,7 +377,7 @@ def _open(request: Request) -> ProducedReader:
         raise FileError(
             request.name, f"these are {len(files)} runs of the task {quote(twice)}, {listed(files)}: name one of them."
         )
-    conditions = Conditions.of(request.options.where)
+    conditions = RecordConditions(request.options.where, request.name)
     for log in logs:
         try:
             task = _Task(log, request.options, conditions)
@@ -383,7 +385,7 @@ def _open(request: Request) -> ProducedReader:
             cases.notes += task.notes
         except NoListsError as error:
             cases.left_out[log.task] = str(error)
-    conditions.require_met(request.name)
+    conditions.require_met()
     return cases.reader("there is no log here.")
 
 

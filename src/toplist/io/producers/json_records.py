@@ -9,7 +9,7 @@ from typing import Any
 
 from toplist.errors import FileError
 from toplist.io.readers.base import opened
-from toplist.io.readers.json_lines import parse
+from toplist.io.readers.json_lines import RepeatedFieldError, json_value, parse
 
 Record = Mapping[str, Any]
 _FIRST, _BLOCK = 1 << 18, 1 << 23  # bytes that are read at a time
@@ -39,7 +39,9 @@ def records(path: Path) -> Iterator[tuple[int, Record]]:
     with opened(path) as stream:
         data = stream.read()
     try:
-        value = json.loads(data.decode("utf-8-sig"))
+        value = json_value(data.decode("utf-8-sig"))
+    except RepeatedFieldError as error:
+        raise FileError(source, str(error)) from None
     except (ValueError, RecursionError):
         raise FileError(source, "this is no JSON: write one object per line, or an array of them.") from None
     for row, record in enumerate(value if isinstance(value, list) else [value], 1):

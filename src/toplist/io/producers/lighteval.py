@@ -16,9 +16,9 @@ import numpy as np
 from toplist._files import need
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError, TopListError
+from toplist.io.conditions import RecordConditions
 from toplist.io.producers import fields
 from toplist.io.producers.base import Match, ProducedReader, Producer, Request, Row
-from toplist.io.producers.conditions import Conditions
 from toplist.io.producers.fields import FieldError
 from toplist.io.producers.harness import Cases, NoListsError, known_of, require_files
 from toplist.io.producers.likelihoods import MEANINGS, NormError, ScoredChoices
@@ -35,7 +35,7 @@ def _columns(names: list[str]) -> tuple[str, str, str] | None:
 
 
 def _open(request: Request) -> ProducedReader:
-    cases, conditions = Cases(request), Conditions.of(request.options.where)
+    cases, conditions = Cases(request), RecordConditions(request.options.where, request.name)
     tasks: dict[str, Path] = {}
     for path in require_files(request):
         name = _NAME.fullmatch(path.name)
@@ -51,11 +51,11 @@ def _open(request: Request) -> ProducedReader:
             _add(cases, task, path, conditions)
         except NoListsError as error:
             cases.left_out[task] = str(error)
-    conditions.require_met(request.name)
+    conditions.require_met()
     return cases.reader()
 
 
-def _add(cases: Cases, task: str, path: Path, conditions: Conditions) -> None:
+def _add(cases: Cases, task: str, path: Path, conditions: RecordConditions) -> None:
     """The cases of one task."""
     norm, made, total = cases.request.options.norm, [], 0
     for row, record in enumerate(_records(path), 1):

@@ -20,8 +20,8 @@ import numpy as np
 
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError
+from toplist.io.conditions import RecordConditions
 from toplist.io.producers.base import ProducedReader, Producer, Request, Row
-from toplist.io.producers.conditions import Conditions
 from toplist.io.producers.harness import HARD, Cases, NoListsError, hard_label, known_of, letters, others, require_files
 from toplist.io.producers.likelihoods import MEANINGS
 from toplist.io.producers.lm_eval_samples import NAME, HarnessSample, Samples
@@ -44,11 +44,11 @@ _NUMBER = re.compile(r"\s*\d+\s*")
 
 
 def _open(request: Request) -> ProducedReader:
-    samples, cases = Samples(Conditions.of(request.options.where)), Cases(request)
+    samples, cases = Samples(RecordConditions(request.options.where, request.name)), Cases(request)
     files = _of_one_model(request, require_files(request))
     for path in files:
         samples.add(path, alone=len(files) == 1)
-    samples.conditions.require_met(request.name)
+    samples.conditions.require_met()
     cases.beside += samples.results
     for name, every in samples.tasks.items():
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,10 +17,11 @@ from toplist.io.producers.base import at_path
 from toplist.io.producers.harness import NoListsError
 from toplist.io.producers.json_records import records
 from toplist.io.producers.likelihoods import NormError, ScoredChoices
+from toplist.io.readers.json_lines import json_value
 
 if TYPE_CHECKING:
+    from toplist.io.conditions import RecordConditions
     from toplist.io.options import Norm
-    from toplist.io.producers.conditions import Conditions
 
 NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+))?\.jsonl(?:\.gz|\.zst)?", re.IGNORECASE)
 KEYS = ("doc_id", "arguments", "filtered_resps")
@@ -77,7 +77,7 @@ class HarnessSample:
 class Samples:
     """The records of some files by their tasks; those that do not fulfil the conditions, or repeat others, counted."""
 
-    conditions: Conditions
+    conditions: RecordConditions
     tasks: dict[str, list[HarnessSample]] = field(default_factory=lambda: defaultdict(list))
     total: int = 0
     repeated: int = 0
@@ -122,7 +122,7 @@ class Samples:
 def _configured_delimiter(results: Path, task: str) -> str | None:
     """What stands before each choice, as the results of the run say; None where they do not."""
     try:
-        return str(json.loads(results.read_bytes())["configs"][task]["target_delimiter"])
+        return str(json_value(results.read_bytes())["configs"][task]["target_delimiter"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 

@@ -18,6 +18,7 @@ from typing import Any
 from toplist._files import need
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError
+from toplist.io.conditions import RecordConditions
 from toplist.io.producers.base import (
     CLUSTER,
     N_CLASSES,
@@ -30,8 +31,7 @@ from toplist.io.producers.base import (
     batches_of,
     columns_of,
 )
-from toplist.io.producers.conditions import Conditions
-from toplist.io.producers.csv_rows import csv_rows
+from toplist.io.producers.entries import rows_in
 from toplist.io.readers.base import FirstLook
 
 QUESTIONS = "question_data.csv"
@@ -55,7 +55,7 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class _Forecast:
-    row: int
+    row: int | None
     path: Path
     start: str
     end: str
@@ -63,10 +63,10 @@ class _Forecast:
 
 
 def _open(request: Request) -> ProducedReader:
-    made = _Download(Conditions.of(request.options.where))
+    made = _Download(RecordConditions(request.options.where, request.name))
     for path in request.paths:
         made.read(path)
-    made.conditions.require_met(request.name)
+    made.conditions.require_met()
     made.require_one(request)
     pa = need("pyarrow")
     columns = columns_of(**{OUTCOME: pa.string(), N_CLASSES: pa.int64(), CLUSTER: pa.string()})
@@ -78,7 +78,7 @@ def _open(request: Request) -> ProducedReader:
 class _Download:
     """The forecasts of one model, as they are read."""
 
-    conditions: Conditions
+    conditions: RecordConditions
     questions: dict[str, _Question] = field(default_factory=dict)
     forecasts: dict[str, list[_Forecast]] = field(default_factory=dict)  # by question
     forecasters: Counter[str] = field(default_factory=Counter)
@@ -88,20 +88,22 @@ class _Download:
     def read(self, path: Path) -> None:
         """The forecasts of a file that are about multiple choice and fulfil the conditions."""
         self.questions |= _questions(path.with_name(QUESTIONS))
-        names, rows = csv_rows(path)
+        rows = list(rows_in(path))
+        names = rows[0].value if rows else ()
         lacks = next((name for name in (_ID, _START, _PROBABILITIES) if name not in names), None)
         self.column = next((name for name in _NAMES if name in names), "")
         if lacks is not None or not self.column:
             raise FileError(
                 str(path), f"there is no column {quote(lacks or _NAMES[0])}, which forecasts of Metaculus have."
             )
-        for number, row in rows:
+        for record in rows:
+            row = record.value
             if row[_ID] not in self.questions or not row[_PROBABILITIES]:
                 self.counts["other"] += 1
             elif self.conditions.hold(row):
                 who = row[self.column] or row.get("Forecaster ID", "")
                 self.forecasters[who] += 1
-                one = _Forecast(number, path, row[_START], row.get(_END, ""), row[_PROBABILITIES])
+                one = _Forecast(record.row, path, row[_START], row.get(_END, ""), row[_PROBABILITIES])
                 self.forecasts.setdefault(row[_ID], []).append(one)
 
     def require_one(self, request: Request) -> None:
@@ -187,13 +189,15 @@ def _questions(path: Path) -> dict[str, _Question]:
     """The multiple-choice questions of a download."""
     if not path.is_file():
         raise FileError(str(path), "there is no such file: the options and resolutions of questions are in it.")
-    names, rows = csv_rows(path)
+    rows = list(rows_in(path))
+    names = rows[0].value if rows else ()
     every, current = (next((name for name in known if name in names), "") for known in (_ALL, _CURRENT))
     lacks = next((name for name in (_ID, _KIND, _RESOLUTION) if name not in names), None if every else _ALL[0])
     if lacks is not None:
         raise FileError(str(path), f"there is no column {quote(lacks)}, which questions of Metaculus have.")
     found = {}
-    for number, row in rows:
+    for record in rows:
+        row, number = record.value, record.row
         if row[_KIND] != _CHOICE:
             continue
         options = _options(row[current], path, number, current) or _options(row[every], path, number, every)
@@ -204,11 +208,11 @@ def _questions(path: Path) -> dict[str, _Question]:
     return found
 
 
-def _options(cell: str, path: Path, row: int, column: str) -> tuple[str, ...]:
+def _options(cell: str, path: Path, row: int | None, column: str) -> tuple[str, ...]:
     return tuple(map(str, _literal(cell, path, row, column))) if cell else ()
 
 
-def _literal(cell: str, path: Path, row: int, column: str) -> Sequence[Any]:
+def _literal(cell: str, path: Path, row: int | None, column: str) -> Sequence[Any]:
     """A list as Python writes it, which is how the download has it."""
     try:
         value = ast.literal_eval(cell)

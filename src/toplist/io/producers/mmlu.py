@@ -19,8 +19,8 @@ from pathlib import Path
 
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError
+from toplist.io.conditions import RecordConditions
 from toplist.io.producers.base import ProducedReader, Producer, Request, Row
-from toplist.io.producers.conditions import Conditions
 from toplist.io.producers.entries import text_of
 from toplist.io.producers.harness import Cases, known_of, letters, require_files
 
@@ -107,7 +107,7 @@ def _is_share(text: str) -> bool:
 
 
 def _open(request: Request) -> ProducedReader:
-    cases, conditions, absent = Cases(request), Conditions.of(request.options.where), 0
+    cases, conditions, absent = Cases(request), RecordConditions(request.options.where, request.name), 0
     tables = [_table(path) for path in require_files(request)]
     alone = request.name in map(str, request.paths) or Path(request.name).is_file()
     for table in tables:
@@ -126,7 +126,7 @@ def _open(request: Request) -> ProducedReader:
                 made = _row(table, cells, kept[0], subject, row)
                 cases.rows.append((str(table.path), made))
                 absent += any(p < _ABSENT for p in made.confidences)
-    conditions.require_met(request.name)
+    conditions.require_met()
     if absent:
         cases.notes.append(
             f"in {absent:,} questions a probability is below {_ABSENT:g}: it stands for a letter that was not among "

@@ -29,6 +29,7 @@ from toplist.errors import CaseError, FileError, TopListError
 from toplist.io.answers import AnswerSpace
 from toplist.io.columns import CASE as CASES
 from toplist.io.columns import CERTAIN, TRUTH, as_arrow, as_numpy, is_list, named, offsets_of, spelled
+from toplist.io.paths import value_at
 from toplist.io.producers.base import (
     ANSWER_MASS,
     CASE,
@@ -44,7 +45,7 @@ from toplist.io.producers.base import (
 )
 from toplist.io.producers.fields import FieldError
 from toplist.io.producers.json_records import Record, is_document, line_blocks, lines_of, records
-from toplist.io.producers.token_lines import parsed, scanned, trimmed
+from toplist.io.producers.token_lines import parsed, trimmed
 from toplist.io.producers.tokens import Position, Positions, Summary, as_position, nested, vocabulary_lists
 from toplist.io.readers.base import head_of
 from toplist.io.readers.json_lines import Fields, MisfitError, as_array, parse, settled
@@ -199,7 +200,7 @@ class _Table:
                     cases.append(() if isinstance(found, str) else found)
                     kept.append(record)
             columns = {
-                name: _column([_value(record, name) for record in kept], name, kind, source, rows)
+                name: _column([value_at(record, name) for record in kept], name, kind, source, rows)
                 for name, kind in known.kinds.items()
             }
             self.add_block(_Block(source, np.array(rows, np.int64), columns, Positions.of(cases)), known)
@@ -253,7 +254,7 @@ class _Table:
 
     def _in_columns(self, lines: _Lines, known: _Known, path: str) -> _Block | None:
         """Lines as a block; None where they have to be read one by one."""
-        made = scanned(lines.text, known.kinds, path, self.position) or self._parsed(lines.text, known, path)
+        made = self._parsed(lines.text, known, path)
         if made is None:
             return None
         columns, positions = made
@@ -274,7 +275,7 @@ class _Table:
         return _Block(lines.source, rows, columns, positions, end)
 
     def _parsed(self, whole: bytes, known: _Known, path: str) -> tuple[dict[str, Any], Positions] | None:
-        """The same by Arrow alone, with the bytes of tokens where a case lists a text twice."""
+        """The fields and positions of lines, with the bytes of tokens where a case lists a text twice."""
         text = trimmed(whole, self.position)
         made = parsed(text, known.kinds, path, with_bytes=False)
         tokens = None if made is None else made[1].at(self.position)[0]
@@ -462,10 +463,6 @@ def as_record(one: Any, name: str) -> Record:
             if isinstance(made, Mapping):
                 return made
     raise TopListError(f"{name}: {quote(one)} is no answer of a server.")
-
-
-def _value(record: Record, name: str) -> Any:
-    return record[name] if name in record else at_path(record, name)
 
 
 def _object(value: Any) -> dict[str, Any]:

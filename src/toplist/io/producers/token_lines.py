@@ -1,8 +1,4 @@
-"""Positions with top tokens in lines of JSON: read by the compiled kernel (`scanned`), or by Arrow (`parsed`).
-
-The kernel reads lines whose position of the answer is a number from 0 on, and leaves to Arrow what is unusual in them.
-Fields that are not asked for are skipped.
-"""
+"""Positions with top tokens in lines of JSON, read by Arrow; fields that are not asked for are skipped."""
 
 from __future__ import annotations
 
@@ -12,16 +8,14 @@ from typing import Any
 import numpy as np
 
 from toplist._files import need
-from toplist._typing import Bools, Ints
-from toplist.core import kernel
-from toplist.io.columns import as_arrow, as_numpy, blanks, offsets_of, plain
+from toplist._typing import Ints
+from toplist.io.columns import as_numpy, blanks, offsets_of, plain
 from toplist.io.producers.tokens import Positions
 from toplist.io.top_tokens import TopTokens
 
 _FIRST = 1 << 18  # bytes that tell how lines are written
 _PARSED = 1 << 18  # bytes that a thread parses at a time
 _METADATA = "metadata."
-_FARTHEST = 1 << 31  # positions that the kernel counts
 _BETWEEN = (b'}]}, {"token"', b'}]},{"token"')  # two positions, with and without blanks
 _CHOICES = ((b'"index": 0', b'"index": 1'), (b'"index":0', b'"index":1'))
 _END = b"}]}]"  # the last position, and the list of positions
@@ -56,49 +50,6 @@ def _single(text: bytes) -> bool:
     """Whether every response certainly has one choice: the first is there, and the second nowhere."""
     written = [second for first, second in _CHOICES if text.find(first, 0, _FIRST) >= 0]
     return bool(written) and not any(second in text for second in written)
-
-
-def scanned(
-    text: bytes, kinds: Mapping[str, Any], path: str, position: int | str
-) -> tuple[dict[str, Any], Positions] | None:
-    """The fields of lines, and the positions at a path up to the one asked for, of which alone the tokens are known.
-
-    None where there is no compiled kernel, the position is no number from 0 on, or lines are written in an unusual way.
-    """
-    if not isinstance(position, int) or not 0 <= position < _FARTHEST:
-        return None
-    pa = need("pyarrow")
-    schema = _schema(kinds)
-    found = kernel.token_lines(text, path.split("."), schema.names, position, with_bytes=False)
-    if found is not None and found.repeated:  # bytes tell whether it is one token
-        found = kernel.token_lines(text, path.split("."), schema.names, position, with_bytes=True)
-    if found is None:
-        return None
-    try:
-        table = _read(found.members, schema) if kinds else None
-        logprobs = as_numpy(_array(pa.string(), found.logprobs).cast(pa.float64()))
-    except pa.ArrowException:
-        return None
-    rows = len(found.positions)
-    if table is not None and len(table) != rows:
-        return None
-    top = TopTokens(
-        offsets_of(found.sizes),
-        pa.DictionaryArray.from_arrays(as_arrow(found.codes), _array(pa.string(), found.words)),
-        logprobs,
-        raw=None if found.raw is None else _array(pa.binary(), found.raw, found.has_raw),
-    )
-    sampled = pa.nulls(len(found.sizes), pa.string())  # only a position after a text needs them
-    columns = {} if table is None else _columns(table, kinds)
-    return columns, Positions(offsets_of(found.positions), sampled, top)
-
-
-def _array(kind: Any, texts: kernel.Texts, known: Bools | None = None) -> Any:
-    """Texts, or other bytes, of which those that are not known are null."""
-    pa = need("pyarrow")
-    mask = None if known is None or known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
-    buffers = [mask, pa.py_buffer(texts.offsets), pa.py_buffer(texts.data)]
-    return pa.Array.from_buffers(kind, len(texts.offsets) - 1, buffers)
 
 
 def parsed(
@@ -201,4 +152,6 @@ def _as_binary(column: Any) -> Any:
     pa = need("pyarrow")
     values, offsets = _unnested(column)
     data = as_numpy(values.cast(pa.uint8())) if len(values) else np.zeros(0, np.uint8)
-    return _array(pa.binary(), kernel.Texts(data.tobytes(), offsets.astype(np.int32)), ~blanks(column))
+    known = pa.py_buffer(np.packbits(~blanks(column), bitorder="little"))
+    buffers = [known, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data.tobytes())]
+    return pa.Array.from_buffers(pa.binary(), len(column), buffers)

@@ -21,7 +21,6 @@ from toplist.io.readers.base import (
     cut_pieces,
     random_access,
     transferred,
-    unreadable_files,
 )
 from toplist.io.readers.column_types import fitted, is_nested_dictionary, one_schema
 
@@ -32,18 +31,17 @@ class ArrowReader(Reader):
 
     paths: tuple[Path, ...]
     name: str
-    unread: frozenset[str] = field(default_factory=unreadable_files, init=False, repr=False)
     _known: dict[int, tuple[int, ...] | None] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def schema(self) -> Any:
         """Names and types, of all files."""
-        return one_schema((str(self.paths[file]), _schema(self.paths[file])) for file in self.files)
+        return one_schema((str(path), _schema(path)) for path in self.paths)
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
         schema = need("pyarrow").schema([self.schema.field(name) for name in columns])
-        return (piece for file in self.files for piece in self.pieces_in(file, schema))
+        return (piece for file in range(len(self.paths)) for piece in self.pieces_in(file, schema))
 
     def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
         """See `Reader`: of a file that is no stream, batches before the range are not read."""
@@ -63,9 +61,8 @@ class ArrowReader(Reader):
     def units(self) -> Sequence[Unit]:
         """See `Reader`: the record batches of a file, or a stream as a whole."""
         found: list[Unit] = []
-        able = set(self.files)
         for file in range(len(self.paths)):
-            sizes = self._sizes(file) if file in able else None
+            sizes = self._sizes(file)
             starts = accumulate(sizes or (), initial=0)
             found += [Unit(file, 0, None)] if sizes is None else map(Unit, repeat(file), starts, sizes)
         return found
@@ -204,17 +201,15 @@ class ParquetReader(Reader):
     paths: tuple[Path, ...]
     name: str
     rows: int | None = field(init=False)
-    unread: frozenset[str] = field(default_factory=unreadable_files, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._groups: dict[int, tuple[int, ...]] = {}  # rows of the row groups of each file
+        self._groups: list[tuple[int, ...]] = []  # rows of the row groups of each file
         schemas = []
-        for at in self.files:
-            with opened_parquet(self.paths[at]) as file:
-                self._groups[at] = _group_rows(file)
-                schemas.append((str(self.paths[at]), file.schema_arrow))
-        known = len(self._groups) == len(self.paths)
-        self.rows = sum(map(sum, self._groups.values())) if known else None
+        for path in self.paths:
+            with opened_parquet(path) as file:
+                self._groups.append(_group_rows(file))
+                schemas.append((str(path), file.schema_arrow))
+        self.rows = sum(map(sum, self._groups))
         self._schema = one_schema(schemas)
 
     @property
@@ -225,7 +220,7 @@ class ParquetReader(Reader):
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
         schema = need("pyarrow").schema([self.schema.field(name) for name in columns])
-        return (piece for file in self.files for piece in self.pieces_in(file, schema))
+        return (piece for file in range(len(self.paths)) for piece in self.pieces_in(file, schema))
 
     def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
         """See `Reader`: row groups without a row of the range are not read."""
@@ -245,12 +240,10 @@ class ParquetReader(Reader):
 
     def units(self) -> Sequence[Unit]:
         """See `Reader`: the row groups."""
-        found: list[Unit] = []
-        for file in range(len(self.paths)):
-            sizes = self._groups.get(file)
-            starts = accumulate(sizes or (), initial=0)
-            found += [Unit(file, 0, None)] if sizes is None else map(Unit, repeat(file), starts, sizes)
-        return found
+        units: list[Unit] = []
+        for file, sizes in enumerate(self._groups):
+            units += map(Unit, repeat(file), accumulate(sizes, initial=0), sizes)
+        return units
 
 
 def _group_rows(file: Any) -> tuple[int, ...]:

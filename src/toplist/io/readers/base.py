@@ -11,7 +11,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -202,24 +201,6 @@ class Unit:
     rows: int | None  # how many there are, where that is known without reading
 
 
-_left_out: ContextVar[frozenset[str]] = ContextVar("left_out", default=frozenset())
-
-
-@contextmanager
-def left_out(files: Iterable[str]) -> Iterator[None]:
-    """Readers that are made within this leave out files, by their absolute paths: they are known not to be readable."""
-    token = _left_out.set(frozenset(files))
-    try:
-        yield
-    finally:
-        _left_out.reset(token)
-
-
-def unreadable_files() -> frozenset[str]:
-    """The files that readers leave out now."""
-    return _left_out.get()
-
-
 class Reader(ABC):
     """Columns with names and types, read in order as often as needed."""
 
@@ -236,7 +217,6 @@ class Reader(ABC):
     row = ""  # what a row is, where that is to be told: "a row per element of 'predictions'"
     parts: tuple[str, ...] = ()  # columns that make up case ids or that a condition fixes: no predictions
     from_start = False  # whether rows of a unit are read with all rows before them in it
-    unread: frozenset[str] = frozenset()  # files that are left out: to read one of them is still an error
 
     @property
     @abstractmethod
@@ -250,11 +230,6 @@ class Reader(ABC):
     def pieces_of(self, schema: Schema) -> Iterator[TableChunk]:
         """The columns of a schema, batch by batch: objects may lack fields there, which are not needed."""
         return self.pieces(schema.names)
-
-    @property
-    def files(self) -> list[int]:
-        """The places of the files that can be read, among the paths."""
-        return [at for at, path in enumerate(self.paths) if not self.unread or str(path.absolute()) not in self.unread]
 
     def units(self) -> Sequence[Unit]:
         """What can be read apart from the rest, in order; nothing of what can only be read as a whole."""

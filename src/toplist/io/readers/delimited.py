@@ -40,7 +40,6 @@ from toplist.io.readers.base import (
     quoted,
     require_enough,
     require_lines,
-    unreadable_files,
     without_columns,
 )
 from toplist.io.readers.column_types import require_same_columns
@@ -78,7 +77,6 @@ class DelimitedReader(Reader):
     tabs: bool = False
     classes: tuple[str, ...] = ()  # columns that are classes with their confidences
     padded_rows: bool = False  # whether a row may end early, as a short list does: the rest is blank
-    unread: frozenset[str] = field(default_factory=unreadable_files, init=False, repr=False)
     _headers: dict[Path, _Header] = field(default_factory=dict, init=False)
     _whole: set[Path] = field(default_factory=set, init=False)
     _short: set[Path] = field(default_factory=set, init=False)  # files in which rows end early
@@ -94,7 +92,7 @@ class DelimitedReader(Reader):
     def schema(self) -> Any:
         """The names in the headers, in the order of the first file; every column is text."""
         pa = need("pyarrow")
-        first, *others = [self.paths[file] for file in self.files]
+        first, *others = self.paths
         names = self._header(first).names
         for path in others:
             require_same_columns(self._header(path).names, str(path), names, str(first))
@@ -102,7 +100,7 @@ class DelimitedReader(Reader):
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
-        return (piece for file in self.files for piece in self._rows_of(self.paths[file], columns))
+        return (piece for path in self.paths for piece in self._rows_of(path, columns))
 
     def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
         """See `Reader`."""

@@ -30,7 +30,6 @@ from toplist.io.readers.base import (
     cut_pieces,
     head_of,
     opened,
-    unreadable_files,
     without_columns,
 )
 
@@ -54,11 +53,11 @@ _LARGEST = sys.float_info.max
 def parse(line: bytes, source: str, row: int, unit: str = "line") -> dict[str, Any]:
     """The object of one line, or of another unit, or an error that says what is there instead."""
     try:
-        record = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_once)
+        record = json_value(line.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise FileError(source, NOT_UTF8, row=row) from None
-    except _TwiceError as error:
-        raise FileError(source, f"the field {quote(error.args[0])} is there twice.", row=row) from None
+    except RepeatedFieldError as error:
+        raise FileError(source, str(error), row=row) from None
     except (ValueError, RecursionError):
         text = line[:60].decode("utf-8", "replace").strip()
         raise FileError(source, f"this {unit} is no JSON object: {quote(text)}.", row=row) from None
@@ -67,15 +66,20 @@ def parse(line: bytes, source: str, row: int, unit: str = "line") -> dict[str, A
     return record
 
 
-class _TwiceError(Exception):
-    """A field that is there twice."""
+class RepeatedFieldError(ValueError):
+    """A field that an object has twice: which of the two is meant, nobody knows."""
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def json_value(text: str | bytes) -> Any:
+    """What a JSON text says; a ValueError or a RecursionError where it is none, or repeats a field."""
+    return json.loads(text, object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        seen: set[str] = set()
-        raise _TwiceError(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
+        repeated = next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at]))
+        raise RepeatedFieldError(f"the field {quote(repeated)} is there twice.")
     return record
 
 
@@ -272,7 +276,6 @@ class JsonReader(Reader):
     floats: frozenset[str] = frozenset()  # fields that hold 0.5 in one line and 1 in another
     required: tuple[str, ...] = ()  # fields that every line has, if only as null
     classes: tuple[str, ...] = ()  # fields that are classes with their confidences, and may lack
-    unread: frozenset[str] = field(default_factory=unreadable_files, init=False, repr=False)
     decimal = True
     unit = "line"  # what holds one object, in messages
 
@@ -300,14 +303,14 @@ class JsonReader(Reader):
     def _kinds(self) -> dict[str, Any]:
         """The types of all fields, by all lines: a field that comes late counts as well."""
         seen, total = Fields(), 0
-        for path in (self.paths[file] for file in self.files):
+        for path in self.paths:
             rows = 0
             for block in self.blocks(path):
                 rows += _note(block, seen, str(path), rows, self.unit)
             if not rows:
                 raise FileError(str(path), f"there is no {self.unit} in this file.")
             total += rows
-        self.rows = total if len(self.files) == len(self.paths) else None
+        self.rows = total
         return seen.kinds
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
@@ -316,7 +319,7 @@ class JsonReader(Reader):
 
     def pieces_of(self, schema: Any) -> Iterator[TableChunk]:
         """See `Reader`: what nobody wants of an object may be of several kinds."""
-        return (piece for file in self.files for piece in self.pieces_in(file, schema))
+        return (piece for path in self.paths for piece in self._pieces(path, schema))
 
     def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
         """See `Reader`."""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._text import argument, listed, quote
+from toplist._text import argument, quote
 from toplist.core.kernel import Rows
 from toplist.lists import error_messages as remedies
-from toplist.lists.checks.detect import DIGITS, EDGES, CaseFlags, Classes, MemoryNames, Names, Numbers, detect, summed
-from toplist.lists.converters import as_codes, is_soft
+from toplist.lists.checks.detect import MemoryNames, Names, detect, summed
 from toplist.lists.space import ClassSpace
 from toplist.lists.toplists import TopLists
 from toplist.lists.validation import Repairs
@@ -30,11 +28,8 @@ _HARMLESS: Final = ("invalid", "list of zeros", "empty list")  # issues of singl
 _MASSES: Final = (
     "above one", "mass above one", "incomplete distribution", "looks like percent", "looks like marginals",
 )  # fmt: skip
-_COARSE: Final = 1000  # finer steps than one over this are no issue
-_ENOUGH: Final = 30  # confidences, or cases, before something that all have in common is remarkable
-_SAME: Final = 5  # cases before it is remarkable that all have the same list
+_ENOUGH: Final = 30  # confidences before it is remarkable that none is above one percent
 _WIDE: Final = 0.05  # the range of sums that are not all off by one factor
-_VARIES: Final = b"varies"  # in place of the digest of one list
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +119,10 @@ class QualityCounts:
 
     cases: int = 0
     scale: str = "probability"
-    ranked: bool = False  # whether lists are told to have the most confident class first
     counts: Mapping[str, Count] = field(default_factory=dict)
-    numbers: Numbers = field(default_factory=Numbers)
+    largest: float = -np.inf  # of all numbers as they are written, if they are finite
     sizes: Mapping[int, int] = field(default_factory=dict)
-    classes: Classes = field(default_factory=Classes)
     sums: tuple[float, float] = (np.inf, -np.inf)  # the smallest and the largest, of lists that are not empty
-    misses: tuple[int, ...] = (0,) * len(DIGITS)
-    least: float = np.inf
-    edges: tuple[int, ...] = (0,) * len(EDGES)
-    pattern: bytes = b""  # the digest of the one list that all cases have
 
     def __add__(self, other: QualityCounts) -> QualityCounts:
         if not (self.cases and other.cases):
@@ -141,16 +130,10 @@ class QualityCounts:
         return QualityCounts(
             self.cases + other.cases,
             self.scale,
-            self.ranked,
             {kind: self.count(kind) + other.count(kind) for kind in {**self.counts, **other.counts}},
-            self.numbers + other.numbers,
+            max(self.largest, other.largest),
             summed(self.sizes, other.sizes),
-            self.classes + other.classes,
             (min(self.sums[0], other.sums[0]), max(self.sums[1], other.sums[1])),
-            tuple(a + b for a, b in zip(self.misses, other.misses, strict=True)),
-            min(self.least, other.least),
-            tuple(a + b for a, b in zip(self.edges, other.edges, strict=True)),
-            self.pattern if self.pattern == other.pattern else _VARIES,
         )
 
     def count(self, kind: str) -> Count:
@@ -162,29 +145,6 @@ class QualityCounts:
         """How many lists are not empty."""
         return self.cases - self.sizes.get(0, 0)
 
-    @property
-    def step(self) -> int | None:
-        """The whole number such that all of enough confidences are multiples of one over it, if there is one."""
-        return self.numbers.step if self.numbers.inner >= _ENOUGH else None
-
-    @property
-    def sentinel(self) -> tuple[float, int] | None:
-        """The same impossible number again and again, and how often it is there."""
-        found = self.numbers.mark(in_logs=self.scale == "log" or _logs(self) is not None)
-        percent = self.scale == "probability" and _percent(self) is not None
-        return None if found is None or (percent and 0 < found[0] <= 100) else found
-
-    @property
-    def cutoff(self) -> tuple[float, int] | None:
-        """The confidence at which all lists end, and how many end near it. Lists of one length are not cut."""
-        if self.filled < _ENOUGH or self.count("short").cases < self.filled or self.count("hard").cases == self.filled:
-            return None
-        for edge, count in zip(EDGES, self.edges, strict=True):
-            coarse = self.numbers.step is not None and edge < 1.5 / self.numbers.step
-            if edge * (1 - 1e-6) <= self.least < 1.05 * edge and count >= max(5, 0.05 * self.filled) and not coarse:
-                return edge, count
-        return None
-
     @classmethod
     def of(
         cls,
@@ -192,68 +152,27 @@ class QualityCounts:
         space: ClassSpace,
         *,
         scale: str = "probability",
-        ranked: bool = False,
         position: NDArray[Any] | None = None,
         names: Names | None = None,
-        codes: NDArray[np.int64] | None = None,
         also: Mapping[str, NDArray[np.bool_]] | None = None,
-        local: bool = False,
     ) -> QualityCounts:
         """The counts of unvalidated rows.
 
-        `position` is the place of each case among all (else from 0), `codes` are the outcomes, `also` says which cases
-        have an issue that rows do not show: "case twice", "class without a confidence", "confidence without a class".
-        `local` codes mean another class in every case.
+        `position` is the place of each case among all (else from 0), `also` says which cases have an issue that rows do
+        not show: "case twice", "class without a confidence", "confidence without a class".
         """
         n = len(rows)
         found, where = detect(rows, scale), np.arange(n) if position is None else position
         called: Names = MemoryNames(space) if names is None else names
         kinds = {**found.kinds, **(also or {})}
         filled = found.sums[found.sizes > 0]
-        classes = Classes() if codes is None or local else Classes.of(found.rows, codes, called)
         return cls(
             n,
             scale,
-            ranked,
             {kind: _counted(which, where, called) for kind, which in kinds.items() if which.any()},
-            Numbers.of(found.written, found.rows.confidences, found.impossible),
+            found.largest,
             _counts_of(found.sizes),
-            classes,
             (float(np.fmin.reduce(filled, initial=np.inf)), float(np.fmax.reduce(filled, initial=-np.inf))),
-            found.misses,
-            float(found.least.min(initial=np.inf)),
-            found.edges,
-            _VARIES if local and n > 1 else _pattern(found, called),
-        )
-
-    @classmethod
-    def at(
-        cls,
-        lists: TopLists,
-        codes: NDArray[np.int64] | None = None,
-        *,
-        y: Any = None,
-        ranked: bool = False,
-        position: NDArray[Any] | None = None,
-        names: Names | None = None,
-        local: bool = False,
-    ) -> QualityCounts:
-        """The counts of validated lists with their outcomes, or their codes; soft outcomes are not counted.
-
-        >>> lists = TopLists.from_dicts([{"cat": 0.7, "dog": 0.1}] * 30, 10)
-        >>> [one.message for one in QualityCounts.at(lists, y=["fox"] * 30).issues() if one.kind == "never listed"]
-        ["All 30 cases have an outcome that is never listed: 'fox'."]
-        """
-        if codes is None and y is not None and not is_soft(y, lists.space):
-            codes = as_codes(y, lists)
-        return cls.of(
-            lists.checked.rows,
-            lists.space,
-            ranked=ranked,
-            position=position,
-            names=MemoryNames(lists.space, lists.ids, y) if names is None else names,
-            codes=codes,
-            local=local or lists.space.per_case,
         )
 
     def issues(self, *, repaired: Collection[str] = ()) -> tuple[Issue, ...]:
@@ -264,7 +183,7 @@ class QualityCounts:
             count = self.count(kind) if single else _PATTERNS[kind](self)
             if count is None or not count.cases:
                 continue
-            words = message(kind, self, count, first=single or kind == "not in falling order")
+            words = message(kind, self, count, first=single)
             blocking, done = kind in BLOCKING or kind in _BLOCKING_PATTERNS, kind in repaired
             words += REPAIRED if blocking and done else ""
             made.append(Issue(kind, count.cases, self.cases, words, blocking and not done, count.name))
@@ -283,33 +202,8 @@ def _counted(which: NDArray[np.bool_], where: NDArray[Any], names: Names) -> Cou
     return Count(len(cases), int(where[at]), names.case(at, int(where[at])))
 
 
-def _pattern(found: CaseFlags, names: Names) -> bytes:
-    """The digest of the list that all cases of a batch have, if they have one."""
-    rows, n, sizes = found.rows, len(found.rows), found.sizes
-    if not n:
-        return b""
-    k = int(sizes[0])
-    if (sizes != k).any():
-        return _VARIES
-    for values in (rows.confidences, rows.classes):
-        table = None if values is None else values.reshape(n, k)
-        if table is not None and ((table[:2] != table[0]).any() or (table != table[0]).any()):
-            return _VARIES
-    codes = range(k) if rows.classes is None else rows.classes[:k].tolist()
-    text = "\x1f".join(names.classes(0, list(codes))).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(text + rows.confidences[:k].astype(np.float64).tobytes(), digest_size=16).digest()
-
-
 def _counts_of(values: NDArray[np.int64]) -> dict[int, int]:
     return dict(zip(*(column.tolist() for column in np.unique(values, return_counts=True)), strict=True))
-
-
-def _sentinel(counts: QualityCounts) -> Count | None:
-    if counts.sentinel is None:
-        return None
-    value, times = counts.sentinel
-    cases = counts.count("negative" if value < 0 else "above one")
-    return replace(cases, cases=min(times, cases.cases))
 
 
 def _percent(counts: QualityCounts) -> Count | None:
@@ -321,7 +215,7 @@ def _percent(counts: QualityCounts) -> Count | None:
 def _logs(counts: QualityCounts) -> Count | None:
     """Numbers that would do as logarithms, in half of all lists or more, and none above zero."""
     found = counts.count("logs")
-    return found if found.cases and 2 * found.cases >= counts.filled and counts.numbers.largest <= 0 else None
+    return found if found.cases and 2 * found.cases >= counts.filled and counts.largest <= 0 else None
 
 
 def _marginals(counts: QualityCounts) -> Count | None:
@@ -332,51 +226,26 @@ def _marginals(counts: QualityCounts) -> Count | None:
     return off if high > 1 + _WIDE or (high < 0.5 and not counts.count("short").cases) else None
 
 
-def _order(counts: QualityCounts) -> Count | None:
-    """Lists that are not in falling order where all are said to be, or nearly all are."""
-    found = counts.count("not in falling order")
-    rare = 10 * found.cases <= counts.filled and counts.filled >= _ENOUGH
-    return found if counts.ranked or rare else None
-
-
 def _not_percent(counts: QualityCounts) -> Count | None:
     """Percentages that never reach even one."""
-    low = counts.scale == "percent" and 0 < counts.numbers.largest <= 1 and counts.numbers.inner >= _ENOUGH
-    return Count(counts.cases) if low else None
+    enough = sum(size * cases for size, cases in counts.sizes.items()) >= _ENOUGH
+    return Count(counts.cases) if counts.scale == "percent" and 0 < counts.largest <= 1 and enough else None
 
 
-def _rounded(counts: QualityCounts) -> Count | None:
-    """All confidences are multiples of one number; four digits are as many as people write."""
-    step = counts.step
-    return None if step is None or step == 1 or step > _COARSE else Count(counts.cases)
-
-
-def _hard(counts: QualityCounts) -> Count | None:
-    found = counts.count("hard")
-    return Count(found.cases) if found.cases >= counts.filled else None
-
-
-def _equal(counts: QualityCounts) -> Count | None:
-    return None if counts.pattern in (b"", _VARIES) or counts.cases < _SAME else Count(counts.cases)
+def _fractional(counts: QualityCounts) -> bool:
+    """Whether any number is neither zero nor one."""
+    return counts.count("fractional").cases > 0
 
 
 _PATTERNS: Final[Mapping[str, Callable[[QualityCounts], Count | None]]] = {
-    "sentinel": _sentinel,
     "looks like percent": _percent,
     "looks like log-probabilities": _logs,
-    "looks like marginals": lambda counts: None if counts.numbers.step == 1 else _marginals(counts),
-    "looks like label sets": lambda counts: _marginals(counts) if counts.numbers.step == 1 else None,
+    "looks like marginals": lambda counts: _marginals(counts) if _fractional(counts) else None,
+    "looks like label sets": lambda counts: None if _fractional(counts) else _marginals(counts),
     "looks like probabilities": _not_percent,
-    "not in falling order": _order,
     "listed zero": lambda counts: counts.count("listed zero"),
-    "rounded": _rounded,
-    "cut at a threshold": lambda counts: None if counts.cutoff is None else Count(counts.cutoff[1]),
-    "hard labels only": _hard,
-    "all lists equal": _equal,
-    "never happens": lambda counts: Count(sum(counts.classes.never_happen.values())),
-    "never listed": lambda counts: Count(sum(counts.classes.never_listed.values())),
 }
-_BLOCKING_PATTERNS: Final = tuple(_PATTERNS)[:5]
+_BLOCKING_PATTERNS: Final = tuple(_PATTERNS)[:4]
 
 
 def repaired_kinds(repairs: Repairs) -> frozenset[str]:
@@ -405,11 +274,11 @@ _TEMPLATES: Final[Mapping[str, str | tuple[str, str, str]]] = {
     "negative": ("lists", "list", f"a negative confidence. {remedies.PROBABILITIES}"),
     "above one": ("lists", "list", f"a confidence above 1 (the largest is {{largest}}). {remedies.IF_WEIGHTS}"),
     "mass above one": (
-        "lists", "list", f"more mass than 1, up to {{mass}}. Correct it, or {remedies.DIVIDE}{{rounding}}"
+        "lists", "list", f"more mass than 1, up to {{mass}}. Correct it, or {remedies.DIVIDE}"
     ),
     "incomplete distribution": (
         "lists", "list",
-        f"every class, and the confidences do not sum to 1{{sums}}. {remedies.COMPLETE}{{rounding}}",
+        f"every class, and the confidences do not sum to 1{{sums}}. {remedies.COMPLETE}",
     ),
     "class twice": ("lists", "list", f"a class twice. {remedies.IF_SUMMED}"),
     "class outside the space": ("lists", "list", f"a class that is not in the space. {remedies.DECLARE_OR_MAP}"),
@@ -420,7 +289,6 @@ _TEMPLATES: Final[Mapping[str, str | tuple[str, str, str]]] = {
     "invalid": ("is", "are", _INVALID),
     "list of zeros": ("lists", "list", "nothing but zeros."),
     "empty list": ("has", "have", "an empty list: no class is named, and it is scored as the uniform prediction."),
-    "sentinel": f"The number {{value}} occurs {{times}} times: a mark for missing values? {remedies.UNLISTED}",
     "looks like percent": ("looks", "look", f"like percentages. {remedies.IF_PERCENT}"),
     "looks like log-probabilities": ("looks", "look", f"like log-probabilities. {remedies.IF_LOGS}"),
     "looks like marginals": (
@@ -429,17 +297,7 @@ _TEMPLATES: Final[Mapping[str, str | tuple[str, str, str]]] = {
     ),
     "looks like label sets": ("is", "are", f"nothing but zeros and ones. {remedies.LABEL_SETS}"),
     "looks like probabilities": "No value is above {largest}: {percent} may be wrong.",
-    "not in falling order": (
-        "lists", "list",
-        "a class after one with a smaller confidence. The order is not used, but ranks may have been mistaken for it.",
-    ),
     "listed zero": ("lists", "list", "a class with confidence 0: if it is the outcome, the log score is infinite."),
-    "rounded": "All confidences are multiples of {unit}{distinct}: they have been rounded, or are shares of few votes.",
-    "cut at a threshold": "No listed confidence is below {edge}, and {ends} lists end near it: a cut-off.",
-    "hard labels only": "All predictions are hard labels: every confidence is 1.",
-    "all lists equal": "All {cases} cases have the same list.",
-    "never happens": ("has", "have", "a top-1 prediction that is absent from the truth: {guesses}."),
-    "never listed": ("has", "have", "an outcome that is never listed: {outcomes}."),
 }  # fmt: skip
 
 REPAIRED: Final = " This is repaired, as requested."
@@ -469,8 +327,8 @@ def _first(found: Count) -> str:
 
 
 def _largest(counts: QualityCounts) -> str:
-    scale = {"probability": "", "percent": " percent", "log": " as a logarithm", "odds": " as odds"}[counts.scale]
-    return f"{counts.numbers.largest:g}{scale}"
+    scale = {"probability": "", "percent": " percent", "log": " as a logarithm"}[counts.scale]
+    return f"{counts.largest:g}{scale}"
 
 
 def _mass(counts: QualityCounts) -> str:
@@ -485,39 +343,10 @@ def _sums(counts: QualityCounts) -> str:
     return "" if counts.count("short").cases else f" (but to {low})" if low == high else f" (but from {low} to {high})"
 
 
-def _rounding(counts: QualityCounts) -> str:
-    """How many masses that are not one are explained by rounding."""
-    step = counts.step
-    if step is None:
-        return ""
-    near = next((n for d, n in zip(DIGITS, counts.misses, strict=True) if 10**d % step == 0 and 10**d >= step), 0)
-    return f" Rounding explains {near:,} of the masses that are not 1." if near else ""
-
-
-def _unit(counts: QualityCounts) -> str:
-    step = counts.step or 1
-    return f"{1 / step:g}" if 10_000 % step == 0 else f"1/{step}"
-
-
-def _distinct(counts: QualityCounts) -> str:
-    distinct = counts.numbers.distinct
-    return "" if distinct is None else f", with {len(distinct):,} different values"
-
-
 _DETAILS: Final[Mapping[str, Callable[[QualityCounts], str]]] = {
     "largest": _largest,
     "mass": _mass,
     "sums": _sums,
-    "rounding": _rounding,
-    "value": lambda counts: "" if counts.sentinel is None else f"{counts.sentinel[0]:.15g}",
-    "times": lambda counts: "" if counts.sentinel is None else f"{counts.sentinel[1]:,}",
     "low": lambda counts: f"{counts.sums[0]:.4g}",
     "high": lambda counts: f"{counts.sums[1]:.4g}",
-    "unit": _unit,
-    "distinct": _distinct,
-    "edge": lambda counts: "" if counts.cutoff is None else f"{counts.cutoff[0]:g}",
-    "ends": lambda counts: "" if counts.cutoff is None else f"{counts.cutoff[1]:,}",
-    "cases": lambda counts: f"{counts.cases:,}",
-    "guesses": lambda counts: listed(list(counts.classes.never_happen), 3),
-    "outcomes": lambda counts: listed(list(counts.classes.never_listed), 3),
 }

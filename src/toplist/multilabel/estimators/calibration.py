@@ -9,46 +9,76 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import KFold, check_cv
 
 from toplist._typing import Bools, Floats, Ints
 from toplist.errors import TopListError
 from toplist.multilabel.estimators.base import Constant, fit_labels, score_labels
-from toplist.postprocess.recalibration.maps import fit_beta
 
 Calibrator = Callable[[Floats], Floats]
 
 
+def fit_isotonic(score: Floats, y: Bools) -> Calibrator:
+    """The isotonic regression of outcomes on scores, with a case of one half at either end of these.
+
+    The plain regression is 0 below the first success and 1 above the last failure, after however few cases, and
+    one wrong 0 makes a log score infinite. A case that is half a success and half a failure turns the lowest
+    block, of n cases and s successes, into (s + 1/2) / (n + 1), the rule of Krichevsky and Trofimov, and so the
+    highest; where that passes a block in between, the two become one, so that the function still rises.
+    """
+    model = IsotonicRegression(out_of_bounds="clip")
+    model.fit(np.concatenate((score, [score.min(), score.max()])), np.concatenate((y, [0.5, 0.5])))
+    predict: Calibrator = model.predict
+    return predict
+
+
 @dataclass(frozen=True, slots=True)
-class IsotonicCalibrator:
-    """An isotonic function of the score, interpolated between its steps."""
+class BetaCalibrator:
+    """1 / (1 + exp(-(c + a log p - b log(1 - p)))), with slopes a, b >= 0; p is taken between `low` and 1 - `low`."""
 
-    x: Floats
-    y: Floats
+    a: float
+    b: float
+    c: float
+    low: float
 
-    @classmethod
-    def of(cls, score: Floats, y: Bools) -> IsotonicCalibrator:
-        """The isotonic regression of outcomes on scores, with a case of one half at either end of these.
-
-        The plain regression is 0 below the first success and 1 above the last failure, after however few cases, and
-        one wrong 0 makes a log score infinite. A case that is half a success and half a failure turns the lowest
-        block, of n cases and s successes, into (s + 1/2) / (n + 1), the rule of Krichevsky and Trofimov, and so the
-        highest; where that passes a block in between, the two become one, so that the function still rises.
-        """
-        model = IsotonicRegression(out_of_bounds="clip")
-        model.fit(np.concatenate((score, [score.min(), score.max()])), np.concatenate((y, [0.5, 0.5])))
-        return cls(model.X_thresholds_, model.y_thresholds_)
-
-    def __call__(self, score: Floats) -> Floats:
+    def __call__(self, p: Floats) -> Floats:
         """The calibrated probabilities."""
-        return np.interp(score, self.x, self.y)
+        calibrated: Floats = expit(_beta_features(p, self.low) @ np.array([self.a, self.b, self.c]))
+        return calibrated
 
 
-CALIBRATIONS: Mapping[str, Callable[[Floats, Bools], Calibrator]] = {
-    "isotonic": IsotonicCalibrator.of,
-    "beta": fit_beta,
-}
+def _beta_features(p: Floats, low: float) -> Floats:
+    inside = np.clip(p, low, 1 - low)
+    return np.stack((np.log(inside), -np.log1p(-inside), np.ones(len(p))), axis=1)
+
+
+def fit_beta(p: Floats, y: Bools) -> BetaCalibrator:
+    """Beta calibration (Kull, Silva Filho and Flach 2017): the slopes and the intercept of least log loss.
+
+    Outcomes are softened as in Platt's calibration, to (s + 1) / (s + 2) for s successes and 1 / (f + 2) for f
+    failures, so that the best slopes are finite where scores tell the two apart without a mistake. A score nearer to 0
+    or 1 than half a case among all is taken as that far, so that a score of exactly 0 has a logarithm.
+    """
+    hits, low = int(y.sum()), 0.5 / (len(y) + 1)
+    target = np.where(y, (hits + 1) / (hits + 2), 1 / (len(y) - hits + 2))
+    features = _beta_features(p, low)
+
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        score = features @ weights
+        value = float(np.mean(np.logaddexp(0, score) - target * score))
+        return value, features.T @ (expit(score) - target) / len(y)
+
+    bounds = [(0, None), (0, None), (None, None)]
+    options = {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 1000}
+    fitted = minimize(loss, np.array([1.0, 1.0, 0.0]), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    a, b, c = fitted.x.tolist()
+    return BetaCalibrator(a, b, c, low)
+
+
+CALIBRATIONS: Mapping[str, Callable[[Floats, Bools], Calibrator]] = {"isotonic": fit_isotonic, "beta": fit_beta}
 
 
 def require_calibration(kind: Any) -> None:

@@ -157,7 +157,7 @@ def describe(p: Floats, candidates: Candidates, known: TrainingSets, labels: Int
 
 
 def monotone(columns: int) -> list[int]:
-    """The direction of each column, 0 where it may go either model."""
+    """The direction of each column, 0 where it may go either way."""
     return [1 if at in RISING else -1 if at in FALLING else 0 for at in range(columns)]
 
 

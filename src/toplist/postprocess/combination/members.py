@@ -93,11 +93,6 @@ class Members:
         books = [space.book for space in spaces if isinstance(space, LabelSets) and space.book is not None]
         return first.with_book(Codebook.join(books) if books else None)
 
-    @property
-    def in_logs(self) -> bool:
-        """Whether some confidences are known by their logarithms."""
-        return any(one.log_confidences is not None for one in self.lists)
-
 
 def as_weights(weights: Weights, names: Sequence[str]) -> Floats:
     """Weights that add up to one, one after the other or by the names of the members; equal ones by default."""
@@ -217,9 +212,6 @@ def log_proxy(one: TopLists) -> Floats:
 
 def logs_of(one: TopLists) -> Floats:
     """The logarithms of listed confidences."""
-    logs = one.checked.normalized_logs
-    if logs is not None:
-        return logs
     with np.errstate(divide="ignore"):
         plain: Floats = np.log(one.normalized_confidences)
     return plain

@@ -18,7 +18,7 @@ from toplist.core.kernel import Rows
 from toplist.errors import MassError
 from toplist.lists import TopLists, log_rest
 from toplist.lists.constructors import to_rows
-from toplist.lists.validation import CheckedColumns, Repairs, exponentiate
+from toplist.lists.validation import UNDERFLOW, CheckedColumns, Repairs, exponentiate, underflows
 from toplist.postprocess.combination.members import (
     LONGEST,
     Lists,
@@ -113,7 +113,7 @@ def geometric_pool(lists: Lists, *, weights: Weights = None, k: int | None = Non
     if w.max() == 1.0:
         return linear_pool(members.lists, weights=w.tolist(), k=k)  # one member alone, to the last digit
     k = None if k is None else min(as_count(k), LONGEST)
-    if kernel.NATIVE and not members.in_logs:
+    if kernel.NATIVE:
         return from_kernel(members, w, k, geometric=True)
     union = Union.of(members)
     log_t, left = _multiply(union, w)
@@ -122,12 +122,13 @@ def geometric_pool(lists: Lists, *, weights: Weights = None, k: int | None = Non
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pooled:
-    """Pooled rows with their signed rest; the first case without a possible class, and how many there are."""
+    """Pooled rows with their signed rest; the first case without a possible class, how many there are; underflows."""
 
     rows: Rows
     signed_rest: Floats
     vetoed: int | None
     vetoes: int
+    lost: int  # cases with a confidence that is below the smallest number, and zero
 
 
 def pool_rows(members: Members, w: Floats, k: int | None, *, geometric: bool) -> Pooled:
@@ -138,6 +139,7 @@ def pool_rows(members: Members, w: Floats, k: int | None, *, geometric: bool) ->
     made = _Output(entries if k is None else min(entries, k * n))
     buffers: dict[int, Entries] = {}  # one per thread
     vetoed: dict[int, int] = {}
+    lost: list[int] = []
 
     def work(lo: int, hi: int) -> None:
         blocks = [rows.block(lo, hi) for rows in all_rows]
@@ -154,54 +156,49 @@ def pool_rows(members: Members, w: Floats, k: int | None, *, geometric: bool) ->
             geometric, own, w, blocks[0].size, blocks[0].log_size, -1 if k is None else k,
             codes, t, logs, counts[lo:hi], signed_rest[lo:hi], log_rest[lo:hi],
         )  # fmt: skip
-        made.put(lo, hi, (codes[:used], t[:used], None if logs is None else logs[:used]), small=small)
+        made.put(lo, hi, codes[:used], t[:used])
+        if small and logs is not None:
+            case = np.repeat(np.arange(lo, hi), counts[lo:hi])
+            lost.append(len(np.unique(case[(t[:used] == 0) & (logs[:used] > -np.inf)])))
         if vetoes:
             vetoed[lo + first] = vetoes
 
     kernel.over_blocks(n, entries, work, block=max(1, min(kernel.BLOCK, _BLOCK * n // max(1, entries))))
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-    codes, t, logs = made.arrays()
-    rows = Rows(offsets, codes, t, log_rest, all_rows[0].size, all_rows[0].log_size, logs)
-    return Pooled(rows, signed_rest, min(vetoed, default=None), sum(vetoed.values()))
+    codes, t = made.arrays()
+    rows = Rows(offsets, codes, t, log_rest, all_rows[0].size, all_rows[0].log_size)
+    return Pooled(rows, signed_rest, min(vetoed, default=None), sum(vetoed.values()), sum(lost))
 
 
 class _Output:
     """Blocks of cases written one after the other, in whatever order they are finished, into one allocation."""
 
     def __init__(self, most: int) -> None:
-        self._codes, self._t, self._logs = _empty(most, logs=False)
-        self._waiting: dict[int, tuple[int, Entries]] = {}
+        self._codes, self._t = np.empty(most, np.int64), np.empty(most)
+        self._waiting: dict[int, tuple[int, Codes, Floats]] = {}
         self._lock = threading.Lock()
         self._case = self._used = 0
 
-    def put(self, lo: int, hi: int, entries: Entries, *, small: bool) -> None:
-        """Add the entries of cases lo to hi, which the caller may overwrite; logarithms are kept once any is needed."""
+    def put(self, lo: int, hi: int, codes: Codes, t: Floats) -> None:
+        """Add the entries of cases lo to hi, which the caller may overwrite."""
         with self._lock:
-            if small and self._logs is None:
-                self._logs = np.empty(len(self._t))
-                with np.errstate(divide="ignore"):
-                    np.log(self._t[: self._used], out=self._logs[: self._used])
             if lo != self._case:
-                codes, t, logs = entries
-                self._waiting[lo] = hi, (codes.copy(), t.copy(), None if logs is None else logs.copy())
+                self._waiting[lo] = hi, codes.copy(), t.copy()
                 return
-            self._write(hi, entries)
+            self._write(hi, codes, t)
             while self._case in self._waiting:
                 self._write(*self._waiting.pop(self._case))
 
-    def _write(self, hi: int, entries: Entries) -> None:
-        here = slice(self._used, self._used + len(entries[0]))
-        self._codes[here], self._t[here] = entries[:2]
-        if self._logs is not None:
-            self._logs[here] = entries[2]
+    def _write(self, hi: int, codes: Codes, t: Floats) -> None:
+        here = slice(self._used, self._used + len(codes))
+        self._codes[here], self._t[here] = codes, t
         self._case, self._used = hi, here.stop
 
-    def arrays(self) -> Entries:
+    def arrays(self) -> tuple[Codes, Floats]:
         """All entries, in arrays of their length."""
-        for array in (self._codes, self._t, self._logs):
-            if array is not None:
-                array.resize(self._used, refcheck=False)
-        return self._codes, self._t, self._logs
+        for array in (self._codes, self._t):
+            array.resize(self._used, refcheck=False)
+        return self._codes, self._t
 
 
 def _empty(room: int, *, logs: bool) -> Entries:
@@ -228,14 +225,17 @@ def from_kernel(members: Members, w: Floats, k: int | None, *, geometric: bool) 
     if made.vetoed is not None:
         raise vetoed(members, made.vetoed, made.vetoes)
     found = np.full(members.cases, KNOWN_REST, np.uint16)
-    return TopLists(members.space, members.ids, CheckedColumns(made.rows, made.signed_rest, found, {}))
+    repairs = {UNDERFLOW: made.lost} if made.lost else {}
+    return TopLists(members.space, members.ids, CheckedColumns(made.rows, made.signed_rest, found, repairs))
 
 
 def from_union(union: Union, t: Floats, log_rest: Floats, k: int | None, *, in_logs: bool) -> TopLists:
     """Pooled class by class: the confidences, or their logarithms, and the log of the rest mass."""
     members = union.members
     rows = to_rows(union.offsets, union.classes, t, members.space, log_rest)  # codes, also where labels are numbers
-    pooled = TopLists._validated(exponentiate(rows) if in_logs else rows, members.space, members.ids, Repairs())
+    numbers = exponentiate(rows) if in_logs else rows
+    lost = underflows(rows, numbers) if in_logs else {}
+    pooled = TopLists._validated(numbers, members.space, members.ids, Repairs(), lost)
     ordered = pooled.as_distributions().ordered()  # not valid by a rounding error at most
     return ordered if k is None else ordered.truncate(k).as_distributions()
 
@@ -244,9 +244,6 @@ def together(parts: Sequence[TopLists], order: NDArray[np.intp], members: Member
     """Pools of different cases of the same members, one after the other and then brought into an order."""
     rows = [one.checked.rows for one in parts]
     sizes = np.concatenate([one.sizes for one in parts])
-    logs = None
-    if any(one.log_confidences is not None for one in parts):
-        logs = np.concatenate([logs_of(one) for one in parts])
     space = members.space.take(np.argsort(order))
     made = Rows(
         np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64))),
@@ -254,7 +251,6 @@ def together(parts: Sequence[TopLists], order: NDArray[np.intp], members: Member
         np.concatenate([one.confidences for one in rows]),
         np.concatenate([log_rest(one) for one in parts]),
         *space.as_floats,
-        logs,
     )
     signed_rest = np.concatenate([one.checked.signed_rest for one in parts])
     found = np.concatenate([one.checked.flags for one in parts])
@@ -298,10 +294,9 @@ def _add_logs(union: Union, w: Floats) -> tuple[Floats, Floats]:
 
 
 def _is_small(one: TopLists) -> bool:
-    """Whether some of its masses are too small to be added up as they are."""
+    """Whether some of its rest masses are too small to be added up as they are."""
     given = one.log_rest
-    tiny = given is not None and bool(((given > -np.inf) & (given < LOG_SMALL)).any())
-    return tiny or one.log_confidences is not None
+    return given is not None and bool(((given > -np.inf) & (given < LOG_SMALL)).any())
 
 
 def _multiply(union: Union, w: Floats) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""Weights of a pool, fitted to outcomes: convex objectives, minimised over the simplex with a duality gap."""
+"""Weights of a pool, fitted to outcomes: convex objectives, minimised over the simplex."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from toplist._files import from_json_number, to_json_number
 from toplist._text import argument, first_of, label, probability, significant
@@ -24,113 +25,23 @@ from toplist.scoring.scores import score
 Pool = Literal["linear", "geometric"]
 POOLS = {"linear": linear_pool, "geometric": geometric_pool}
 
-_STEPS = 200
-_TINY = 1e-14
-_LEVEL = 1e-14  # a mean of scores is known to so many digits
+_ZERO = 1e-12  # a smaller weight is none
 
-
-@dataclass(frozen=True, slots=True)
-class Slope:
-    """A function at some weights: its value, its gradient, and its matrix of second derivatives."""
-
-    value: float
-    gradient: Floats
-    curvature: Floats
-
-
+Slope = tuple[float, Floats]  # the value of a function at some weights, and its gradient
 Objective = Callable[[Floats], Slope]  # a convex function of weights
 
 
-@dataclass(frozen=True, slots=True)
-class Minimum:
-    """Weights, their value, and by how much it can exceed the least value at most."""
-
-    weights: Floats
-    value: float
-    gap: float
-    steps: int
-
-
-def gap(weights: Floats, gradient: Floats) -> float:
-    r"""The duality gap :math:`w'g - \min_j g_j`, which a convex function's excess over its minimum does not exceed.
-
-    >>> gap(np.array([0.5, 0.5]), np.array([1.0, 3.0]))
-    1.0
-    """
-    return float(max(0.0, weights @ gradient - gradient.min()))
-
-
-def minimise(function: Objective, count: int, *, tolerance: float = 1e-10) -> Minimum:
-    """Newton's method from equal weights: quadratic programmes on the simplex, steps halved until they descend."""
-    w = np.full(count, 1.0 / count)
-    here = function(w)
-    for step in range(_STEPS):
-        found = gap(w, here.gradient)
-        if found <= tolerance or count == 1:
-            return Minimum(w, here.value, found, step)
-        h = here.curvature
-        h = h + np.eye(count) * _TINY * max(1.0, float(np.trace(h)))
-        ahead = quadratic(h, here.gradient - h @ w) - w
-        length, down = 1.0, float(here.gradient @ ahead)
-        while True:
-            there = _onto(w + length * ahead)
-            tried = function(there)
-            # where values agree to the last digits, the duality gap still tells a step forward
-            level = abs(tried.value - here.value) <= _LEVEL * max(1.0, abs(here.value))
-            nearer = level and gap(there, tried.gradient) < found
-            if nearer or tried.value <= here.value + 1e-4 * length * down or length < 1e-12:
-                break
-            length /= 2
-        if not nearer and not tried.value < here.value:  # as good as numbers can tell
-            return Minimum(w, here.value, found, step)
-        w, here = there, tried
-    return Minimum(w, here.value, gap(w, here.gradient), _STEPS)
-
-
-def quadratic(h: Floats, c: Floats) -> Floats:
-    """The weights with the least w'hw / 2 + c'w, for a matrix that curves upwards, by active sets.
-
-    >>> quadratic(np.eye(2), np.array([-1.0, 0.0]))
-    array([1., 0.])
-    """
-    count = len(c)
-    w, free = np.full(count, 1.0 / count), np.ones(count, dtype=bool)
-    scale = max(1.0, float(np.abs(h).max()), float(np.abs(c).max()))
-    for _ in range(100 * count):
-        aim = _equality(h, c, free)
-        short = free & (aim < 0)
-        if short.any():
-            ratio = w[short] / (w[short] - aim[short])
-            w = w + ratio.min() * (aim - w)
-            block = np.flatnonzero(short)[ratio == ratio.min()]
-            w[block] = 0.0
-            free[block] = False
-            continue
-        w = aim
-        slope = h @ w + c
-        level = float(w @ slope)
-        below = np.where(free, 0.0, slope - level)
-        if below.min() >= -1e-15 * scale:
-            break
-        free[int(below.argmin())] = True
-    return _onto(w)
-
-
-def _equality(h: Floats, c: Floats, free: NDArray[np.bool_]) -> Floats:
-    """The least value where the free weights add up to one, of any sign, and the others are zero."""
-    at = np.flatnonzero(free)
-    system = np.ones((len(at) + 1, len(at) + 1))
-    system[:-1, :-1], system[-1, -1] = h[np.ix_(at, at)], 0.0
-    found = np.linalg.lstsq(system, np.append(-c[at], 1.0), rcond=None)[0]
-    w = np.zeros(len(c))
-    w[at] = found[:-1]
-    return w
-
-
-def _onto(w: Floats) -> Floats:
-    w = np.maximum(w, 0.0)
-    out: Floats = w / w.sum()
-    return out
+def minimise(function: Objective, count: int) -> Floats:
+    """The weights of least value, by sequential quadratic programmes from equal ones."""
+    start = np.full(count, 1.0 / count)
+    sums_to_one = {"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": np.ones_like}
+    options = {"ftol": 1e-15, "maxiter": 500}
+    fitted = minimize(
+        function, start, jac=True, method="SLSQP", bounds=[(0.0, 1.0)] * count, constraints=sums_to_one, options=options
+    ).x
+    w = np.where(fitted < _ZERO, 0.0, fitted)
+    w = w / w.sum()
+    return w if function(w)[0] <= function(start)[0] else start
 
 
 def inner_products(members: Members) -> Iterator[tuple[slice, Floats]]:
@@ -165,10 +76,9 @@ class BrierOfMean:
         return cls(products, sample @ outcome)
 
     def __call__(self, w: Floats) -> Slope:
-        """The value and its derivatives at some weights."""
+        """The value and its gradient at some weights."""
         pull = self.products @ w
-        value = float(w @ pull - 2.0 * self.outcome @ w + 1.0)
-        return Slope(value, 2.0 * (pull - self.outcome), 2.0 * self.products)
+        return float(w @ pull - 2.0 * self.outcome @ w + 1.0), 2.0 * (pull - self.outcome)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,22 +96,17 @@ class LogOfMean:
         return cls(np.exp(log_outcome - top[:, None]), float(-sample @ top), sample)
 
     def __call__(self, w: Floats) -> Slope:
-        """The value and its derivatives at some weights."""
-        mean = self.ratio @ w
-        if not (mean[self.sample > 0] > 0).all():
-            return Slope(np.inf, np.zeros(len(w)), np.eye(len(w)))
-        mean = np.where(mean > 0, mean, 1.0)
-        r = self.ratio / mean[:, None]
-        weighted = r * self.sample[:, None]
-        return Slope(self.offset - float(self.sample @ np.log(mean)), -weighted.sum(axis=0), weighted.T @ r)
+        """The value and its gradient at some weights."""
+        mean = np.maximum(self.ratio @ w, 1e-300)  # weights that a line search tries may leave an outcome nothing
+        return self.offset - float(self.sample @ np.log(mean)), -(self.sample / mean) @ self.ratio
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogOfProduct:
     """The mean of log Z(w) - sum_j w_j log q_j: the log score of a geometric pool, convex in the weights.
 
-    The slopes are the mean, and the curvature the covariance, of the members' logarithms under the pool. A class that
-    any member gives zero to is ruled out whatever its weight.
+    The slopes are the means of the members' logarithms under the pool. A class that any member gives zero to is ruled
+    out whatever its weight.
     """
 
     blocks: tuple[
@@ -216,10 +121,8 @@ class LogOfProduct:
         return cls(tuple((u, u.logs(), u.log_rests()) for _, u in unions(members)), log_outcome, sample)
 
     def __call__(self, w: Floats) -> Slope:
-        """The value and its derivatives at some weights."""
-        count = len(w)
-        value, gradient = -float(self.sample @ (self.log_outcome @ w)), -(self.sample @ self.log_outcome)
-        curvature, lo = np.zeros((count, count)), 0
+        """The value and its gradient at some weights."""
+        value, gradient, lo = -float(self.sample @ (self.log_outcome @ w)), -(self.sample @ self.log_outcome), 0
         for union, logs, rests in self.blocks:
             cases = union.members.cases
             sample, lo = self.sample[lo : lo + cases], lo + cases
@@ -232,23 +135,17 @@ class LogOfProduct:
             total = p_rest + union.sums(p)
             p, p_rest = p / total[union.case], p_rest / total
             value += float(sample @ (top + np.log(total)))
-            mean = np.stack([union.sums(p * one) for one in listed]) + p_rest * rest
+            mean = np.stack([union.sums(p * logs) for logs in listed]) + p_rest * rest
             gradient = gradient + mean @ sample
-            own, own_rest = listed - mean[:, union.case], rest - mean
-            curvature += (own * (p * sample[union.case])) @ own.T + (own_rest * (p_rest * sample)) @ own_rest.T
-        return Slope(value, gradient, curvature)
+        return value, gradient
 
 
 def shrunk(objective: Objective, ridge: float) -> Objective:
     """An objective plus ridge times the squared distance to equal weights."""
 
     def penalised(w: Floats) -> Slope:
-        at, off = objective(w), w - 1.0 / len(w)
-        return Slope(
-            at.value + ridge * float(off @ off),
-            at.gradient + 2.0 * ridge * off,
-            at.curvature + 2.0 * ridge * np.eye(len(w)),
-        )
+        (value, gradient), off = objective(w), w - 1.0 / len(w)
+        return value + ridge * float(off @ off), gradient + 2.0 * ridge * off
 
     return penalised
 
@@ -270,11 +167,6 @@ class PoolWeights:
         log score infinite.
     ridge : float
         The penalty, in cases.
-    gap : float
-        No weights are better on the fitted objective by more than this. It is not small where members of a geometric
-        pool help only by what they rule out: their best weight is next to zero, and with zero they rule out nothing.
-    steps : int
-        Newton steps.
     """
 
     names: tuple[str, ...]
@@ -285,8 +177,6 @@ class PoolWeights:
     members: tuple[float, ...]
     cases: int
     ridge: float
-    gap: float
-    steps: int
     impossible: int
 
     def transform(self, lists: Lists, *, k: int | None = None, space: Any = None) -> TopLists:
@@ -330,7 +220,7 @@ class PoolWeights:
         return f"PoolWeights({self.pool}: {shown}; {how})"
 
 
-_FIELDS: dict[str, Any] = {"cases": int, "ridge": float, "gap": float, "steps": int, "impossible": int}
+_FIELDS: dict[str, Any] = {"cases": int, "ridge": float, "impossible": int}
 
 
 def pool_weights(
@@ -394,18 +284,16 @@ def pool_weights(
     log_q, own = log_q[counted], sample[counted] / sample[counted].sum()
     used = _possible(log_q) if pool == "geometric" else np.arange(len(members))
     objective = _objective(some, log_q, own, rule, pool, used)
-    found = minimise(shrunk(objective, pull / float(sample[counted].sum())), len(used))
-    w, gap = np.zeros(len(members)), found.gap
-    w[used] = found.weights
-    reached = objective(w[used]).value
+    w = np.zeros(len(members))
+    w[used] = minimise(shrunk(objective, pull / float(sample[counted].sum())), len(used))
+    reached = objective(w[used])[0]
     if pool == "geometric" and not w[used].all():  # members of weight zero rule nothing out any more
         used = np.flatnonzero(w)
-        limit, reached = reached, _objective(some, log_q, own, rule, pool, used)(w[used]).value
-        gap += max(0.0, reached - limit)
+        reached = _objective(some, log_q, own, rule, pool, used)(w[used])[0]
     alone = np.where((each[sample > 0] == np.inf).any(axis=0), np.inf, (sample / sample.sum()) @ _finite(each))
     return PoolWeights(
         members.names, w, rule, pool, np.inf if impossible else reached, tuple(alone.tolist()), len(counted),
-        pull, gap, found.steps, impossible,
+        pull, impossible,
     )  # fmt: skip
 
 

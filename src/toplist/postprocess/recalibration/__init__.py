@@ -6,31 +6,25 @@ In: TopLists or what `as_lists` takes, and outcomes to fit on. Out: valid TopLis
 """
 
 from toplist.postprocess.recalibration.automatic import (
-    AutoRecalibrator,
     CandidateScore,
     Selection,
     cross_fitted,
     select_recalibrator,
 )
-from toplist.postprocess.recalibration.base import Chain, Identity, Recalibrator
+from toplist.postprocess.recalibration.base import Identity, Recalibrator
 from toplist.postprocess.recalibration.floor import RestFloor
-from toplist.postprocess.recalibration.maps import Beta, Isotonic
-from toplist.postprocess.recalibration.scaling import BucketTemperature, Temperature, VectorScaling
-from toplist.postprocess.recalibration.scores import SoftmaxOfScores
+from toplist.postprocess.recalibration.isotonic import Isotonic
+from toplist.postprocess.recalibration.temperature import Temperature
 
 RECALIBRATORS: dict[str, type[Recalibrator]] = {
     "identity": Identity,
     "temperature": Temperature,
     "rest-floor": RestFloor,
-    "bucket-temperature": BucketTemperature,
-    "beta": Beta,
-    "vector-scaling": VectorScaling,
     "isotonic": Isotonic,
 }
 """Recalibrators by their names on the command line, in the order in which they are tried by default."""
 
 __all__ = [
-    "RECALIBRATORS", "AutoRecalibrator", "Beta", "BucketTemperature", "CandidateScore", "Chain", "Identity", "Isotonic",
-    "Recalibrator", "RestFloor", "Selection", "SoftmaxOfScores", "Temperature", "VectorScaling",
+    "RECALIBRATORS", "CandidateScore", "Identity", "Isotonic", "Recalibrator", "RestFloor", "Selection", "Temperature",
     "cross_fitted", "select_recalibrator",
 ]  # fmt: skip

@@ -14,17 +14,13 @@ from scipy.special import stdtrit
 from toplist import _html
 from toplist._text import NOTHING, fixed
 from toplist._typing import Bools, Floats, Ints
-from toplist.core.arguments import as_units, as_whole
+from toplist.core.arguments import as_units
 from toplist.core.kernel import standard_error
 from toplist.errors import TopListError
 from toplist.lists import TopLists
-from toplist.lists.log_space import Logs, revalued
-from toplist.lists.space import ClassSpace
+from toplist.lists.log_space import log_rest, revalued
 from toplist.postprocess import recalibration
-from toplist.postprocess.recalibration import state as saved_state
-from toplist.postprocess.recalibration.base import Chain, Identity, Recalibrator, Sample
-from toplist.postprocess.recalibration.floor import RestFloor
-from toplist.postprocess.recalibration.scaling import BucketTemperature, Temperature
+from toplist.postprocess.recalibration.base import Identity, Recalibrator, Sample
 from toplist.postprocess.selection import as_folds, simplest_as_good
 from toplist.scoring.rules import as_rule, name_of
 from toplist.scoring.scores import plain_scores
@@ -89,8 +85,7 @@ def cross_fitted(
 def refitted(recalibrator: Recalibrator, sample: Sample, fold: Ints) -> TopLists:
     """The lists of a checked sample, those of each fold recalibrated by a fit to the other folds."""
     lists = sample.lists
-    t, logs = np.zeros(len(lists.confidences)), np.zeros(len(lists.confidences))
-    log_rest, small = np.zeros(len(lists)), False
+    t, log_rests = np.zeros(len(lists.confidences)), np.zeros(len(lists))
     case = np.repeat(fold, lists.sizes)
     for one, others in _splits(sample, fold):
         made = recalibrator.clone()
@@ -101,10 +96,8 @@ def refitted(recalibrator: Recalibrator, sample: Sample, fold: Ints) -> TopLists
             raise TopListError(
                 f"{type(recalibrator).__name__} changes how long lists are; that cannot be cross-fitted."
             )
-        values = Logs.of(part)
-        t[entries], logs[entries], log_rest[one] = part.normalized_confidences, values.listed, values.rest
-        small = small or part.log_confidences is not None
-    return revalued(lists, t, log_rest, logs if small else None).repair()
+        t[entries], log_rests[one] = part.normalized_confidences, log_rest(part)
+    return revalued(lists, t, log_rests).repair()
 
 
 def _splits(sample: Sample, fold: Ints) -> Iterator[tuple[Units, Units]]:
@@ -281,7 +274,7 @@ def select_recalibrator(
     rule : str or Rule, default "brier"
         The scoring rule.
     candidates : sequence of Recalibrator, optional
-        By default all of `toplist.postprocess.recalibration.RECALIBRATORS` that suit the number of classes.
+        By default all of `toplist.postprocess.recalibration.RECALIBRATORS`.
     folds, seed : int
         The number of folds, 5 by default, and the seed by which they are drawn.
     clusters : array-like, optional
@@ -302,10 +295,28 @@ def select_recalibrator(
     >>> select_recalibrator(P, [0, 0, 0, 0, 1, 1, 1, 1, 1, 0]).best
     Identity()
     """
-    sample = Sample.of(lists, y, sample_weight, space)
-    cases = len(sample.lists)
-    fold = as_folds(cases, folds, seed, clusters)
-    return _select(sample, rule, candidates, fold, int(seed), as_units(clusters, cases))
+    sample, rule = Sample.of(lists, y, sample_weight, space), as_rule(rule)
+    fold, units = as_folds(len(sample.lists), folds, seed, clusters), as_units(clusters, len(sample.lists))
+    tried = as_candidates(candidates, "log" if rule.name == "log" else "brier")
+    scores, refused = dict[int, Floats](), dict[int, str]()
+    for i, candidate in enumerate(tried):
+        try:
+            held_out = plain_scores(refitted(candidate, sample, fold), sample.codes, rule)
+            candidate._fit(sample)
+            scores[i] = held_out
+        except TopListError as error:
+            refused[i] = str(error)
+    identity = next(i for i, candidate in enumerate(tried) if isinstance(candidate, Identity))
+    if identity in refused:
+        raise TopListError(f"nothing can be compared: {refused[identity]}")
+    table = tuple(
+        CandidateScore(repr(candidate.clone()), candidate.parameters, 0, None, None, None, None, refused[i])
+        if i in refused
+        else _score(candidate, scores[i], scores[identity], sample.weight, units, int(folds))
+        for i, candidate in enumerate(tried)
+    )
+    chosen = _chosen(tried, scores, table, sample.weight, units)
+    return Selection(tried[chosen], table, name_of(rule), int(folds), int(seed), chosen)
 
 
 def cross_validated(
@@ -339,49 +350,18 @@ def cross_validated(
     return tuple(found)
 
 
-def _select(
-    sample: Sample, rule: Any, candidates: Sequence[Recalibrator] | None, fold: Ints, seed: int, units: Units
-) -> Selection:
-    """The selection for a checked sample, given folds, and the number of each case's cluster."""
-    rule = as_rule(rule)
-    tried = as_candidates(candidates, sample.lists.space, "log" if rule.name == "log" else "brier")
-    made, scores, refused = [one.clone() for one in tried], dict[int, Floats](), dict[int, str]()
-    for i, one in enumerate(tried):
-        try:
-            found = plain_scores(refitted(one, sample, fold), sample.codes, rule)
-            made[i]._fit(sample)
-            scores[i] = found
-        except TopListError as error:
-            refused[i] = str(error)
-    identity = next(i for i, one in enumerate(tried) if isinstance(one, Identity))
-    if identity in refused:
-        raise TopListError(f"nothing can be compared: {refused[identity]}")
-    table = tuple(
-        CandidateScore(repr(one.clone()), one.parameters, 0, None, None, None, None, refused[i])
-        if i in refused
-        else _score(one, scores[i], scores[identity], sample.weight, units, int(fold.max()) + 1)
-        for i, one in enumerate(made)
-    )
-    chosen = _chosen(made, scores, table, sample.weight, units)
-    return Selection(made[chosen], table, name_of(rule), int(fold.max()) + 1, seed, chosen)
-
-
-def as_candidates(given: Sequence[Recalibrator] | None, space: ClassSpace, rule: str) -> list[Recalibrator]:
-    """The candidates that were given, checked, with the identity; or the default ones."""
+def as_candidates(given: Sequence[Recalibrator] | None, rule: str) -> list[Recalibrator]:
+    """Unfitted clones of the candidates that were given, with the identity; or the default ones."""
     if given is None:
-        kinds = [kind for kind in recalibration.RECALIBRATORS.values() if kind.is_default(space)]
-        tried = [kind(**({"rule": rule} if "rule" in kind._options() else {})) for kind in kinds]
-        if rule == "log":
-            scaled = next(one for one in tried if isinstance(one, Temperature | BucketTemperature))
-            after = kinds.index(BucketTemperature) + 1
-            tried.insert(after, Chain(steps=(scaled, RestFloor(rule=rule))))
-        return tried
-    tried = list(given) if isinstance(given, Iterable) else [given]
-    for one in tried:
-        if not isinstance(one, Recalibrator):
-            raise TopListError(f"candidates are recalibrators such as Temperature(), not {one!r}.")
-        one._check()
-    return tried if any(isinstance(one, Identity) for one in tried) else [Identity(), *tried]
+        kinds = recalibration.RECALIBRATORS.values()
+        return [kind(**({"rule": rule} if "rule" in kind._options() else {})) for kind in kinds]
+    candidates = list(given) if isinstance(given, Iterable) else [given]
+    for candidate in candidates:
+        if not isinstance(candidate, Recalibrator):
+            raise TopListError(f"candidates are recalibrators such as Temperature(), not {candidate!r}.")
+        candidate._check()
+    clones = [candidate.clone() for candidate in candidates]
+    return clones if any(isinstance(clone, Identity) for clone in clones) else [Identity(), *clones]
 
 
 def _score(
@@ -439,88 +419,3 @@ def _chosen(
         tolerance=0.0,
     )
     return best if found is None else known[found]
-
-
-class AutoRecalibrator(Recalibrator):
-    """The recalibrator that `select_recalibrator` selects, anew in each fit.
-
-    Parameters
-    ----------
-    rule : str or Rule, default "brier"
-        The scoring rule.
-    candidates : sequence of Recalibrator, optional
-        By default those of `select_recalibrator`.
-    folds, seed : int
-        The number of folds, 5 by default, and the seed by which they are drawn.
-
-    Attributes
-    ----------
-    choice_ : Selection
-        The selected recalibrator, fitted to all cases, and the scores of all candidates.
-
-    Examples
-    --------
-    >>> P = [[0.7, 0.3]] * 6 + [[0.3, 0.7]] * 4
-    >>> AutoRecalibrator().fit(P, [0, 0, 0, 0, 1, 1, 1, 1, 1, 0]).best_
-    Identity()
-    """
-
-    learned = ("choice_",)
-    choice_: Selection
-
-    def __init__(
-        self, *, rule: Any = "brier", candidates: Sequence[Recalibrator] | None = None, folds: int = 5, seed: int = 0
-    ) -> None:
-        self.rule = rule
-        self.candidates = candidates
-        self.folds = folds
-        self.seed = seed
-
-    @property
-    def best_(self) -> Recalibrator:
-        """The selected recalibrator."""
-        self.require_fitted()
-        return self.choice_.best
-
-    @property
-    def parameters(self) -> int:
-        """Those of the selected recalibrator."""
-        return self.best_.parameters if self.is_fitted else 0
-
-    def _check(self) -> None:
-        as_rule(self.rule)
-        as_candidates(self.candidates, ClassSpace(2), "brier")
-        as_whole(self.folds, "folds", 2)
-        as_whole(self.seed, "seed", 0)
-
-    def _fit(self, sample: Sample) -> None:
-        fold = as_folds(len(sample.lists), self.folds, self.seed)
-        self.choice_ = _select(sample, self.rule, self.candidates, fold, self.seed, np.arange(len(fold)))
-
-    def _transform(self, lists: TopLists) -> TopLists:
-        return self.best_.transform(lists)
-
-    def _learned_values(self) -> dict[str, Any]:
-        choice = self.choice_
-        return {"best": choice.best.to_dict(), "table": saved_state.plain(choice.table), "chosen": choice.chosen}
-
-    def _restore(self, state: saved_state.State) -> None:
-        table, chosen = tuple(map(_candidate, state.parts("table"))), state.whole("chosen")
-        if chosen >= len(table):
-            raise state.wrong("chosen", f"{chosen}, which is no line of the table")
-        best = Recalibrator.from_dict(state.get("best"))
-        self.choice_ = Selection(best, table, name_of(as_rule(self.rule)), self.folds, self.seed, chosen)
-
-    def _describe(self) -> str:
-        return repr(self.best_)
-
-
-def _candidate(part: saved_state.State) -> CandidateScore:
-    for name in ("name", "refused"):
-        if not isinstance(part.get(name), str):
-            raise part.wrong(name, "not a text")
-    numbers = ("score", "error", "difference", "difference_error")
-    values = {name: None if part.get(name) is None else part.number(name) for name in numbers}
-    ends = {name: part.number(name) for name in ("low", "high") if part.values.get(name) is not None}
-    parameters, infinite = part.whole("parameters"), part.whole("infinite")
-    return CandidateScore(part.get("name"), parameters, infinite, **values, refused=part.get("refused"), **ends)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -19,14 +20,11 @@ from toplist.core.arguments import as_shares
 from toplist.errors import ShapeError, TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_single_outcomes
-from toplist.lists.space import ClassSpace
-from toplist.postprocess.recalibration import state as saved_state
-from toplist.postprocess.recalibration.state import State
-from toplist.scoring.rules import Rule, as_rule
+from toplist.scoring.rules import RULES, Rule, name_of
 from toplist.scoring.scores import plain_scores
 
+SCHEMA = "toplist.recalibrator/1"
 KINDS: dict[str, type[Recalibrator]] = {}
-MOST = 1e100  # the largest options and slopes: their products are still finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +75,63 @@ def strictly_repaired(lists: TopLists) -> TopLists:
     return lists._with(lists.checked.repaired(flags.BELOW)) if lists.checked.any(flags.BELOW) else lists
 
 
+@dataclass(frozen=True, slots=True)
+class State:
+    """The saved values of a fitted recalibrator; each is checked when it is read."""
+
+    kind: str
+    values: Mapping[str, Any]
+
+    def number(self, name: str, low: float, high: float = math.inf) -> float:
+        """A finite number between two others."""
+        [value] = self._numbers(name, [self._value(name)])
+        if not low <= value <= high:
+            raise self.wrong(name, f"{value} where a number between {low:g} and {high:g} is expected")
+        return value
+
+    def floats(self, name: str) -> Floats:
+        """Finite numbers."""
+        return np.array(self._numbers(name, self._value(name)), dtype=np.float64)
+
+    def parts(self, name: str) -> list[State]:
+        """Records."""
+        values = self._value(name)
+        if not isinstance(values, list) or not all(isinstance(part, Mapping) for part in values):
+            raise self.wrong(name, "not a list of records")
+        return [State(self.kind, part) for part in values]
+
+    def _value(self, name: str) -> Any:
+        if name not in self.values:
+            raise self.wrong(name, "missing")
+        return self.values[name]
+
+    def _numbers(self, name: str, values: Any) -> list[float]:
+        try:
+            numbers = [float(value) for value in values if type(value) in (int, float)]
+            if isinstance(values, list) and len(numbers) == len(values) and all(map(math.isfinite, numbers)):
+                return numbers
+        except (OverflowError, TypeError):
+            pass
+        raise self.wrong(name, f"{quote(values)} where finite numbers are expected")
+
+    def wrong(self, name: str, what: str) -> TopListError:
+        """The error that names the value."""
+        return TopListError(f"the saved {self.kind} is damaged: {name} is {what}. Fit and save it again.")
+
+
+def _plain(value: Any) -> Any:
+    """An option or what was learned, as JSON has it."""
+    if isinstance(value, Rule):
+        if name_of(value) not in RULES:
+            raise TopListError(f"{value!r} cannot be saved; rules that can have a name: {', '.join(RULES)}.")
+        return name_of(value)
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: _plain(part) for name, part in asdict(value).items()}
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
 class Recalibrator(ABC):
     """Base of all recalibrators, which learn from lists and outcomes how to change confidences.
 
@@ -123,18 +178,9 @@ class Recalibrator(ABC):
     def _restore(self, state: State) -> None:
         """Take what was learned from a file, checked."""
 
-    def _learned_values(self) -> dict[str, Any]:
-        """What was learned, as plain values."""
-        return {name: saved_state.plain(getattr(self, name)) for name in self.learned}
-
     def _describe(self) -> str:
         """What was learned, in a few words."""
         return ""
-
-    @classmethod
-    def is_default(cls, space: ClassSpace) -> bool:
-        """Whether it is a candidate that `select_recalibrator` tries by default on lists over this space."""
-        return True
 
     def fit(self, lists: Any, y: Any, *, sample_weight: Any = None, space: Any = None) -> Self:
         """Learn from predictions and outcomes.
@@ -242,8 +288,9 @@ class Recalibrator(ABC):
     def to_dict(self) -> dict[str, Any]:
         """The kind, the options and what was learned, as plain values."""
         self.require_fitted()
-        fitted, params = self._learned_values(), saved_state.plain(self.get_params())
-        return {"schema": saved_state.SCHEMA, "kind": type(self).__name__, "params": params, "fitted": fitted}
+        params = {name: _plain(value) for name, value in self.get_params().items()}
+        fitted = {name: _plain(getattr(self, name)) for name in self.learned}
+        return {"schema": SCHEMA, "kind": type(self).__name__, "params": params, "fitted": fitted}
 
     def save(self, path: str | Path) -> None:
         """Write it to a file as JSON; `load` reads it back, to the last bit."""
@@ -252,45 +299,26 @@ class Recalibrator(ABC):
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Any:
         """The recalibrator of which `to_dict` gave these values; a subclass accepts its own kind only."""
-        kind, params, state = saved_state.read(saved, _concrete_kinds())
-        if not issubclass(kind, cls):
-            raise TopListError(f"this is a {kind.__name__}, not a {cls.__name__}: read it with Recalibrator.")
-        made = _with_options(kind, params)
-        made._restore(state)
-        return made
+        if not isinstance(saved, Mapping):
+            raise TopListError(f"a saved recalibrator is a record with schema {SCHEMA!r}, not {type(saved).__name__}.")
+        schema, name, params, fitted = (saved.get(key) for key in ("schema", "kind", "params", "fitted"))
+        if schema != SCHEMA:
+            raise TopListError(f"the schema is {quote(schema)}; this version of toplist reads {SCHEMA!r}.")
+        if not isinstance(name, str) or name not in KINDS:
+            raise TopListError(f"no recalibrator is of kind {quote(name)}; there are {', '.join(sorted(KINDS))}.")
+        if not issubclass(KINDS[name], cls):
+            raise TopListError(f"this is a {name}, not a {cls.__name__}: read it with Recalibrator.")
+        if not isinstance(params, Mapping) or not isinstance(fitted, Mapping):
+            raise TopListError(f"the saved {name} is damaged: params and fitted are records. Fit and save it again.")
+        recalibrator = KINDS[name]().set_params(**{str(option): value for option, value in params.items()})
+        recalibrator._check()
+        recalibrator._restore(State(name, fitted))
+        return recalibrator
 
     @classmethod
     def load(cls, path: str | Path) -> Any:
         """The recalibrator that was saved in a file; no code in it is run."""
         return cls.from_dict(read_json(path, "a saved recalibrator"))
-
-
-def _concrete_kinds() -> dict[str, type[Recalibrator]]:
-    return {name: kind for name, kind in KINDS.items() if not inspect.isabstract(kind)}
-
-
-def _with_options(kind: type[Recalibrator], params: Mapping[str, Any]) -> Recalibrator:
-    made = kind().set_params(**{str(name): _option(value) for name, value in params.items()})
-    made._check()
-    return made
-
-
-def _option(value: Any) -> Any:
-    """An option from a file; a recalibrator among the options of another was saved unfitted."""
-    if isinstance(value, list):
-        return tuple(map(_option, value))
-    if not isinstance(value, Mapping):
-        return value
-    kind, params, _ = saved_state.read({**value, "fitted": {}}, _concrete_kinds())
-    return _with_options(kind, params)
-
-
-def require_fit_rule(rule: Any) -> str:
-    """Which of the two scores something is fitted by, "brier" or "log"."""
-    name = as_rule(rule).name if isinstance(rule, Rule) else rule
-    if name not in ("brier", "log"):
-        raise TopListError(f'this is fitted by the score "brier" or "log", not {quote(rule)}.')
-    return str(name)
 
 
 class Identity(Recalibrator):
@@ -325,64 +353,3 @@ class Identity(Recalibrator):
 
     def _restore(self, state: State) -> None:
         pass
-
-
-class Chain(Recalibrator):
-    """Recalibrators one after the other: each learns from the lists that the one before it gives.
-
-    Parameters
-    ----------
-    steps : sequence of Recalibrator
-        At least one. Their clones are fitted, and are in `steps_`.
-
-    Examples
-    --------
-    >>> from toplist.postprocess import RestFloor, Temperature
-    >>> model = Chain(steps=[Temperature(), RestFloor(floor=0.1)])
-    >>> model.fit_transform([0, 1, 2, 0], [0, 1, 2, 1], space=3).rest
-    array([0.1, 0.1, 0.1, 0.1])
-    """
-
-    learned = ("steps_",)
-    steps_: tuple[Recalibrator, ...]
-
-    def __init__(self, *, steps: Sequence[Recalibrator] = ()) -> None:
-        self.steps = steps
-
-    @property
-    def parameters(self) -> int:
-        """The sum over the steps."""
-        return sum(one.parameters for one in (self.steps_ if self.is_fitted else self.steps))
-
-    def _check(self) -> None:
-        if not isinstance(self.steps, Sequence) or not len(self.steps):
-            raise TopListError("a chain needs at least one step: Chain(steps=[Temperature(), RestFloor()]).")
-        for one in self.steps:
-            if not isinstance(one, Recalibrator):
-                raise TopListError(f"steps are recalibrators such as Temperature(), not {quote(one)}.")
-            one._check()
-
-    def _fit(self, sample: Sample) -> None:
-        made = []
-        for one in self.steps:
-            step = one.clone()
-            step._fit(sample)
-            sample = replace(sample, lists=strictly_repaired(step.transform(sample.lists)))
-            made.append(step)
-        self.steps_ = tuple(made)
-
-    def _transform(self, lists: TopLists) -> TopLists:
-        for one in self.steps_:
-            lists = one.transform(lists)
-        return lists
-
-    def _learned_values(self) -> dict[str, Any]:
-        return {"steps": [one.to_dict() for one in self.steps_]}
-
-    def _restore(self, state: State) -> None:
-        self.steps_ = tuple(Recalibrator.from_dict(part.values) for part in state.parts("steps"))
-        if len(self.steps_) != len(self.steps):
-            raise state.wrong("steps", f"{len(self.steps_)} for {len(self.steps)} that were asked for")
-
-    def _describe(self) -> str:
-        return ", then ".join(map(repr, self.steps_))

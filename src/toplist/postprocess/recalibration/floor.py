@@ -19,8 +19,7 @@ from toplist.errors import TopListError
 from toplist.lists import TopLists, log_rest
 from toplist.lists.log_space import revalued
 from toplist.lists.validation import row_sums
-from toplist.postprocess.recalibration.base import Recalibrator, Sample
-from toplist.postprocess.recalibration.state import State
+from toplist.postprocess.recalibration.base import Recalibrator, Sample, State
 from toplist.scoring.rules import as_rule
 
 Curve = Callable[[float], float]
@@ -122,7 +121,7 @@ def floored(lists: TopLists, floor: float) -> TopLists:
     checked, rest, sizes = lists.checked, log_rest(lists), lists.sizes
     size = checked.rows.size + np.zeros(len(lists))
     full, left = size == sizes, np.where(np.isfinite(size), log_or(np, size - sizes, -np.inf), checked.rows.log_size)
-    t, small = checked.normalized, checked.normalized_logs
+    t = checked.normalized
     with np.errstate(divide="ignore", invalid="ignore"):
         most = np.where(np.isfinite(size), np.log1p(-sizes / size), 0.0)  # the rest of the uniform distribution
         height = np.where(full, math.log(floor), np.minimum(math.log(floor), most))
@@ -136,15 +135,11 @@ def floored(lists: TopLists, floor: float) -> TopLists:
         alone = np.maximum(mass - np.exp(share) * row_sums(raised, lists.offsets), 0.0)
         kept = row_sums(np.where(raised, 0.0, t), lists.offsets)
         scale = np.repeat(np.where(low & (kept > 0), alone / np.where(kept > 0, kept, 1.0), 1.0), sizes)
-        with np.errstate(divide="ignore"):
-            below = t * scale < np.exp(least) if small is None else small + np.log(scale) < least
-        more = here & ~raised & below
+        more = here & ~raised & (t * scale < np.exp(least))
         if not more.any():
             break
         raised |= more
-    with np.errstate(divide="ignore"):
-        logs = None if small is None else np.where(raised, least, small + np.log(scale))
-    return revalued(lists, np.where(raised, np.exp(least), t * scale), np.where(low & ~full, height, rest), logs)
+    return revalued(lists, np.where(raised, np.exp(least), t * scale), np.where(low & ~full, height, rest))
 
 
 def _least(values: Floats, lists: TopLists) -> Floats:

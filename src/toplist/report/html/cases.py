@@ -39,6 +39,8 @@ from toplist.report.html.grid import (
     section,
 )
 from toplist.report.html.sections import TRUE_CLASS, Two, compared, name_of, rule_of, tied, two
+from toplist.report.plot.canvas import step
+from toplist.report.plot.leaderboard import breakdown_shades, smallest_significant
 from toplist.report.statements import OnlyRight, only_one_right, top_1_cases
 from toplist.report.text import (
     Name,
@@ -63,7 +65,6 @@ _ACROSS = 12  # groups up to which a heat map has them as columns
 _MOST = 20  # groups of a heat map
 _CHOSEN, _SUPPORT = 10, 5  # of many classes, as `Breakdown` has them: the hardest of so many cases, the most frequent
 _RARE = 1  # cases of a confusion that may be chance
-_DOUBLED = (2, 4, 8)  # times the smallest significant difference, from where a colour is one step stronger
 _FEWEST, _CONFUSED = 6, 10  # confusions of the best model
 _OTHERS = 12  # other models whose confusions and worst cases are folded
 _BRIEF = 3  # confusions of another model; reversals that are named
@@ -122,40 +123,9 @@ def groups(page: Page, shown: Shown) -> Section | None:
     )
 
 
-def steps(found: Breakdown) -> list[list[int]]:
-    """The step of colour of every cell by group and model: 0 where the difference to the mean is not significant.
-
-    The scale is anchored to noise: step 1 begins at the smallest difference that is significant in this table, and
-    each further step at twice the difference of the one before. Below zero is better.
-    """
-    unit = _smallest(found) or 0.0
-
-    def step(d: float, significant: bool) -> int:
-        if not significant or math.isnan(d) or not d:
-            return 0
-        far = 1 + sum(abs(d) >= unit * times for times in _DOUBLED)
-        return far if d > 0 else -far
-
-    return [
-        [step(d, s) for d, s in zip(row, flags, strict=True)]
-        for row, flags in zip(found.differences, found.significant, strict=True)
-    ]
-
-
-def _smallest(found: Breakdown) -> float | None:
-    """The smallest difference that is significant."""
-    every = [
-        abs(d)
-        for row, flags in zip(found.differences, found.significant, strict=True)
-        for d, s in zip(row, flags, strict=True)
-        if s and math.isfinite(d) and d
-    ]
-    return min(every, default=None)
-
-
 def _legend(page: Page, found: Breakdown) -> list[str]:
     """What colours mean, and how many cases there are where all groups have as many."""
-    least, level = _smallest(found), percent(page.results.level)
+    least, level = smallest_significant(found), percent(page.results.level)
     each = [f"{number_of(found.cases[0], 'case')} each."] if _same_cases(found) else []
     pair = len(found.models) == 2
     holm = f"(Holm over all {'groups' if pair else 'cells'}, {level})"
@@ -190,19 +160,19 @@ def heat_map(page: Page, found: Breakdown, called: Shown, shown: Shown, key: str
     many = list(range(len(found.groups)))[:_MOST]
     if len(found.models) == 2:
         return _two_models(page, found, called, shown, key, many)
-    level, means = steps(found), [_mean(row) for row in found.means]
+    shades, means = breakdown_shades(found), [_mean(row) for row in found.means]
     rule, by = rule_of(page), found.by or "group"
 
     def box(g: int, m: int) -> Box:
-        value, d, step = found.means[g][m], found.differences[g][m], level[g][m]
-        tested = f" ({'significant' if step else 'not significant'})" if _tested(page, found) else ""
+        value, d, shade = found.means[g][m], found.differences[g][m], shades[g][m]
+        tested = f" ({'significant' if shade else 'not significant'})" if _tested(page, found) else ""
         beside = "" if not math.isfinite(d) else f", {fixed(d, 4, signed=True)} against the mean{tested}"
         right = found.accuracy[g][m]
         accuracy = "" if math.isnan(right) else f", accuracy {share(right)}"
         who, where = name_of(shown, found.models[m]).text, called[found.groups[g]].text
         hint = f"{who}, {where}: {rule} {fixed(value, 4)}{beside}{accuracy}"
         same_cases = found.groups[g] not in found.incomplete
-        style = _colour(step) + (" lowest" if same_cases and _is_lowest(found.means[g], m) else "")
+        style = (step(shade) if shade else "") + (" lowest" if same_cases and _is_lowest(found.means[g], m) else "")
         return Box(fixed(value, 3), style, hint, value=value)
 
     across = len(many) <= _ACROSS or len(found.models) > _ACROSS
@@ -241,15 +211,17 @@ def _numbers(found: Breakdown, many: Sequence[int]) -> list[tuple[Top, list[Box]
 
 def _two_models(page: Page, found: Breakdown, called: Shown, shown: Shown, key: str, many: Sequence[int]) -> Chart:
     """Groups as rows, the two means, and their difference, which alone has a colour."""
-    pair, level = two(page), steps(found)
+    pair, shades = two(page), breakdown_shades(found)
     reference = (page.results.baseline or found.models[1]) if pair is None else pair.reference
     order = [0, 1] if found.models[0] == reference else [1, 0]
     old, new = (name_of(shown, found.models[m]) for m in order)
 
     def difference(g: int) -> Box:
-        d, step = 2 * found.differences[g][order[1]], level[g][order[1]]
-        hint = "significant" if step else "not significant"
-        return Box(fixed(d, 3, signed=True), _colour(step), f"{called[found.groups[g]].text}: {hint}", value=d)
+        d, shade = 2 * found.differences[g][order[1]], shades[g][order[1]]
+        hint = "significant" if shade else "not significant"
+        return Box(
+            fixed(d, 3, signed=True), step(shade) if shade else "", f"{called[found.groups[g]].text}: {hint}", value=d
+        )
 
     columns = [
         (Top(name(found.by or "group"), left=True), [Box(called[found.groups[g]]) for g in many]),
@@ -265,10 +237,6 @@ def _two_models(page: Page, found: Breakdown, called: Shown, shown: Shown, key: 
     ]
     caption = sentence(f"Mean {rule_of(page)} score. Δ: ", new, " \u2212 ", old)
     return chart(key, caption, columns, style="heat", sorts=True)
-
-
-def _colour(step: int) -> str:
-    return f"below{-step}" if step < 0 else f"above{step}" if step else ""
 
 
 def _mean(values: Sequence[float]) -> float:

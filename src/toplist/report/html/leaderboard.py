@@ -28,6 +28,7 @@ from toplist.report.html.grid import (
     percentage,
     varying,
 )
+from toplist.report.plot.canvas import shade, step
 from toplist.report.statements import at_once
 from toplist.report.tables import (
     ANSWER_MASS,
@@ -56,7 +57,6 @@ from toplist.report.text import (
     value_of,
 )
 from toplist.scoring.case_scores import Metric
-from toplist.scoring.rules import RULES
 
 if TYPE_CHECKING:
     from toplist.calibration.miscalibration import CalibrationVerdict
@@ -68,7 +68,6 @@ _LANE = 7  # pixels between two tie bars
 _MARGIN = 0.06  # of the axis, free at either end
 _TICKS = 5  # steps of an axis, at most
 MATRIX = 12  # models, beyond which differences are shown of one model at a time
-_STEPS = (4.0, 8.0, 16.0)  # standard errors from which on a significant difference has a stronger colour
 
 
 # An axis in per cent of its width
@@ -256,15 +255,6 @@ def _difference(results: Comparison) -> list[Column]:
     return [(Head("Δ vs best", means=means, best="low", classes="delta"), cells)]
 
 
-def bounded(estimate: Estimate, rule: str) -> Estimate:
-    """The estimate with the ends of its interval inside the range that the rule has."""
-    if rule not in RULES or estimate.low is None or estimate.high is None or not math.isfinite(estimate.value):
-        return estimate
-    low, high = RULES[rule]().bounds()
-    value = estimate.value
-    return replace(estimate, low=min(max(low, estimate.low), value), high=max(min(high, estimate.high), value))
-
-
 def uniform(results: Comparison) -> float | None:
     """The mean score of the uniform prediction under the first rule, on the cases of the best model."""
     score = results.overall.rows[0].scores[results.rules[0]] if results.overall.rows else None
@@ -276,7 +266,7 @@ def uniform(results: Comparison) -> float | None:
 def _whiskers(results: Comparison, shown: Shown) -> tuple[list[Column], Svg | None]:
     """Means with their intervals on a common axis, and that axis."""
     rule, rows = results.rules[0], results.overall.rows
-    means = [bounded(row.scores[rule].mean, rule) for row in rows]
+    means = [row.scores[rule].mean for row in rows]
     room = axis(means)
     if room is None:
         return [], None
@@ -341,7 +331,7 @@ def _letter(i: int) -> str:
 def _more(results: Comparison, rows: Sequence[ModelRow], beside: Sequence[Column]) -> list[Column]:
     """The columns that are shown when asked for; those beside the mean are among them where a page is narrow."""
     first = results.rules[0]
-    own, means = [row.scores[first] for row in rows], [bounded(row.scores[first].mean, first) for row in rows]
+    own, means = [row.scores[first] for row in rows], [row.scores[first].mean for row in rows]
     digits, rule = decimals(means), kind(first, _RULE)
     columns: list[Column] = [(replace(head, classes="phone"), [replace(c, classes=f"{c.classes} phone") for c in cells])
                for head, cells in beside]  # fmt: skip
@@ -392,8 +382,7 @@ def _common(results: Comparison, rows: Sequence[ModelRow]) -> list[Column]:
 def _metric(metric: Metric, rows: Sequence[ModelRow]) -> Column:
     values = [value_of(row.metrics.get(metric.name)) for row in rows]
     cells = [percentage(x) if metric.style == "share" else number(x, 2) for x in values]
-    best = "low" if "error" in metric.name or metric.name == "invalid_rate" else "high"
-    return Head(metric.heading, means=metric.meaning, best="low" if best == "low" else "high"), cells
+    return Head(metric.heading, means=metric.meaning, best="low" if metric.better == "lower" else "high"), cells
 
 
 # Differences between models
@@ -415,7 +404,7 @@ def whisker_of_two(results: Comparison, shown: Shown) -> Whisker | None:
         return None
     v = found[0]
     flipped = v.pair.a == results.baseline
-    d = _flipped(v.pair.simultaneous) if flipped else v.pair.simultaneous
+    d = -v.pair.simultaneous if flipped else v.pair.simultaneous
     one, other = (v.pair.b, v.pair.a) if flipped else (v.pair.a, v.pair.b)
     room = axis([d], also=[0.0])
     if room is None:
@@ -434,12 +423,6 @@ def _verdict(v: PairwiseVerdict) -> str:
     if not v.tested:
         return "not tested"
     return f"{'significant' if v.significant else 'not significant'} (p {small(v.pair.adjusted_p)})"
-
-
-def _flipped(d: Estimate) -> Estimate:
-    """The same difference the other way round."""
-    low, high = (None if x is None else -x for x in (d.high, d.low))
-    return replace(d, value=-d.value, low=low, high=high)
 
 
 def matrix(results: Comparison, shown: Shown) -> Grid | None:
@@ -467,13 +450,9 @@ def _pair(v: PairwiseVerdict | None, row: str, digits: int) -> Cell:
     """The difference of a row to a column; its colour says who is better, and by how many standard errors."""
     if v is None:
         return Cell(NOTHING)
-    d = v.pair.difference if v.pair.a == row else _flipped(v.pair.difference)
-    classes = ""
-    if v.significant:
-        away = abs(d.value) / d.error if d.error else math.inf
-        step = 1 + sum(away >= edge for edge in _STEPS)
-        classes = f"{'below' if d.value < 0 else 'above'}{step}"
-    return Cell(fixed(d.value, digits, signed=True), value=d.value, classes=classes)
+    d = v.pair.difference if v.pair.a == row else -v.pair.difference
+    colour = step(shade(d.value, d.error)) if v.significant else ""
+    return Cell(fixed(d.value, digits, signed=True), value=d.value, classes=colour)
 
 
 @dataclass(frozen=True, slots=True)
@@ -494,7 +473,7 @@ def versus(results: Comparison, shown: Shown, *, any_model: bool = True) -> Vers
     if len(rows) <= MATRIX or not found:
         return None
     own = [found[row.name] for row in rows[1:] if row.name in found]
-    estimates = [_flipped(v.pair.simultaneous) if v.pair.a == rows[0].name else v.pair.simultaneous for v in own]
+    estimates = [-v.pair.simultaneous if v.pair.a == rows[0].name else v.pair.simultaneous for v in own]
     digits = decimals(row.scores[rule].mean for row in rows)
     cells = estimated(estimates, digits=digits, signed=True, marked=[v.significant for v in own])
     others = [v.pair.b if v.pair.a == rows[0].name else v.pair.a for v in own]

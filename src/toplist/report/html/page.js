@@ -7,34 +7,7 @@
   const say = (text) => { byId("announce").textContent = text; };
   for (const one of every(".buttons, .tools, .copy, .mark")) one.hidden = false;
 
-  // The embedded data. Arrays are tagged by their first element: "" a list, "r" records by column, "c" one value
-  // repeated, "d" indices into distinct values, "f" numbers as bytes (float64, no number: null), "@" a shared column.
   const data = JSON.parse(byId("data").textContent);
-  const unpack = (x) => {
-    if (Array.isArray(x)) {
-      const [tag, a, b] = x;
-      if (tag === "r") {
-        const columns = Object.entries(b).map(([key, column]) => [key, unpack(column)]);
-        return Array.from({ length: a }, (_, i) => Object.fromEntries(columns.map(([key, c]) => [key, c[i]])));
-      }
-      if (tag === "c") return Array.from({ length: a }, () => unpack(b));
-      if (tag === "d") return b.map((i) => a[i]);
-      if (tag === "f") {
-        const bytes = Uint8Array.from(atob(a), (one) => one.charCodeAt(0));
-        const view = new DataView(bytes.buffer);
-        return Array.from({ length: bytes.length / 8 }, (_, i) => {
-          const value = view.getFloat64(8 * i, true);
-          return Number.isNaN(value) ? null : value;
-        });
-      }
-      if (tag === "@") return unpack(data.columns[a]);
-      return x.slice(1).map(unpack);
-    }
-    if (x === null || typeof x !== "object") return x;
-    return Object.fromEntries(Object.entries(x).map(([key, value]) => [key, unpack(value)]));
-  };
-  let unpacked;
-  const board = () => (unpacked ??= unpack(data.board));
 
   // Sorting: best first by the kind of the column, then the other way round; blanks last.
   const words = new Intl.Collator("en", { numeric: true });
@@ -167,7 +140,7 @@
   byId("copy-summary").addEventListener("click", (event) => copy(summary(), event.currentTarget));
   byId("save-csv").addEventListener("click", () => save(data.csv, "leaderboard.csv", "text/csv"));
   byId("save-json").addEventListener("click", () => {
-    save(`${JSON.stringify(board(), null, 2)}\n`, "leaderboard.json", "application/json");
+    save(`${JSON.stringify(data.board, null, 2)}\n`, "leaderboard.json", "application/json");
   });
   byId("save-pairs")?.addEventListener("click", () => {
     const quoted = (x) => {
@@ -175,7 +148,7 @@
       const safe = typeof x === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
       return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
     };
-    const rows = board().pairs.map((pair) => [
+    const rows = data.board.pairs.map((pair) => [
       pair.rule, pair.a, pair.b, pair.cases, pair.difference.value, pair.difference.low, pair.difference.high,
       pair.difference.p, pair.adjusted_p, pair.simultaneous.low, pair.simultaneous.high, pair.extra_units,
     ]);
@@ -203,7 +176,7 @@
     const short = Array.from(versus.options, (one) => one.text);
     const keys = Array.from(mark.options, (one) => one.value).slice(1);
     const show = () => {
-      const found = board();
+      const found = data.board;
       const names = found.overall.rows.map((row) => row.name);
       const chosen = names[Number(versus.value)];
       const items = [];

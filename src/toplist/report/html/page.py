@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import math
-import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -21,7 +20,6 @@ from toplist.inference.results import (
     Breakdown,
     Comparison,
     FileRecord,
-    GateResult,
     ModelDetails,
     PairCases,
     PartRecord,
@@ -62,8 +60,6 @@ _REMEDY = "reports need jinja2: pip install 'toplist[report]'"
 _TITLE = 120  # characters
 _PAIRS, _PAIRS_OF_GROUPS = 5_000, 2_000  # that a page holds as data; of more it has none
 _ROWS = 500  # of groups, models and rules that a page holds as data; of more it has no groups
-_FLOATS = 8  # numbers from which on a column is written as bytes
-_SHARED = 200  # characters from which on a column that occurs twice is written once
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +116,6 @@ class Page:
         The leader, or the baseline, against other models, case by case.
     actions : tuple of Action, default ()
         What to do next.
-    gates : tuple of GateResult, default ()
-        What the gates found.
     binned : mapping of str to BinnedCalibration, default {}
         Calibration from sums in bins, by model, where cases are not at hand.
     absent : str, default ""
@@ -139,7 +133,6 @@ class Page:
     breakdowns: tuple[Breakdown, ...] = ()
     against: tuple[PairCases, ...] = ()
     actions: tuple[Action, ...] = ()
-    gates: tuple[GateResult, ...] = ()
     binned: Mapping[str, BinnedCalibration] = field(default_factory=dict)
     absent: str = ""
 
@@ -202,7 +195,6 @@ def render(page: Page) -> str:
         facts=_facts(page),
         verdict=said,
         description=str(said),
-        gates=[replace(gate, sentence=visible(gate.sentence)) for gate in page.gates],
         strip=_strip(page, shown),
         warnings=_warnings(results, shown),
         shown=list(shown.values()),
@@ -313,7 +305,6 @@ def _warnings(results: Comparison, shown: Shown) -> list[Sentence]:
     """Why the page may mislead, a line each."""
     infinities = statements.infinities(results, shown)
     return [
-        *statements.skipped(results),
         *statements.doubts(results, shown),
         *([sentence(*(part for one in infinities for part in (one, " ")))] if infinities else []),
         *statements.against_ranks(results, shown),
@@ -350,7 +341,7 @@ def _strip(page: Page, shown: Shown) -> Strip:
         return Strip(False, "", (), "", (), None, ())
     row, rule = results.overall.rows[0], results.rules[0]
     score, name = row.scores[rule], kind(rule)
-    mean = leaderboard.bounded(score.mean, rule)
+    mean = score.mean
     value, low, high = (in_digits_of(mean, x) for x in (mean.value, mean.low, mean.high))
     ends = f", {percent(results.level)} CI {low} to {high}" if mean.low is not None else ""
     facts = [f"{name} {infinite(score.infinite) if score.infinite else value}{ends}"]
@@ -378,8 +369,7 @@ def _step(action: Action, shown: Shown, rule: str) -> NextStep:
     known = action.gain is not None and math.isfinite(action.gain.value)
     gain = f"{rule} {fixed(value_of(action.gain), decimals([action.gain]), signed=True)}" if known else ""
     words, reason = (statements.with_names(text, action.models, shown) for text in (action.title, action.reason))
-    done = "\n".join(map(visible, (action.command or action.code).split("\n")))
-    return NextStep(words, gain, sentence(reason, ".") if reason.parts else "", done)
+    return NextStep(words, gain, sentence(reason, ".") if reason.parts else "", visible(action.command))
 
 
 # Sections
@@ -476,11 +466,10 @@ def _findings(page: Page, shown: Shown) -> list[Sentence]:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What downloads are made of: a table as text, and all results with columns that are written once."""
+    """What downloads are made of: a table as text, and all results as in JSON."""
 
     csv: str
-    board: Any
-    columns: tuple[Any, ...]
+    board: dict[str, Any]
     left_out: str  # what the results are without, because there is too much of it
 
 
@@ -496,53 +485,12 @@ def embedded(results: Comparison) -> Data:
     elif sum(len(one.pairs) for one in results.groups) > _PAIRS_OF_GROUPS:
         results = replace(results, groups=tuple(replace(one, pairs=()) for one in results.groups))
         without.append("pairs in groups")
-    columns: list[Any] = []
-    board = _packed(export.as_dict(results), columns, {})
-    return Data(export.as_csv(results), board, tuple(columns), listed(without))
-
-
-def _packed(value: Any, columns: list[Any], places: dict[str, int]) -> Any:
-    """A value of JSON with lists of like records as columns; every list begins with a tag that `page.js` knows."""
-    if isinstance(value, dict):
-        return {name: _packed(one, columns, places) for name, one in value.items()}
-    if not isinstance(value, list):
-        return value
-    if len(value) > 1 and all(isinstance(one, dict) and one.keys() == value[0].keys() for one in value):
-        return ["r", len(value), {name: _column([one[name] for one in value], columns, places) for name in value[0]}]
-    return ["", *(_packed(one, columns, places) for one in value)]
-
-
-def _column(values: list[Any], columns: list[Any], places: dict[str, int]) -> Any:
-    """A column in fewer characters: one that is constant, that is all numbers, or that has few different texts."""
-    if all(one is values[0] or (one == values[0] and type(one) is type(values[0])) for one in values[1:]):
-        return ["c", len(values), _packed(values[0], columns, places)]
-    if len(values) >= _FLOATS and all(one is None or isinstance(one, float) for one in values):
-        made = [
-            "f",
-            base64.b64encode(struct.pack(f"<{len(values)}d", *(math.nan if x is None else x for x in values))).decode(),
-        ]
-        return _once(made, columns, places)
-    distinct = list(dict.fromkeys(one for one in values if isinstance(one, str)))
-    if all(isinstance(one, str) for one in values) and 2 * len(distinct) <= len(values):
-        at = {one: i for i, one in enumerate(distinct)}
-        return ["d", distinct, [at[one] for one in values]]
-    return _once(_packed(values, columns, places), columns, places)
-
-
-def _once(made: Any, columns: list[Any], places: dict[str, int]) -> Any:
-    """The place of a column that is long, which is then written once."""
-    text = json.dumps(made)
-    if len(text) < _SHARED:
-        return made
-    if text not in places:
-        places[text] = len(columns)
-        columns.append(made)
-    return ["@", places[text]]
+    return Data(export.as_csv(results), export.as_dict(results), listed(without))
 
 
 def _harmless(data: Data) -> str:
     """The data as JSON in ASCII that cannot end the element around it."""
-    text = json.dumps({"csv": data.csv, "board": data.board, "columns": data.columns}, separators=(",", ":"))
+    text = json.dumps({"csv": data.csv, "board": data.board}, separators=(",", ":"))
     for character in "<>&\x7f":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text

@@ -7,7 +7,6 @@ the checks passed of `quality`. Calibration is in `calibration`; classes, groups
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -54,7 +53,6 @@ from toplist.report.text import (
 )
 
 if TYPE_CHECKING:
-    from toplist.lists.checks import Issue
     from toplist.report.html.page import Page
 
 TRUE_CLASS = "true class"  # what a breakdown by class is by
@@ -231,20 +229,10 @@ def absent(page: Page, shown: Shown) -> Section | None:
 # Data quality
 
 _ISSUES = {
-    "never happens": "Predicted often and never true",
-    "never listed": "True class never listed",
     "listed zero": "Lists a class with probability 0",
     "empty list": "No class named",
     "list of zeros": "Nothing but zeros",
-    "rounded": "Rounded probabilities",
-    "hard labels only": "Hard labels only",
-    "all lists equal": "Same list for all cases",
-    "not in falling order": "Not sorted by probability",
-    "cut at a threshold": "Cut at a threshold",
 }
-
-
-_OF_CLASSES = ("never happens", "never listed")  # issues whose messages end with classes
 
 
 def quality(page: Page, shown: Shown) -> Section:
@@ -267,7 +255,6 @@ def _issues(page: Page, shown: Shown) -> list[tuple[str, Words]]:
     sources = {one.name: one for one in results.sources}
     details = {one.name: one for one in page.exhibits}
     found: dict[str, dict[str, int]] = {}
-    which: dict[str, dict[str, str]] = {}  # the classes that an issue is about
     for row in results.overall.rows:
         source = sources.get(row.name)
         own = {
@@ -282,37 +269,21 @@ def _issues(page: Page, shown: Shown) -> list[tuple[str, Words]]:
         for issue in details[row.name].issues if row.name in details else ():
             if issue.kind != "invalid":
                 own[_ISSUES.get(issue.kind, plain(issue.kind, 40))] = issue.cases
-            if issue.kind in _OF_CLASSES:
-                which.setdefault(_ISSUES[issue.kind], {})[row.name] = _classes_of(issue)
         for what, n in own.items():
             if n:
                 found.setdefault(what, {})[row.name] = n
     every = len(results.overall.rows)
-    made = [(what, _cases_by_model(by, every, shown, which.get(what, {}))) for what, by in found.items()]
+    made = [(what, _cases_by_model(by, every, shown)) for what, by in found.items()]
     done = statements.repairs(results.truth_repairs)
     return [*made, *([("Repaired in the truth", f"{done}.")] if done else [])]
 
 
-def _classes_of(issue: Issue) -> str:
-    """The classes that an issue names at the end of its message."""
-    found = re.sub(r"\. (The first|It) is .*", "", issue.message.partition(": ")[2], flags=re.DOTALL)
-    return plain(stripped(found), 60)
-
-
-def _cases_by_model(by: Mapping[str, int], every: int, shown: Shown, which: Mapping[str, str]) -> Words:
-    """In how many cases of which models, with the classes that it is about."""
-    if len(by) == every > 1 and len(set(by.values())) == len({which.get(who) for who in by}) == 1:
-        of = next(iter(which.values()), "")
-        return (
-            f"All {count(every)} models: {number_of(next(iter(by.values())), 'case')} each{f' ({of})' if of else ''}."
-        )
+def _cases_by_model(by: Mapping[str, int], every: int, shown: Shown) -> Words:
+    """In how many cases of which models."""
+    if len(by) == every > 1 and len(set(by.values())) == 1:
+        return f"All {count(every)} models: {number_of(next(iter(by.values())), 'case')} each."
     most = sorted(by, key=lambda who: -by[who])
-    found = [
-        sentence(name_of(shown, who), f" {which[who]} ({number_of(by[who], 'case')})" if who in which
-                 else f" {count(by[who])}")
-        for who in most
-    ]  # fmt: skip
-    return sentence(*series(found, _NAMED), ".")
+    return sentence(*series([sentence(name_of(shown, who), f" {count(by[who])}") for who in most], _NAMED), ".")
 
 
 def _in_words(page: Page, shown: Shown) -> list[Sentence]:
@@ -353,13 +324,7 @@ def checks(page: Page, shown: Shown) -> list[Words]:
         found.append("Nothing was repaired.")
     kinds = {issue.kind for one in details for issue in one.issues}
     if details and own >= {row.name for row in rows}:
-        if "never happens" not in kinds:
-            found.append("No model often predicts a class that is never true.")
-        if "never listed" not in kinds:
-            found.append("Every true class is listed at least once.")
-        if "rounded" not in kinds:
-            found.append("Probabilities are not rounded.")
-        if not kinds - {"invalid", "never happens", "never listed", "rounded"}:
+        if not kinds - {"invalid"}:
             found.append("No other data-quality issue.")
         if alike(details):
             found.append(_alike(details))

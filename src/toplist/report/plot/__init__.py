@@ -11,15 +11,9 @@ from typing import Any
 
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import STYLE, key
+from toplist.report.plot.curves import curves
 from toplist.report.plot.leaderboard import groups, intervals, pairs
-from toplist.report.plot.lists import curves, rejection, shapes, sizes, truncation
-from toplist.report.plot.reliability import (
-    binned_panel,
-    binned_reliability,
-    calibration_panel,
-    decomposition,
-    reliability,
-)
+from toplist.report.plot.reliability import binned_panel, binned_reliability, calibration_panel, reliability
 from toplist.report.plot.sequential import path, paths
 
 
@@ -28,19 +22,16 @@ def _named(*made: Callable[..., Plot[Any]]) -> Mapping[str, Callable[..., Plot[A
 
 
 OF_RESULTS = _named(intervals, pairs, groups)
-OF_EXHIBITS = _named(curves, shapes)
+OF_EXHIBITS = _named(curves)
 OF_CURVES = _named(reliability)
 OF_PATHS = _named(path)
 PLOTS: Mapping[str, Callable[..., Plot[Any]]] = MappingProxyType({**OF_RESULTS, **OF_EXHIBITS, **OF_CURVES, **OF_PATHS})
 """Every figure of a leaderboard by its name; the tables above say what each is made of: results, exhibits, curves of
 calibration, a path."""
-OF_LISTS = _named(decomposition, rejection, sizes, truncation)
-"""Figures of what `toplist.calibration` and `toplist.postprocess` find in lists, of one model or of several by name."""
 
 __all__ = [
     "OF_CURVES",
     "OF_EXHIBITS",
-    "OF_LISTS",
     "OF_PATHS",
     "OF_RESULTS",
     "PLOTS",
@@ -50,16 +41,11 @@ __all__ = [
     "binned_reliability",
     "calibration_panel",
     "curves",
-    "decomposition",
     "groups",
     "intervals",
     "key",
     "pairs",
     "path",
     "paths",
-    "rejection",
     "reliability",
-    "shapes",
-    "sizes",
-    "truncation",
 ]

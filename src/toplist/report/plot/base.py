@@ -1,8 +1,8 @@
-"""A figure: what it says as plain values, and how it is drawn; as SVG, by matplotlib, or by plotly.
+"""A figure: what it says as plain values, and how it is drawn; as SVG, or by matplotlib.
 
 SVG is written here: presentation attributes and classes, no style attributes, so that it obeys a strict content
-security policy, text as text, few bytes. matplotlib is loaded for pictures, papers and its own figures, plotly for
-interactive ones; with neither, pages and notebooks have their figures.
+security policy, text as text, few bytes. matplotlib is loaded for pictures, papers and its own figures; without it,
+pages and notebooks have their figures.
 """
 
 from __future__ import annotations
@@ -165,17 +165,6 @@ class Plot(Generic[D]):
             made = _painted(self.sheet(width), _theme(theme))
             made.savefig(drawn, format=suffix[1:], dpi=216, metadata=metadata)
         write_bytes(path, drawn.getvalue())
-
-    def plotly(self) -> Any:
-        """The figure as plotly has it, with values where a pointer rests; it needs the extra `plotly`.
-
-        Returns
-        -------
-        plotly.graph_objects.Figure
-        """
-        from toplist.report.plot import interactive  # noqa: PLC0415 - loaded when it is asked for
-
-        return interactive.figure(self.data)
 
     def sheet(self, width: float | None = None, *, titled: bool = True) -> Sheet:
         """What is drawn, where: panels and marks, before they have colours."""

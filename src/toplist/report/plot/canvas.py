@@ -21,10 +21,10 @@ from toplist.report.text import Shown, listed, names, quotes, rule_name, shorten
 
 # Colours
 
-CYCLE = 8  # colours, with a marker and a line style each, so that nothing is said by colour alone
 MARKERS = ("o", "s", "^", "D", "v", "P", "<", "X")
 DASHES: tuple[tuple[float, ...], ...] = ((), (8, 3), (2.5, 2.5), (10, 2.5, 2.5, 2.5))
 STEPS = 4  # of the scale of differences, to either side of its middle
+NOISE = (0.0, 4.0, 6.0, 10.0)  # standard errors from which on a significant difference has the colour of each step
 CLASS = "toplist-plot"
 
 # Light and dark. After Okabe and Ito (2008), moved apart as far as a contrast of 3 to 1 with the paper allows, for
@@ -86,6 +86,18 @@ def step(level: int) -> str:
     ('below2', 'level0', 'above4')
     """
     return f"below{-level}" if level < 0 else f"above{level}" if level else "level0"
+
+
+def shade(difference: float, error: float | None) -> int:
+    """The step of colour of a significant difference, below zero where it is: by how many standard errors it is.
+
+    The weakest where the method has no standard error.
+
+    >>> shade(-0.5, 0.1), shade(0.5, 0.01), shade(0.5, None)
+    (-2, 4, 1)
+    """
+    reached = sum(abs(difference) >= limit * error for limit in NOISE) if error else 1
+    return -reached if difference < 0 else reached
 
 
 def over(level: int) -> str:
@@ -193,12 +205,10 @@ Mark = Stroke | Area | Dot | Text
 
 @dataclass(frozen=True, slots=True)
 class LegendEntry:
-    """A line of a legend: patches of colours, or a marker."""
+    """A line of a legend: patches of colours, and what they mean."""
 
     text: str
     roles: tuple[str, ...]
-    shape: str = ""
-    meaning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,18 +336,16 @@ class Sheet:
             self.write(panel.left - 8, panel.place(panel.x.low, tick)[1], text, role="muted", anchor="end")
 
     def legend(self, entries: Iterable[LegendEntry]) -> None:
-        """What colours and markers stand for, in rows below all that is there."""
+        """What colours stand for, in rows below all that is there."""
         x, y = MARGIN, self.height + 10
         for one in entries:
             wide = 20 + SMALL * width(one.text) + 12
             if x + wide > self.width and x > MARGIN:
                 x, y = MARGIN, y + 17
-            if one.shape:
-                self.mark(Dot(x + 6, y, one.roles[0], one.shape))
             each = 14 / len(one.roles)
-            for i, role in enumerate(() if one.shape else one.roles):
+            for i, role in enumerate(one.roles):
                 self.page.box(x + each * i, y - 6, x + each * (i + 1), y + 6, role)
-            self.write(x + 20, y, one.text, role="muted", hover=Hover(one.meaning) if one.meaning else None)
+            self.write(x + 20, y, one.text, role="muted")
             x += wide
         self.height = y + 10
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import partial
 from itertools import pairwise
@@ -22,6 +22,7 @@ from toplist.report.plot.canvas import (
     LABELLED,
     MARGIN,
     NAMES,
+    NOISE,
     SIZE,
     SMALL,
     Anchor,
@@ -47,18 +48,18 @@ from toplist.report.plot.canvas import (
     rows_down,
     said,
     scored,
+    shade,
     step,
     told_apart,
     width,
 )
-from toplist.report.statements import different
+from toplist.report.statements import Standing, different, finding, standing
 from toplist.report.text import Shown, count, infinite, listed, number_of, percent, small
 
 WRITTEN = 20  # models up to which the cells of the matrix hold numbers
 _ROWS = ((14, 22.0), (30, 18.0), (10**9, 15.0))  # up to so many rows, the height of each
 _LANE, _MOST_LANES = 7.0, 6  # of bars that join models
-_NOISE = (0.0, 4.0, 6.0, 10.0)  # standard errors from which the steps of colour begin
-_SHARES = (0.0, 0.05, 0.1, 0.2)  # the same of differences in a group, as shares of the mean of all models there
+_DOUBLED = (2, 4, 8)  # times the smallest significant difference of a table, from where a colour is one step stronger
 _GROUPS = 40  # that are drawn
 _RATIO = 20.0  # span of relative scores beyond which their axis is logarithmic
 _EPOCH = date(1970, 1, 1)
@@ -137,6 +138,7 @@ class IntervalsData:
     rows: tuple[IntervalRow, ...]
     cases: int
     digits: int  # decimals that show the means
+    title: str = ""  # the finding
     relative: bool = False  # scores are relative to the others, on the cases of both
     ties: tuple[tuple[int, int], ...] = ()  # first and last rows of runs in which no two are significantly different
     single: str = ""
@@ -152,28 +154,6 @@ class IntervalsData:
         if self.relative:
             return 1.0
         return self.rows[0].score if self.rows and math.isfinite(self.rows[0].score) else None
-
-    @property
-    def title(self) -> str:
-        """The finding."""
-        what = _score(self.rule, self.relative)
-        if not self.rows or not math.isfinite(self.rows[0].score):
-            return f"No model has a finite {what}"
-        short = called(row.name for row in self.rows)
-        first, others = said(short[self.rows[0].name]), self.rows[1:]
-        tied = [row.name for row in others if row.worse is False]
-        worse = sum(row.worse is True for row in others)
-        if not others:
-            return f"{first}: {what} {self.value(self.rows[0])}"
-        if tied:
-            if len(others) == 1:
-                return f"No significant difference between {first} and {said(short[tied[0]])}"
-            return f"{first} is best, tied with {said(short[tied[0]]) if len(tied) == 1 else f'{len(tied)} others'}"
-        if worse == len(others):
-            every = said(short[others[0].name]) if worse == 1 else f"all {worse} others"
-            return f"{first} is significantly better than {every}"
-        apart = f", significantly better than {worse} of {len(others)} others" if worse else ""
-        return f"{first} has the best {what}{apart}"
 
     @property
     def subtitle(self) -> str:
@@ -242,16 +222,29 @@ def intervals(results: Comparison, rule: str | None = None) -> Plot[IntervalsDat
     place = {row.name: i for i, row in enumerate(every)}
     runs = [[place[who] for who in run] for run in tie_groups(results)] if name == results.rules[0] else []
     ties = tuple((min(run), max(run)) for run in runs if len(run) > 1)
-    own = (
-        name,
-        results.level,
-        tuple(rows),
-        results.compared,
-        digits,
-        relative,
-        ties if len(rows) > 2 and _lanes(ties) else (),
-    )
-    return Plot(IntervalsData(*own), draw_intervals)
+    own = (name, results.level, tuple(rows), results.compared, digits)
+    data = IntervalsData(*own, relative=relative, ties=ties if len(rows) > 2 and _lanes(ties) else ())
+    return Plot(replace(data, title=_finding(results, name, data)), draw_intervals)
+
+
+def _finding(results: Comparison, rule: str, data: IntervalsData) -> str:
+    """The title: who is best, in the words of the verdict."""
+    what = _score(rule, data.relative)
+    if not data.rows or not math.isfinite(data.rows[0].score):
+        return f"No model has a finite {what}"
+    if len(data.rows) == 1:
+        return f"{said(data.rows[0].name)}: {what} {data.value(data.rows[0])}"
+    return finding(_standing(results, rule), _short_names(results), what)
+
+
+def _standing(results: Comparison, rule: str) -> Standing:
+    """How the others compare with the best under a rule."""
+    best = () if rule == results.rules[0] else (ordered(results, results.overall, rule)[0].name,)
+    return standing(results, rule, best)
+
+
+def _short_names(results: Comparison) -> dict[str, str]:
+    return {who: said(short) for who, short in called(row.name for row in results.overall.rows).items()}
 
 
 def _lanes(ties: Sequence[tuple[int, int]]) -> list[int]:
@@ -321,7 +314,7 @@ class PairCell:
     row: int
     column: int
     difference: float  # NaN where there is none
-    low: float | None  # of the pair alone
+    low: float | None  # of the interval that holds for all pairs at once, as everywhere
     high: float | None
     error: float | None
     adjusted: float | None  # p by Holm's method
@@ -330,11 +323,7 @@ class PairCell:
     @property
     def shade(self) -> int:
         """The step of colour: zero unless it is significant, then by the difference in standard errors."""
-        if not self.significant:
-            return 0
-        noise = abs(self.difference) / self.error if self.error else _NOISE[1]
-        reached = sum(noise >= limit for limit in _NOISE)
-        return -reached if self.difference < 0 else reached
+        return shade(self.difference, self.error) if self.significant else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,27 +336,12 @@ class Pairs:
     cells: tuple[PairCell, ...]
     cases: int
     digits: int  # decimals that show two digits of the smallest standard error, or three of the largest difference
+    title: str  # the finding
 
     @property
     def single(self) -> str:
         """A board of one model has no pairs."""
         return "" if self.cells else "There are no pairs of models to compare."
-
-    @property
-    def title(self) -> str:
-        """The finding."""
-        tested = sum(cell.adjusted is not None for cell in self.cells)
-        apart = sum(cell.significant for cell in self.cells)
-        if len(self.names) == 2 and tested:
-            short = called(self.names)
-            (cell,) = self.cells
-            if not apart:
-                return (
-                    f"No significant difference between {said(short[self.names[0]])} and {said(short[self.names[1]])}"
-                )
-            better, worse = (cell.row, cell.column) if cell.difference < 0 else (cell.column, cell.row)
-            return f"{said(short[self.names[better]])} is significantly better than {said(short[self.names[worse]])}"
-        return different(tested, apart, len(self.cells))
 
     @property
     def subtitle(self) -> str:
@@ -423,17 +397,21 @@ def pairs(results: Comparison, rule: str | None = None) -> Plot[Pairs]:
     cells = sorted((_cell(v, place) for v in verdicts(results, name)), key=lambda c: (c.row, c.column))
     errors = [error for error in finite(cell.error for cell in cells) if error > 0]
     digits = min(6, decimals([min(errors)], digits=2) if errors else decimals(cell.difference for cell in cells))
-    return Plot(Pairs(name, results.level, names, tuple(cells), results.compared, digits), draw_pairs)
+    tested, apart = sum(cell.adjusted is not None for cell in cells), sum(cell.significant for cell in cells)
+    title = different(tested, apart, len(cells))
+    if len(names) == 2 and tested:
+        title = finding(_standing(results, name), _short_names(results), _score(name, relative=False))
+    return Plot(Pairs(name, results.level, names, tuple(cells), results.compared, digits, title), draw_pairs)
 
 
 def _cell(verdict: PairwiseVerdict, place: dict[str, int]) -> PairCell:
-    pair, found = verdict.pair, verdict.pair.difference
-    a, b = place[pair.a], place[pair.b]
-    own = (pair.adjusted_p, verdict.significant)
-    if a > b:
-        return PairCell(a, b, found.value, found.low, found.high, found.error, *own)
-    low, high = (None if x is None else 0.0 - x for x in (found.high, found.low))
-    return PairCell(b, a, found.value if math.isnan(found.value) else 0.0 - found.value, low, high, found.error, *own)
+    pair = verdict.pair
+    row, column = place[pair.a], place[pair.b]
+    difference = pair.simultaneous
+    if row < column:
+        row, column, difference = column, row, -difference
+    ends = difference.value, difference.low, difference.high, difference.error
+    return PairCell(row, column, *ends, pair.adjusted_p, verdict.significant)
 
 
 def draw_pairs(data: Pairs, sheet: Sheet) -> None:
@@ -494,7 +472,7 @@ def _writer(values: Sequence[float], most: int, least: int, side: float) -> Call
 def _key(sheet: Sheet, data: Pairs) -> None:
     """What colours mean."""
     found = {cell.shade for cell in data.cells if cell.shade}
-    ends = [f"below {_NOISE[1]:g}", *(f"{a:g} to {b:g}" for a, b in pairwise(_NOISE[1:])), f"{_NOISE[-1]:g} or more"]
+    ends = [f"below {NOISE[1]:g}", *(f"{a:g} to {b:g}" for a, b in pairwise(NOISE[1:])), f"{NOISE[-1]:g} or more"]
     steps = [(s, text) for s, text in enumerate(ends, 1) if {s, -s} & found]
     entries = [LegendEntry("not significant", ("level0",))]
     for i, (s, text) in enumerate(steps, 1):
@@ -662,13 +640,7 @@ def groups(
     if isinstance(found, Comparison):
         return Plot(_of_comparison(found, chosen(found, rule), tuple(tied), shown), draw_groups)
     colours = "coloured where significantly below (blue) or above (orange) the average of the models (Holm)"
-    shades = tuple(
-        tuple(
-            _shade(difference, mean - difference) if marked else 0
-            for difference, mean, marked in zip(differences, means, significant, strict=True)
-        )
-        for differences, means, significant in zip(found.differences, found.means, found.significant, strict=True)
-    )
+    shades = breakdown_shades(found)
     if not any(map(any, shades)):
         colours = ""
     reversals = len({group for group, _ in found.reversals})
@@ -681,11 +653,30 @@ def _digits(means: Iterable[Iterable[float]]) -> int:
     return decimals(x for row in means for x in row)
 
 
-def _shade(difference: float, average: float) -> int:
-    """The step of colour of a significant difference: by its share of the average of the models."""
-    part = abs(difference) / abs(average) if average and math.isfinite(difference) else math.inf
-    reached = sum(part >= limit for limit in _SHARES)
-    return -reached if difference < 0 else reached
+def breakdown_shades(found: Breakdown) -> tuple[tuple[int, ...], ...]:
+    """The step of colour of every cell by group and model: 0 where the difference to the mean is not significant.
+
+    The scale is anchored to noise: step 1 begins at the smallest difference that is significant in this table, and
+    each further step at twice the difference of the one before. Below zero is better.
+    """
+    unit = smallest_significant(found) or 0.0
+
+    def reached(d: float, marked: bool) -> int:
+        if not marked or math.isnan(d) or not d:
+            return 0
+        far = 1 + sum(abs(d) >= unit * times for times in _DOUBLED)
+        return far if d > 0 else -far
+
+    return tuple(
+        tuple(map(reached, row, marks)) for row, marks in zip(found.differences, found.significant, strict=True)
+    )
+
+
+def smallest_significant(found: Breakdown) -> float | None:
+    """The smallest significant difference to the average of the models in a group; None where there is none."""
+    rows = zip(found.differences, found.significant, strict=True)
+    every = (abs(d) for row, marks in rows for d, marked in zip(row, marks, strict=True) if marked and d)
+    return min(filter(math.isfinite, every), default=None)
 
 
 def _of_comparison(results: Comparison, name: str, tied: tuple[str, ...], shown: Shown) -> GroupsData:

@@ -1,4 +1,4 @@
-"""Reliability diagrams, and what mean scores are made of.
+"""Reliability diagrams.
 
 A reliability diagram has confidences across and the observed accuracy up: isotonic regression, with a band around the
 diagonal where the curve of calibrated predictions would be. Where only sums are at hand it has a point for each bin,
@@ -25,28 +25,22 @@ from toplist.report.plot.canvas import (
     Area,
     Dot,
     Hover,
-    LegendEntry,
     Panel,
     Scale,
     Sheet,
     Stroke,
     Text,
-    axis,
     called,
-    decimals,
     fitted,
     full,
     label,
-    room,
-    rows_down,
     said,
-    scored,
     width,
 )
 from toplist.report.text import Shown, count, names, number_of, percent, share
 
 if TYPE_CHECKING:
-    from toplist.calibration import Decomposition, Reliability
+    from toplist.calibration import Reliability
     from toplist.calibration.miscalibration import CalibrationVerdict
     from toplist.calibration.top_bins import BinnedCalibration
 
@@ -467,200 +461,3 @@ def _counts(strip: Panel, one: ReliabilityPanel) -> None:
         x = min(max((fullest.low + fullest.high) / 2, half), 1 - half)
         hover = Hover(f"the most predictions in one bin: {text}")
         strip.add(Text(x, 1.22 * fullest.count, text, "muted", anchor="middle", hover=hover))
-
-
-# Decomposition
-
-_ROLES = {  # the steps from zero to the score, in order
-    "uncertainty": "muted",
-    "misses": "c3",
-    "discrimination": "c0",
-    "miscalibration": "c1",
-    "penalty": "c4",
-    "within": "c6",
-}
-_MEANING = {
-    "uncertainty": "the score of a constant prediction with the class frequencies",
-    "misses": "the cost of true classes that are not listed, whatever the unlisted probability",
-    "discrimination": "what the confidences tell apart",
-    "miscalibration": "what perfect recalibration would win",
-    "penalty": "what invalid lists pay",
-    "within": "what bins hide",
-    "recalibrated": "uncertainty minus discrimination: the score after perfect recalibration",
-}
-_ALWAYS = ("uncertainty", "discrimination", "miscalibration")
-_BAR = 24.0
-
-
-def part_role(name: str) -> str:
-    """The colour of a part."""
-    return _ROLES.get(name, "faint")
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One part of a score: from where it goes, and how far, with its sign."""
-
-    name: str
-    start: float
-    change: float
-
-
-@dataclass(frozen=True, slots=True)
-class DecompositionRow:
-    """One model; a score that has no parts, because it is infinite, has no steps."""
-
-    name: str
-    score: float
-    steps: tuple[Step, ...]
-
-    def part(self, name: str) -> float:
-        """The change of one step; zero where there is none."""
-        return sum(step.change for step in self.steps if step.name == name)
-
-    @property
-    def stacked(self) -> tuple[Step, ...]:
-        """The steps with uncertainty and discrimination as one, which the others add to."""
-        first = Step("recalibrated", 0.0, self.part("uncertainty") + self.part("discrimination"))
-        found, at = [first], first.change
-        for one in self.steps:
-            if one.name not in ("uncertainty", "discrimination"):
-                found.append(Step(one.name, at, one.change))
-                at += one.change
-        return tuple(found) if self.steps else ()
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The steps to the mean score of each model."""
-
-    rule: str
-    rows: tuple[DecompositionRow, ...]
-    single: str = ""
-    shown: Shown = field(default_factory=dict, compare=False, repr=False)
-
-    @property
-    def digits(self) -> int:
-        """How many decimals show the small parts beside the large ones."""
-        return max(3, decimals(row.score for row in self.rows))
-
-    @property
-    def title(self) -> str:
-        """The finding."""
-        known = [row for row in self.rows if row.steps]
-        if not known:
-            return f"No parts of the mean {scored(self.rule)} score"
-        most = max(known, key=lambda row: row.part("miscalibration"))
-        loss = f"{fixed(most.part('miscalibration'), self.digits)} of {fixed(most.score, self.digits)}"
-        if len(known) == 1:
-            return f"Miscalibration makes up {loss} of the mean {scored(self.rule)} score"
-        who = said(called((row.name for row in self.rows), self.shown)[most.name])
-        return f"{who} loses most to miscalibration: {loss}"
-
-    @property
-    def subtitle(self) -> str:
-        """What is shown."""
-        return f"Parts of the mean {scored(self.rule)} score; lower is better"
-
-    @property
-    def words(self) -> str:
-        """What it shows."""
-        return " ".join(map(self.about, self.rows)) or "There are no models."
-
-    def about(self, row: DecompositionRow) -> str:
-        """A row in words."""
-        parts = (f"{step.name} {fixed(step.change, self.digits, signed=True)}" for step in row.steps)
-        name = f"{said(row.name)}: " if row.name else ""
-        return f"{name}{', '.join(parts) or 'no parts'}, score {fixed(row.score, self.digits)}."
-
-
-def decomposition(found: Decomposition | Mapping[str, Decomposition], shown: Shown = NAMES) -> Plot[Parts]:
-    """The parts of the score: steps from zero for one model, a row of stacked bars for each of several.
-
-    Parameters
-    ----------
-    found : Decomposition or mapping of str to Decomposition
-        As `toplist.calibration.decompose` finds them.
-    shown : mapping of str to Name, optional
-        The short names of models, where those among the ones that are drawn would be others.
-
-    Returns
-    -------
-    Plot
-    """
-    every = found if isinstance(found, Mapping) else {"": found}
-    rows = tuple(_row(str(name), one) for name, one in every.items())
-    return Plot(Parts(next((one.rule for one in every.values()), ""), rows, shown=shown), draw_decomposition)
-
-
-def _row(name: str, one: Decomposition) -> DecompositionRow:
-    steps, at = [], 0.0
-    for part in _ROLES:
-        value = getattr(one, part)
-        if value is None or not math.isfinite(value):
-            return DecompositionRow(name, float(one.score), ())
-        change = -float(value) if part == "discrimination" else float(value)
-        if change or part in _ALWAYS:
-            steps.append(Step(part, at, change))
-            at += change
-    return DecompositionRow(name, float(one.score), tuple(steps))
-
-
-def draw_decomposition(data: Parts, sheet: Sheet) -> None:
-    """Steps down for one model, stacked bars for several."""
-    (_draw_steps if len(data.rows) == 1 else _draw_stacks)(data, sheet)
-
-
-def _across(data: Parts, sheet: Sheet, rows: int, left: float, right: float, ends: Iterable[float]) -> Panel:
-    scale = axis([0.0, *ends], ticks=max(3, int(sheet.width / 110)), margin=0.02)
-    low = min([0.0, *ends])
-    panel = sheet.panel(left, right, _BAR * max(1, rows), Scale(low, scale.high), Scale(max(1, rows) - 0.5, -0.5))
-    kept = [(tick, text) for tick, text in zip(scale.ticks, scale.texts, strict=True) if tick >= low]
-    sheet.rule_x(panel, [tick for tick, _ in kept], [text for _, text in kept])
-    sheet.name_x(panel, f"mean {scored(data.rule)} score")
-    panel.title_y = "parts" if len(data.rows) == 1 else "models"
-    return panel
-
-
-def _draw_steps(data: Parts, sheet: Sheet) -> None:
-    row = data.rows[0]
-    names = [*(step.name for step in row.steps), "mean score"]
-    values = [*(fixed(step.change, data.digits, signed=True) for step in row.steps), fixed(row.score, data.digits)]
-    ends = [x for step in row.steps for x in (step.start, step.start + step.change)]
-    left, right = room(names, SIZE), room(values, SIZE)
-    panel = _across(data, sheet, len(names), left, right, [*ends, *([row.score] if math.isfinite(row.score) else [])])
-    for i, (name, value) in enumerate(zip(names, values, strict=True)):
-        y, last = panel.place(0, i)[1], i == len(row.steps)
-        hover = Hover(_MEANING.get(name, data.about(row)), row.name)
-        sheet.write(left - 8, y, name, size=SIZE, anchor="end", bold=last, hover=hover)
-        sheet.write(sheet.width - 8, y, value, size=SIZE, anchor="end", bold=last, hover=hover)
-        start, change, role = (
-            (0.0, row.score, "ink") if last else (row.steps[i].start, row.steps[i].change, _ROLES[name])
-        )
-        if math.isfinite(change):
-            panel.box(start, i - 0.32, start + change, i + 0.32, role, Hover(f"{name} {value}", row.name))
-        if not last:
-            panel.add(Stroke((start + change, start + change), (i + 0.32, i + 0.68), "muted", 0.8))
-    sheet.note(f"{name}: {_MEANING[name]}" for name in names[:-1])
-
-
-def _draw_stacks(data: Parts, sheet: Sheet) -> None:
-    short = called((row.name for row in data.rows), data.shown)
-    texts = fitted([short[row.name] for row in data.rows], 0.35 * sheet.width / SIZE)
-    values = [fixed(row.part("miscalibration"), data.digits) if row.steps else "no parts" for row in data.rows]
-    ends = [x for row in data.rows for step in row.stacked for x in (step.start, step.start + step.change)]
-    left, right = room(texts, SIZE), room(values, SIZE, 12)
-    names = [name for name in ("recalibrated", *_ROLES) if any(s.name == name for r in data.rows for s in r.stacked)]
-    sheet.legend(LegendEntry(name, (part_role(name),), meaning=_MEANING[name]) for name in names)
-    sheet.height += 6
-    panel = _across(data, sheet, len(data.rows), left, right, ends)
-    rows_down(sheet, panel, texts, [row.name for row in data.rows])
-    for i, row in enumerate(data.rows):
-        for step in row.stacked:
-            text = f"{full(row.name)}: {step.name} {fixed(step.change, data.digits, signed=True)}"
-            end = step.start + step.change
-            panel.box(step.start, i - 0.32, end, i + 0.32, part_role(step.name), Hover(text, row.name))
-        hover = Hover(data.about(row), row.name)
-        sheet.write(sheet.width - 8, panel.place(0, i)[1], values[i], size=SIZE, anchor="end", hover=hover)
-    notes = [f"{name}: {_MEANING[name]}" for name in names]
-    sheet.note(["numbers at the right: miscalibration", *notes])

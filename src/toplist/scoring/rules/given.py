@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from toplist._typing import Floats
 from toplist.core.array_api import CaseStatistics, ScoreTable
@@ -17,10 +15,7 @@ from toplist.errors import ImproperRuleError, RuleError
 from toplist.scoring.rules.base import ClassTerms, Rule, SumRule, TableRule, columns
 
 Array = Any
-Rise = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-_SMALL_SHARE = 1e-4  # below it differences over steps that are smaller still lose more digits than longer steps do
-_NOISE = 1e-15  # of an entropy: what rounding adds to a difference, over the step
-_TOLERANCE = 1e-6  # numerical derivatives are good to about 1e-9, and their errors add up
+_TOLERANCE = 1e-6  # of a score: the functions that people bring are rounded, and their errors add up over the classes
 
 
 def table_of(p: Floats) -> ScoreTable:
@@ -66,16 +61,11 @@ def spikes(m: int) -> Floats:
     return np.array([*out, np.full(m, 1 / m)])
 
 
-def require_proper(rule: Rule, *, seed: int = 0, smallest: float = 0.0) -> None:
-    """Raise the pair of distributions that shows that a rule is improper, if a search finds one.
-
-    Probabilities below `smallest` are not tried: numerical derivatives are noise there.
-    """
+def require_proper(rule: Rule, *, seed: int = 0) -> None:
+    """Raise the pair of distributions that shows that a rule is improper, if a search finds one."""
     rng = np.random.default_rng(seed)
     for m in (2, 3, 4, 5, 20, 100):
         p = candidates(m, rng) if m <= 5 else spikes(m)
-        p = np.where(p < smallest, 0.0, p)
-        p /= p.sum(axis=1, keepdims=True)
         scores = score_matrix(rule, p)
         _require_numbers(p, scores)
         _require_symmetry(rule, p, scores)
@@ -194,12 +184,9 @@ class Savage(TableRule):
     G : callable
         Entropy of `values` and `counts`, arrays of shape (cases, blocks): distributions in which `counts` classes have
         probability `values` each, as padded lists are. Returns one number per case.
-    dG : callable, optional
+    dG : callable
         Supergradient, in the shape of `values`: its entry for a class of each block. It is averaged over classes of
-        equal probability, which makes it symmetric (paper, Proposition 4.1). Without it, which an entropy with kinks
-        needs, the derivative is taken numerically. Scores are then off by about 1e-10. Where the entropy has a slope
-        that is infinite at zero, as a power below one has, they are off by up to 1e-7 (of scores above one,
-        relatively), and by about 1e-14 / p where the outcome has a small probability p: 1e-2 at 1e-12.
+        equal probability, which makes it symmetric (paper, Proposition 4.1).
 
     Examples
     --------
@@ -210,14 +197,14 @@ class Savage(TableRule):
     """
 
     G: Callable[[Array, Array], Array]
-    dG: Callable[[Array, Array], Array] | None = None
+    dG: Callable[[Array, Array], Array]
     name: ClassVar[str] = "savage"
     strict: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not callable(self.G) or not (self.dG is None or callable(self.dG)):
-            raise RuleError("Savage takes an entropy and its supergradient as functions.")
-        require_proper(self, smallest=0.0 if self.dG is not None else 1e-4)
+        if not callable(self.G) or not callable(self.dG):
+            raise RuleError("Savage takes an entropy and its supergradient as functions: Savage(G, dG).")
+        require_proper(self)
 
     def table_entropy(self, table: ScoreTable) -> Array:
         """G of every padded distribution."""
@@ -225,10 +212,15 @@ class Savage(TableRule):
 
     def each(self, table: ScoreTable) -> tuple[Array, Array]:
         """See `Rule.each`."""
-        values, counts = _blocks(table)
-        if self.dG is None and table.xp is not np:
-            raise RuleError("on a device an entropy needs its supergradient: give dG.")
-        s = self._numeric(values, counts) if self.dG is None else self._savage(table.xp, self.dG, values, counts)
+        xp, (values, counts) = table.xp, _blocks(table)
+        slope = self.dG(values, counts)
+        if np.shape(slope) != values.shape:
+            raise RuleError(f"dG must return the shape of its values: {values.shape}, not {np.shape(slope)}.")
+        slope = _average_ties(xp, values, counts, slope)
+        used = (values > 0) & (counts > 0)
+        flat = xp.where(used, counts * values * xp.where(used, slope, 0.0), 0.0)
+        base = self._entropy(values, counts) - xp.sum(flat, axis=1)
+        s = xp.expand_dims(base, axis=1) + slope
         return s[:, :-1], s[:, -1]
 
     def _entropy(self, values: Array, counts: Array) -> Array:
@@ -236,69 +228,6 @@ class Savage(TableRule):
         if np.shape(out) != values.shape[:1]:
             raise RuleError(f"G must return one number per case: {values.shape[:1]}, not {np.shape(out)}.")
         return out
-
-    def _savage(self, xp: Any, gradient: Callable[[Array, Array], Array], values: Array, counts: Array) -> Array:
-        slope = gradient(values, counts)
-        if np.shape(slope) != values.shape:
-            raise RuleError(f"dG must return the shape of its values: {values.shape}, not {np.shape(slope)}.")
-        slope = _average_ties(xp, values, counts, slope)
-        used = (values > 0) & (counts > 0)
-        flat = xp.where(used, counts * values * xp.where(used, slope, 0.0), 0.0)
-        base = self._entropy(values, counts) - xp.sum(flat, axis=1)
-        return xp.expand_dims(base, axis=1) + slope
-
-    def _numeric(self, values: Array, counts: Array) -> NDArray[np.float64]:
-        """G plus its derivative towards each block, moving tied classes together."""
-        v, n = np.asarray(values, np.float64), np.asarray(counts, np.float64)
-        g = np.asarray(self._entropy(v, n))
-        out = np.empty_like(v)
-        for j in range(v.shape[1]):
-            tied = (v == v[:, j : j + 1]) & (n > 0)
-            block = np.maximum(np.where(tied, n, 0.0).sum(axis=1), 1.0)
-            toward = np.where(tied, 1.0 / block[:, None], 0.0) - v
-
-            def rise(h: NDArray[np.float64], toward: NDArray[np.float64] = toward) -> NDArray[np.float64]:
-                change: NDArray[np.float64] = self._entropy(v + h[..., None] * toward, n) - g
-                return change
-
-            share = v[:, j] * block
-            step = np.minimum(1e-3, 0.3 * share)
-            inner = _two_sided(rise, np.where(share > 0, step, 1e-3))
-            small = (share > 0) & (share < _SMALL_SHARE)
-            if small.any():  # a step below the share is rounding; one above it is not, if the entropy is smooth there
-                forward, off = _forward(rise)
-                inner = np.where(small & (off < _NOISE * np.maximum(1.0, np.abs(g)) / step), forward, inner)
-            out[:, j] = g + np.where(share > 0, inner, _one_sided(rise))
-        return out
-
-
-def _two_sided(rise: Rise, step: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The derivative from both sides, extrapolated: exact to the seventh order of the step."""
-    slopes = [(rise(step / 2**i) - rise(-step / 2**i)) / (2 * step) * 2**i for i in range(4)]
-    for order in (2, 4, 6):
-        slopes = [(2**order * b - a) / (2**order - 1) for a, b in pairwise(slopes)]
-    return np.asarray(slopes[0])
-
-
-def _forward(rise: Rise) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The derivative from the right with steps of a fixed length, extrapolated, and how far the last two are apart."""
-    h = 1e-3
-    slopes = [rise(np.array(h / 2**i)) * 2**i / h for i in range(5)]
-    for order in range(1, 5):
-        last = slopes[-1]
-        slopes = [(2**order * b - a) / (2**order - 1) for a, b in pairwise(slopes)]
-    return np.asarray(slopes[0]), np.abs(slopes[0] - last)
-
-
-def _one_sided(rise: Rise) -> NDArray[np.float64]:
-    """The derivative from the right by extrapolation; infinite where the slopes keep growing."""
-    h = 1e-4
-    slopes = [rise(np.array(h / 2**i)) * 2**i / h for i in range(4)]
-    for order in (1, 2, 3):
-        slopes = [(2**order * b - a) / (2**order - 1) for a, b in pairwise(slopes)]
-    far, near, nearer = (rise(np.array(x)) / x for x in (1e-5, 1e-8, 1e-11))
-    growing = (nearer - near > 0.5 * (near - far)) & (near - far > 1e-3 * np.maximum(1.0, np.abs(far)))
-    return np.where(growing, np.inf, slopes[0])
 
 
 def _blocks(table: ScoreTable) -> tuple[Array, Array]:

@@ -6,40 +6,40 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Floats
-from toplist.core.array_api import CaseColumns, OrderedTable, ScoreTable
+from toplist.core.array_api import ScoreTable
 from toplist.errors import RuleError, SpaceError, TopListError
+from toplist.lists import TopLists
 from toplist.scoring.rules.base import Rule
-from toplist.scoring.rules.threshold_sums import Progression, weighted_logs, weighted_squares
 
 Array = Any
 _DECLARE = (
     'Declare the order: space=ClassSpace(["low", "mid", "high"], ordinal=True), or --classes FILE --ordinal with one '
     "class per line from the lowest to the highest."
 )
+_CELLS: Final = 1 << 18  # classes of some cases that are spread out at a time: two megabytes for each number
 
 
 class OrdinalRule(Rule):
     """A proper score of the cumulative probabilities at the thresholds between ordered classes.
 
-    A list is scored as its padded distribution. The score depends on which unlisted class occurs, and on where the
-    listed ones stand: a run of unlisted classes is summed in closed form, so that a case takes O(k log k) whatever the
-    number of classes is.
+    A list is scored as its padded distribution, spread out over all classes. The score depends on which unlisted class
+    occurs, and on where the listed ones stand.
     """
 
     __slots__ = ()
     ordinal: ClassVar[bool] = True
 
     @abstractmethod
-    def at_thresholds(self, x: Progression, truth: Progression) -> Floats:
-        """The sum over a run of s(x) (1 - truth): s(x) is what a cumulative probability x costs if nothing is below."""
+    def cost(self, wrong: Floats, right: Floats) -> Floats:
+        """What a threshold costs, by the probabilities of the classes on the side of the outcome and on the other."""
 
-    def scaled(self, total: Floats, size: Floats) -> Floats:
+    def scaled(self, total: Floats, size: Any) -> Floats:
         """The score, given the sum over all thresholds between so many classes."""
         return total
 
@@ -62,122 +62,64 @@ class OrdinalRule(Rule):
             'class as such: take a rule that ignores the order here, such as "brier".'
         )
 
-    def scores(self, cases: CaseColumns) -> Array:
+    def scores(self, cases: Any) -> Array:
         """See `Rule.scores`."""
-        return _collect((at, self.expected(lists, truth)) for at, lists, truth in cases.ordered())
+        lists, codes = cases.part
+        out = np.empty(len(lists))
+        for at, m in of_one_size(lists):
+            below, above = cumulative(lists[at], m)
+            before = np.arange(m - 1) < codes[at][:, None]  # thresholds before the outcome, which is above them
+            cost = self.cost(np.where(before, below, above), np.where(before, above, below))
+            out[at] = self.scaled(cost.sum(axis=1), m)
+        return out
 
-    def entropies(self, cases: CaseColumns) -> Array:
+    def entropies(self, cases: Any) -> Array:
         """See `Rule.entropies`."""
-        return _collect((at, self.expected(lists, None)) for at, lists, _ in cases.ordered())
+        lists, _ = cases.part
+        return self.expected(lists, lists)
 
-    def expected(self, lists: OrderedTable, truth: OrderedTable | None) -> Floats:
-        """The expected score of each row if the outcome is drawn from the same row of `truth`; from itself if None."""
-        classes, masses = _merged(lists, lists if truth is None else truth)
-        runs = _Runs.of(classes, lists.size)
-        below = [runs.cumulative(mass, one.proxy) for mass, one in zip(masses, (lists, truth or lists), strict=True)]
-        forward = self.at_thresholds(below[0], below[1])
-        backward = self.at_thresholds(below[0].back, below[1].back)
-        return self.scaled((forward + backward).sum(axis=1), lists.size)
+    def expected(self, lists: TopLists, truth: TopLists) -> Floats:
+        """The expected score of each list if the outcome is drawn from the padded distribution of its `truth`."""
+        out = np.empty(len(lists))
+        for at, m in of_one_size(lists):
+            below, above = cumulative(lists[at], m)
+            under, over = cumulative(truth[at], m)
+            total = np.where(over > 0, over * self.cost(below, above), 0.0)
+            total += np.where(under > 0, under * self.cost(above, below), 0.0)
+            out[at] = self.scaled(total.sum(axis=1), m)
+        return out
 
-    def at_places(self, below: Progression, places: Floats, size: Floats) -> Floats:
-        """The score if the outcome is the class that stands so many places after the first one of each run."""
-        n, step = below.n, below.step
-        forward, backward = (self.at_thresholds(x, _nothing_below(n)) for x in (below, below.back))
-        before, after = np.zeros_like(forward), np.zeros_like(backward)
-        before[:, 1:] = np.cumsum(forward[:, :-1], axis=1)
-        after[:, :-1] = np.cumsum(backward[:, :0:-1], axis=1)[:, ::-1]
-        front = Progression(below.first, below.last + (n - places) * step, step, places)
-        rear = Progression(below.first + places * step, below.last, step, n - places).back
-        own = self.at_thresholds(front, _nothing_below(places)) + self.at_thresholds(rear, _nothing_below(n - places))
-        return self.scaled(before + after + own, size[:, None])
-
-    def each_class(self, p: Floats) -> Floats:
-        """The score of every outcome, (rows, m), of distributions over all classes."""
-        classes, size = np.broadcast_to(np.arange(p.shape[1]), p.shape), np.full(len(p), float(p.shape[1]))
-        runs = _Runs.of(classes, size)
-        below = runs.cumulative(p, np.zeros(len(p)))
-        return self.at_places(below, np.zeros_like(runs.n), size)[:, 1:]  # a run begins with the class before it
-
-    def largest_loss(self, a: OrderedTable, b: OrderedTable) -> Floats:
-        """The maximum over outcomes of the score of each row of `a` minus that of `b`.
-
-        From one class to the next the difference grows where the cumulative probability of `a` is the larger one.
-        Along a run both are linear, so that the maximum is at an end of a run or where they cross.
-        """
-        classes, masses = _merged(a, b)
-        runs = _Runs.of(classes, a.size)
-        one, other = (runs.cumulative(mass, table.proxy) for mass, table in zip(masses, (a, b), strict=True))
-        ahead, slower = one.first - other.first, other.step - one.step
-        crossing = np.where((ahead > 0) & (slower > 0), ahead / np.where(slower > 0, slower, 1.0), 0.0)
-        crossing = np.minimum(crossing, runs.n)
-        most = np.full(len(classes), -np.inf)
-        for places in (np.zeros_like(runs.n), runs.n, np.floor(crossing), np.ceil(crossing)):
-            mine, theirs = (self.at_places(x, places, a.size) for x in (one, other))
-            same = mine == theirs
-            loss = np.subtract(mine, theirs, out=np.zeros_like(mine), where=~same)
-            most = np.maximum(most, loss.max(axis=1))
-        return most
+    def each_class(self, lists: TopLists, m: int) -> Floats:
+        """The score of every outcome, (cases, m), of lists over so many classes."""
+        below, above = cumulative(lists, m)
+        out = np.zeros((len(lists), m))
+        out[:, 1:] += np.cumsum(self.cost(below, above), axis=1)
+        out[:, :-1] += np.cumsum(self.cost(above, below)[:, ::-1], axis=1)[:, ::-1]
+        return self.scaled(out, m)
 
 
-def _nothing_below(n: Floats) -> Progression:
-    """The cumulative probabilities of a truth that is above every threshold of a run."""
-    return Progression(np.zeros_like(n), np.ones_like(n), np.zeros_like(n), n)
+def of_one_size(lists: TopLists) -> Iterator[tuple[NDArray[np.intp], int]]:
+    """Some cases with the same number of classes at a time, and that number."""
+    sizes = np.broadcast_to(lists.checked.rows.size, (len(lists),)).astype(np.int64)
+    for m in np.unique(sizes).tolist():
+        cases = np.flatnonzero(sizes == m)
+        for at in np.array_split(cases, -(-len(cases) * m // _CELLS)):
+            yield at, m
 
 
-def _collect(parts: Iterator[tuple[NDArray[np.intp], Floats]]) -> Floats:
-    found = list(parts)
-    out = np.empty(sum(len(at) for at, _ in found))
-    for at, values in found:
-        out[at] = values
-    return out
+def cumulative(lists: TopLists, m: int) -> tuple[Floats, Floats]:
+    """The probability below and above each threshold of padded distributions over m classes: two (cases, m - 1) arrays.
 
-
-def _merged(a: OrderedTable, b: OrderedTable) -> tuple[NDArray[np.int64], tuple[Floats, Floats]]:
-    """The classes that either row lists, in order, and their probabilities in both; of two alike one has none."""
-    if a is b:
-        return a.classes, (a.t, a.t)
-    nothing = np.nan
-    classes = np.concatenate([a.classes, b.classes], axis=1)
-    mine = np.concatenate([a.t, np.full(b.t.shape, nothing)], axis=1)
-    theirs = np.concatenate([np.full(a.t.shape, nothing), b.t], axis=1)
-    order = np.argsort(classes, axis=1, kind="stable")
-    classes, mine, theirs = (np.take_along_axis(x, order, axis=1) for x in (classes, mine, theirs))
-    twice = np.zeros(classes.shape, bool)
-    twice[:, 1:] = classes[:, 1:] == classes[:, :-1]  # the first of the two is of `a`, the second of `b`
-    first = np.zeros(classes.shape, bool)
-    first[:, :-1] = twice[:, 1:]
-    theirs[first] = theirs[twice]
-    mine = np.where(np.isnan(mine), a.proxy[:, None], mine)
-    theirs = np.where(np.isnan(theirs), b.proxy[:, None], theirs)
-    return classes, (np.where(twice, 0.0, mine), np.where(twice, 0.0, theirs))
-
-
-@dataclass(frozen=True, slots=True)
-class _Runs:
-    """The thresholds from each listed class to the next, and those before the first: (rows, k + 1)."""
-
-    n: Floats  # how many
-    gaps: Floats  # unlisted classes before each listed one, and after the last
-
-    @classmethod
-    def of(cls, classes: NDArray[np.int64], size: Floats) -> _Runs:
-        """The runs between classes that are in order; a class that is there twice has an empty run between."""
-        rows = len(classes)
-        ends = np.concatenate([np.full((rows, 1), -1.0), classes.astype(np.float64), size[:, None]], axis=1)
-        steps = np.diff(ends, axis=1)
-        n = steps.copy()
-        n[:, 0] -= 1.0
-        n[:, -1] -= 1.0
-        return cls(n, np.maximum(steps - 1.0, 0.0))
-
-    def cumulative(self, mass: Floats, proxy: Floats) -> Progression:
-        """The cumulative probabilities along each run, summed from both ends."""
-        step, rows = proxy[:, None], len(mass)
-        below = np.cumsum(self.gaps[:, :-1] * step + mass, axis=1)
-        above = np.cumsum((self.gaps[:, 1:] * step + mass)[:, ::-1], axis=1)[:, ::-1]
-        one = np.broadcast_to(step, (rows, 1))
-        first, last = np.concatenate([one, below], axis=1), np.concatenate([above, one], axis=1)
-        return Progression(first, last, step, self.n)
+    Both are sums of their own, as one minus the other would lose digits; and unlisted classes are counted, not added up
+    one by one, so that long runs of them lose none either.
+    """
+    case = np.repeat(np.arange(len(lists)), lists.sizes)
+    t, unlisted = np.zeros((len(lists), m)), np.ones((len(lists), m))
+    t[case, lists.classes], unlisted[case, lists.classes] = lists.normalized_confidences, 0.0
+    proxy = lists.proxy[:, None]
+    below = np.cumsum(t, axis=1) + proxy * np.cumsum(unlisted, axis=1)
+    above = np.cumsum(t[:, ::-1], axis=1) + proxy * np.cumsum(unlisted[:, ::-1], axis=1)
+    return below[:, :-1], above[:, -2::-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,11 +156,11 @@ class RankedProbability(OrdinalRule):
     normalized: bool = False
     name: ClassVar[str] = "rps"
 
-    def at_thresholds(self, x: Progression, truth: Progression) -> Floats:
-        """x**2."""
-        return weighted_squares(x, truth)
+    def cost(self, wrong: Floats, right: Floats) -> Floats:
+        """The square of what is on the wrong side."""
+        return wrong * wrong
 
-    def scaled(self, total: Floats, size: Floats) -> Floats:
+    def scaled(self, total: Floats, size: Any) -> Floats:
         """Divided by the number of thresholds, if asked for; of one class there is none, and the score is 0."""
         return total / np.maximum(size - 1.0, 1.0) if self.normalized else total
 
@@ -245,19 +187,19 @@ class RankedLog(OrdinalRule):
 
     name: ClassVar[str] = "ranked_log"
 
-    def at_thresholds(self, x: Progression, truth: Progression) -> Floats:
-        """-log(1 - x)."""
-        return weighted_logs(x, truth)
+    def cost(self, wrong: Floats, right: Floats) -> Floats:
+        """Minus the log of what is on the right side, by the smaller of the two numbers, which has all its digits."""
+        small = np.minimum(wrong, 0.5)
+        return np.where(right > 0.5, -np.log1p(-small), -np.log(right))
 
     def require_classes(self, lists: Any) -> None:
         """See `Rule.require_classes`."""
         OrdinalRule.require_classes(self, lists)
         rows = lists.checked.rows
-        lost = rows.log_rest is not None and bool(((lists.rest < 1e-290) & (rows.log_rest > -math.inf)).any())
-        if rows.log_confidences is not None or lost:
+        if rows.log_rest is not None and ((lists.rest < 1e-290) & (rows.log_rest > -math.inf)).any():
             raise TopListError(
-                "ranked_log sums confidences, and some here are known by their logarithms alone, being below 1e-290: "
-                'use rule="rps", or cut the lists, lists.truncate(k).'
+                "ranked_log sums probabilities, and a rest mass here is known by its logarithm alone, being below "
+                '1e-290: use rule="rps", or cut the lists, lists.truncate(k).'
             )
 
     def bounds(self) -> tuple[float, float]:

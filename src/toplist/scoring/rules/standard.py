@@ -288,8 +288,6 @@ class PseudoSpherical(PowerRule):
         xp, a = table.xp, self.a
         lack = exclusive_sums(xp, table.t) + xp.expand_dims(table.rest, axis=1)
         listed = xp.where(table.t > 0, a * log_of(xp, table.t, lack), -xp.inf)
-        if table.log_t is not None:
-            listed = xp.where(table.log_t < 0, a * table.log_t, listed)
         finite = (table.unlisted > 0) & (table.log_size < xp.inf)  # infinitely many classes: a power of zero mass each
         log_n = xp.where(finite, log_or(xp, table.unlisted, table.log_size), 0.0)
         unlisted = xp.where(finite, a * table.log_proxy + log_n, -xp.inf)

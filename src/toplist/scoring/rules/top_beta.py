@@ -10,8 +10,7 @@ from toplist.core.array_api import CaseColumns, ScoreTable
 from toplist.errors import RuleError, TopListError
 from toplist.scoring.rules.base import TableRule, pick_scores
 from toplist.scoring.topbeta import nested
-from toplist.scoring.topbeta.image import require_image
-from toplist.scoring.topbeta.levels import as_level
+from toplist.scoring.topbeta.image import as_level, require_image
 
 Array = Any
 _FORM = '"topbeta:0.9", or "topbeta:0.9:5" for lists that end after five classes at the latest'
@@ -21,10 +20,13 @@ _FORM = '"topbeta:0.9", or "topbeta:0.9:5" for lists that end after five classes
 class TopBeta(TableRule):
     """Score of top-beta lists: the most likely classes until they hold the mass beta; from 0 to 1.
 
-    It is 1 + S / beta**2, where S is form N of `topbeta.score`, so that a list that is certain scores 0 if it is right
-    and 1 if it is wrong. It is strictly consistent: true top-beta lists, and no others, score best in expectation, for
-    any number of classes. Lists that are no top-beta lists are refused, with the case and what to do; the entropy is
-    that of the top-beta list of the padded distribution, whatever the length of the list.
+    With sorted confidences t_j, T_j = t_1 + ... + t_j, s_j = beta - T_{j-1} and L_j = 2 (1 - T_{j-1}) - t_j, the
+    entropy is 1 - V_1 / beta**2, where V_j = (s_j + V_{j+1} / 4)**2 / L_j while s_j > 0, and the score is its tangent:
+    0 for a list that is certain and right, 1 for one that is certain and wrong. It is strictly consistent: true
+    top-beta lists, and no others, score best in expectation, for any number of classes, also infinitely many
+    (docs/topbeta.md has the proof). Classes that tie within a list share the mean of their scores. Lists that are no
+    top-beta lists are refused, with the case and what to do; the entropy is that of the top-beta list of the padded
+    distribution, whatever the length of the list.
 
     Parameters
     ----------
@@ -89,11 +91,10 @@ class TopBeta(TableRule):
         xp, t, beta = table.xp, table.t, float(self.beta)
         if not t.shape[1]:
             return t, xp.ones_like(table.rest)
-        key = nested.sorting_key(xp, t, table.log_t)
-        order = xp.argsort(-key, axis=1)
-        key, t = (xp.permute_dims(xp.take_along_axis(x, order, axis=1), (1, 0)) for x in (key, t))
+        order = xp.argsort(-t, axis=1)
+        t = xp.permute_dims(xp.take_along_axis(t, order, axis=1), (1, 0))
         listed, missed = nested.each(xp, t, beta)
-        listed = xp.permute_dims(nested.share_ties(xp, key, listed), (1, 0))
+        listed = xp.permute_dims(nested.share_ties(xp, t, listed), (1, 0))
         listed = xp.take_along_axis(listed, xp.argsort(order, axis=1), axis=1)
         return 1.0 + listed / beta**2, 1.0 + missed / beta**2
 

@@ -1,7 +1,6 @@
 """Top-beta lists: as few of the most likely classes as it takes to reach a mass.
 
-The functional, which lists it can produce, strictly consistent scores, their entropy, divergence and curve over the
-mass, how far their weights can be trusted in floating point, and what to look at besides. docs/topbeta.md has the
+The functional, which lists it can produce, and the rule that is strictly consistent for it. docs/topbeta.md has the
 theorem and its proof.
 """
 

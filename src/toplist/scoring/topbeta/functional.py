@@ -10,8 +10,7 @@ from toplist.core.arguments import as_whole
 from toplist.errors import ConfidenceError, MassError
 from toplist.lists import TopList, require_lists
 from toplist.lists.functional import TrueLists, top_mass, true_lists
-from toplist.scoring.topbeta.image import slack_of
-from toplist.scoring.topbeta.levels import as_level
+from toplist.scoring.topbeta.image import as_level, slack_of
 
 
 def top_beta(lists: Any, beta: Any, *, cap: int | None = None) -> Any:

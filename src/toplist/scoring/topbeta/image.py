@@ -1,7 +1,8 @@
-"""The image of the top-beta functional: which lists are top-beta lists, and why others are not."""
+"""The image of the top-beta functional: which lists are in it, how long they can be, and why others are not."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,14 +12,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._text import argument
+from toplist._typing import Floats
 from toplist.core import kernel
-from toplist.errors import ConfidenceError, MassError
+from toplist.core.arguments import as_probability, as_whole
+from toplist.errors import ConfidenceError, MassError, SpaceError, TopListError
 from toplist.lists import DeviceLists, TopList, TopLists, require_lists
-from toplist.scoring.topbeta.levels import as_level, longest_of, size_index, sizes_of
+from toplist.lists.space import as_space
 
 ROUNDING: Final = 1e-12  # sums this close to beta reach it, as when lists are truncated to a mass
 _SINGLE: Final = 1e-6  # the same for confidences that came in single precision
 REASONS: Final = ("invalid", "longer than the cap", "not minimal", "mass below beta")
+
+
+def as_level(beta: Any) -> Fraction:
+    """The mass to reach, between 0 and 1 and neither, as the decimal that it prints as."""
+    if isinstance(beta, Fraction):
+        if not 0 < beta < 1:
+            raise TopListError(f"beta is between 0 and 1, not {beta}.")
+        return beta
+    return Fraction(repr(as_probability(beta, "beta")))
+
+
+def longest(m: Any, beta: Any) -> Any:
+    """The largest number of classes that a top-beta list can have: ceil(beta m).
+
+    Parameters
+    ----------
+    m : int or inf
+        The number of classes.
+    beta : float or Fraction
+        The mass to reach, between 0 and 1; a float is read as the decimal that it prints as, so that nine of ten
+        classes are enough for 0.9.
+
+    Returns
+    -------
+    int or inf
+        The number; infinite for infinitely many classes.
+
+    Examples
+    --------
+    >>> longest(10, 0.9), longest(1000, 0.5), longest(3, 0.01)
+    (9, 500, 1)
+    """
+    space = as_space(m)
+    if space.per_case:
+        raise SpaceError("one number of classes is meant here, not one per case.")
+    return space.size if space.size == math.inf else math.ceil(as_level(beta) * space.size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,24 +135,35 @@ def in_image(lists: Any, beta: Any, cap: int | None = None) -> Image:
         return _on_device(lists, level, cap)
     batch = lists.batch if isinstance(lists, TopList) else lists
     require_lists(batch)
-    sizes = sizes_of(batch)
-    longest = np.array([float(min(longest_of(m, level, cap), 1 << 62)) for m in sizes])[size_index(batch, sizes)]
-    checked = batch.ordered().checked
-    mass, before = kernel.running_masses(checked.rows, checked.scales)
+    most = _most_classes(batch.space.size.tolist() if batch.space.per_case else [batch.space.size], level, cap)
+    mass, before = _masses(batch.ordered())
     short = mass < float(level) - slack_of(batch)
-    wrong = (
-        ~batch.is_valid(),
-        batch.sizes > longest,
-        before >= float(level) - ROUNDING,
-        short & (batch.sizes < longest),
-    )
+    wrong = (~batch.is_valid(), batch.sizes > most, before >= float(level) - ROUNDING, short & (batch.sizes < most))
     return _first_reasons(float(level), cap, wrong)
+
+
+def _most_classes(sizes: list[Any], level: Fraction, cap: Any) -> Floats:
+    """The most classes that a list has for each number of classes, as a float: beyond 2**62 it is no limit."""
+    allowed = math.inf if cap is None else as_whole(cap, "cap", 1)
+    by_size = {m: float(min(longest(m, level), allowed, 1 << 62)) for m in set(sizes)}
+    return np.array([by_size[m] for m in sizes])
+
+
+def _masses(ordered: TopLists) -> tuple[Floats, Floats]:
+    """The mass of each list, added up class by class as in `TopLists.truncate`, and without its last class."""
+    mass, before = np.zeros(len(ordered)), np.zeros(len(ordered))
+    for at, part in kernel.by_length(ordered.checked.rows):
+        if part.confidences.shape[1]:
+            t = part.confidences / ordered.checked.scales[at][:, None]
+            mass[at] = np.cumsum(t, axis=1)[:, -1]
+            before[at] = mass[at] - t[:, -1]
+    return mass, before
 
 
 def _on_device(lists: DeviceLists, level: Fraction, cap: int | None) -> Image:
     """The same for lists on a device, of which four masks are copied."""
     xp, k = lists.xp, lists.confidences.shape[1]
-    longest = np.array([float(min(longest_of(int(m), level, cap), 1 << 62)) for m in lists.space.as_floats[0]])
+    most = _most_classes([m if m == math.inf else int(m) for m in lists.space.as_floats[0]], level, cap)
     mass = xp.sum(lists.confidences, axis=1)
     before = mass - xp.min(lists.confidences, axis=1) if k else mass
     slack = _SINGLE if lists.bits <= 24 else ROUNDING
@@ -121,7 +171,7 @@ def _on_device(lists: DeviceLists, level: Fraction, cap: int | None) -> Image:
         np.array([bool(x) for x in mask])
         for mask in (~lists.is_valid(), before >= float(level) - slack / 4, mass < float(level) - slack)
     )
-    return _first_reasons(float(level), cap, (invalid, k > longest + np.zeros(len(lists)), late, short & (k < longest)))
+    return _first_reasons(float(level), cap, (invalid, k > most + np.zeros(len(lists)), late, short & (k < most)))
 
 
 def _first_reasons(level: float, cap: int | None, wrong: Sequence[NDArray[np.bool_]]) -> Image:
@@ -152,6 +202,8 @@ def require_image(lists: TopLists | DeviceLists, beta: Any, cap: int | None = No
             **where,
         )
     if REASONS[why] == "longer than the cap":
+        if cap is None:  # the most that equal confidences need to reach the mass
+            raise MassError(f"{named}: it has more classes than any such list.", f"Cut the lists: {cut}.", **where)
         raise MassError(
             f"{named} of at most {cap} classes: it has more.", f"Truncate it to {cap} classes, or allow more.", **where
         )

@@ -1,11 +1,11 @@
-"""Form N of the top-beta score on tables of sorted lists, for any array library: one pass back, one pass forth.
+"""The top-beta score on tables of sorted lists, for any array library: one pass back, one pass forth.
 
 With T_j the mass of the first j classes, s_j = beta - T_{j-1} and L_j = 2 (1 - T_{j-1}) - t_j, the entropy is -V_1:
 
     V_j = (s_j + V_{j+1} / 4)**2 / L_j  while s_j > 0, up to the cap, and 0 from there on.
 
-Its tangent is a sum over ranks like form M, with weights that the list itself has: w_j = (s_j + V_{j+1} / 4) / L_j, and
-A_1 = 1, A_{j+1} = A_j w_j / 2. Nothing depends on the number of classes (docs/topbeta.md).
+Its tangent is a sum over ranks, with weights that the list itself has: w_j = (s_j + V_{j+1} / 4) / L_j, and A_1 = 1,
+A_{j+1} = A_j w_j / 2. Nothing depends on the number of classes (docs/topbeta.md).
 
 Tables have one row for each rank and one column for each case. Lists of different lengths are filled up with zeros.
 """
@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Floats
-from toplist.core import kernel
 from toplist.lists import TopLists
 
 Array = Any
@@ -63,21 +62,13 @@ def each(xp: Any, t: Array, beta: float, sizes: Array | None = None) -> tuple[Ar
     return xp.stack(listed[::-1], axis=0), missed
 
 
-def scores(lists: TopLists, codes: NDArray[np.int64], beta: float, *, averaged: bool = True) -> Floats:
-    """The score of each list, of any length, at its outcome; classes that tie share the mean of theirs if `averaged`.
-
-    The compiled kernel goes through the lists one by one, numpy through tables of lists of similar length.
-    """
+def scores(lists: TopLists, codes: NDArray[np.int64], beta: float) -> Floats:
+    """The score of each list, of any length, at its outcome; classes that tie share the mean of theirs."""
     ordered = lists.ordered()
-    checked, logs = ordered.checked, ordered.checked.small_logs
-    key = None if logs is None else sorting_key(np, checked.normalized, logs)
-    found = kernel.nested_scores(checked.rows, key, checked.scales, codes, beta=beta, averaged=averaged)
-    if found is not None:
-        return found
     out = np.zeros(len(lists))
-    for table in rank_tables(ordered):
+    for table in _rank_tables(ordered):
         listed, missed = each(np, table.t, beta, table.sizes)
-        listed = share_ties(np, table.key, listed) if averaged else listed
+        listed = share_ties(np, np.where(table.there, table.t, np.nan), listed)
         hit = (ordered.classes[table.where] == codes[table.at]) & table.there
         out[table.at] = np.where(hit.any(axis=0), np.where(hit, listed, 0.0).sum(axis=0), missed)
     return out
@@ -98,21 +89,21 @@ def flat(xp: Any, mass: Array, proxy: Array, beta: float, most: Array) -> Array:
     return value
 
 
-def share_ties(xp: Any, key: Array, values: Array) -> Array:
-    """Values by rank, where classes that have the same key share the mean of theirs."""
-    same = key[1:, :] == key[:-1, :]
+def share_ties(xp: Any, t: Array, values: Array) -> Array:
+    """Values by rank, where classes that have the same confidence share the mean of theirs."""
+    same = t[1:, :] == t[:-1, :]
     if not bool(xp.any(same)):
         return values
     total, count = values[0, :], xp.ones_like(values[0, :])
     runs = [total / count]
-    for j in range(1, key.shape[0]):
+    for j in range(1, t.shape[0]):
         tied = same[j - 1, :]
         total = xp.where(tied, total, 0.0) + values[j, :]
         count = xp.where(tied, count, 0.0) + 1.0
         runs.append(total / count)
     mean = runs[-1]
     means = [mean]
-    for j in reversed(range(key.shape[0] - 1)):
+    for j in reversed(range(t.shape[0] - 1)):
         mean = xp.where(same[j, :], mean, runs[j])
         means.append(mean)
     return xp.stack(means[::-1], axis=0)
@@ -123,30 +114,21 @@ def exclusive(xp: Any, x: Array) -> Array:
     return xp.concat([xp.zeros_like(x[:1, :]), xp.cumulative_sum(x, axis=0)[:-1, :]], axis=0)
 
 
-def sorting_key(xp: Any, t: Array, log_t: Array | None) -> Array:
-    """What orders the classes of a case: confidences, and below them the logs of those too small to be numbers."""
-    if log_t is None:
-        return t
-    return xp.where(log_t < 0, log_t, xp.where(t > 0, t, -xp.inf))
-
-
 @dataclass(frozen=True, slots=True)
-class RankTable:
+class _RankTable:
     """Some cases, most confident class first: one column each, filled up with zeros."""
 
     at: NDArray[np.intp]  # which cases of the batch
     where: NDArray[np.intp]  # (longest, cases), the places of their classes in the batch
     there: NDArray[np.bool_]  # which of these are classes, and not filled up
     t: Floats
-    key: Floats  # what orders the classes; no two zeros that fill up are a tie that matters
     sizes: NDArray[np.int64]
 
 
-def rank_tables(ordered: TopLists, *, one_length: bool = False) -> Iterator[RankTable]:
-    """The cases that list anything, a few thousand at a time, of one length or of lengths within two to one."""
-    t, logs, sizes = ordered.normalized_confidences, ordered.checked.small_logs, ordered.sizes
-    key = sorting_key(np, t, logs)
-    group = sizes if one_length else np.where(sizes > 0, 1 + np.frexp(sizes - 0.5)[1], 0)
+def _rank_tables(ordered: TopLists) -> Iterator[_RankTable]:
+    """The cases that list anything, a few thousand at a time, of lengths within two to one."""
+    t, sizes = ordered.normalized_confidences, ordered.sizes
+    group = np.where(sizes > 0, 1 + np.frexp(sizes - 0.5)[1], 0)
     for some in np.unique(group[sizes > 0]):
         cases = np.flatnonzero(group == some)
         width = int(sizes[cases].max())
@@ -155,6 +137,4 @@ def rank_tables(ordered: TopLists, *, one_length: bool = False) -> Iterator[Rank
             at = cases[start : start + step]
             there = np.arange(width)[:, None] < sizes[at]
             where = np.where(there, ordered.offsets[at] + np.arange(width)[:, None], 0)
-            yield RankTable(
-                at, where, there, np.where(there, t[where], 0.0), np.where(there, key[where], np.nan), sizes[at]
-            )
+            yield _RankTable(at, where, there, np.where(there, t[where], 0.0), sizes[at])

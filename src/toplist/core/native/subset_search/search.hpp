@@ -37,7 +37,7 @@ inline std::size_t most_flips(std::size_t sets) {
   return flips;
 }
 
-// Why a row has no sets; the same numbers stand in toplist/subsets.py.
+// Why a row has no sets; the same numbers stand in toplist/core/subset_search.py.
 enum Refusal : int { FINE = 0, BAD_VALUE = 1, ONLY_EMPTY = 2 };
 
 // The search in one row after the other; its memory is used again.

@@ -1,0 +1,355 @@
+"""Scores of one model case by case in a file: `toplist score` writes it, and a gate takes it as its baseline.
+
+A Parquet file says of itself all that a gate must know to compare its scores with others: rules, penalty, number of
+classes, how many predictions were filled in, what was doubtful about them, and a fingerprint of all lists. Beside the
+scores of a case stands a digest of its outcome. Files in CSV or JSON lines have the scores alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toplist._files import as_path, as_remote, from_json_number, need, shown, to_json_number
+from toplist._text import argument, quote
+from toplist._typing import Codes, Floats
+from toplist.core.kernel import version
+from toplist.errors import AlignmentError, FileError, TopListError
+from toplist.evaluation.case_details import class_texts
+from toplist.evaluation.fingerprints import Hashes, prints_by_case, text_hashes, total
+from toplist.evaluation.stream import Collector, ScoredBatch, ScoringSpec
+from toplist.io.batches import Batch
+from toplist.io.columns import as_arrow, as_numpy, plain
+from toplist.io.lists import class_counts
+from toplist.io.plan import Plan
+from toplist.io.readers.base import random_access, transferred
+from toplist.io.write import Writer
+from toplist.lists.checks.detect import text
+from toplist.lists.space import show_size
+from toplist.report.text import noun, number_of
+from toplist.scoring.case_scores import CaseScores
+from toplist.scoring.rules import ORDINAL_RULES, name_of
+
+SCHEMA = "toplist.scores/1"
+OUTCOME = "outcome_digest"  # the column with a hash of the outcome of each case and of its number of classes
+_KEY = b"toplist.scores"  # under which Parquet keeps what a file says of itself
+_SHOWN = 3  # ids in a message
+_REMEDY = (
+    "Score the baseline again by what the gate asks for, as in: toplist score old.csv --truth y.csv --classes CLASSES "
+    "--rule RULE --penalty PENALTY -o old.parquet"
+)
+
+
+# Writing
+
+
+class ScoreWriter(Collector):
+    """Writes the scores of each case to a file."""
+
+    def __init__(self, path: str | os.PathLike[str], plan: Plan, rules: Sequence[str]) -> None:
+        self.writer, self.plan, self.rules = Writer(path), plan, tuple(rules)
+        self.described = self.writer.path.suffix.lower() in (".parquet", ".pq")
+        self.by_position = False
+        self._lists, self._lists_seen, self._lock = 0, 0, Lock()
+
+    def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
+        """See `Collector`. One file alone has no case without a prediction that counts."""
+        (sheet,) = scored
+        self.by_position = truth.ids is None
+        columns: dict[str, Any] = {"case": as_arrow(truth.rows - 1) if truth.ids is None else truth.ids}
+        columns |= {name: as_arrow(score) for name, score in zip(self.rules, sheet.scores, strict=True)}
+        for name, metric in sheet.metrics.items():  # yes and no may be shares in the next batch, where classes tie
+            columns[name] = as_arrow(metric if metric.dtype.kind in "iu" else metric.astype(np.float64))
+        if self.described:
+            columns[OUTCOME] = as_arrow(text_hashes(outcome_texts(truth, self.plan)))
+        for name in self.plan.keep:
+            columns[name if name not in columns else f"{name}_"] = truth.extra[name]
+        return need("pyarrow").table(columns)
+
+    def add(self, made: Any) -> None:
+        """See `Collector`."""
+        self.writer.write(made)
+
+    @property
+    def watchers(self) -> Mapping[str, Callable[[ScoredBatch], None]]:
+        """See `Collector`."""
+        return {self.plan.sources[0].name: self._see} if self.described else {}
+
+    def _see(self, scored: ScoredBatch) -> None:
+        cases, prints = prints_by_case(scored, self.plan.set_separator)
+        with self._lock:
+            self._lists = (self._lists + total(cases, prints)) % 2**64
+            self._lists_seen += len(cases)
+
+    def describe(self, cases: int, filled: int, penalty: float | None, warnings: Mapping[str, tuple[str, ...]]) -> None:
+        """Say in the file what it holds, after the last case."""
+        about = {
+            "schema": SCHEMA,
+            "toplist": version(),
+            "model": self.plan.sources[0].name,
+            "rules": self.rules,
+            "penalty": None if penalty is None else to_json_number(penalty),
+            "classes": self.plan.classes,
+            "order": order_of(self.plan.space),
+            "by_position": self.by_position,
+            "filled": filled,
+            "warnings": warnings,
+            "lists": f"{self._lists:016x}" if self._lists_seen == cases else "",
+        }
+        if self.described:
+            self.writer.describe({_KEY: json.dumps(about).encode("ascii")})
+
+
+@contextmanager
+def score_file(path: str | os.PathLike[str], plan: Plan, rules: Sequence[str]) -> Iterator[Callable[[], ScoreWriter]]:
+    """What makes writers of one file; the last one made is what is kept."""
+    writers: list[ScoreWriter] = []
+
+    def again() -> ScoreWriter:
+        if writers:
+            writers[-1].writer.__exit__(TopListError)
+        writers.append(ScoreWriter(path, plan, rules))
+        return writers[-1]
+
+    try:
+        yield again
+    except BaseException:
+        if writers:
+            writers[-1].writer.__exit__(TopListError)
+        raise
+    writers[-1].writer.__exit__(None)
+
+
+def outcome_texts(truth: Batch, plan: Plan) -> list[str]:
+    """The outcome of each case by the name of its class, and the number of classes."""
+    many, labels = [plan.classes] * len(truth), None if plan.space is None else plan.space.labels
+    if plan.space is None:
+        many = list(map(show_size, class_counts(truth, str(plan.n_classes)).tolist()))
+    names: Sequence[Any] = plan.truth.names if truth.classes is None else class_texts(truth.classes, plan.set_separator)
+    names = names if isinstance(names, Sequence) else names.to_pylist()
+    if labels is not None and truth.classes is not None and _are_codes(truth):
+        names = [text(labels[int(name)]) if 0 <= int(name) < len(labels) else name for name in names]
+    if plan.truth.layout.kind != "labels":
+        parts = [slice(first, last) for first, last in pairwise(truth.offsets.tolist())]
+        shares = truth.confidences
+        names = [distribution_text(names if truth.classes is None else names[part], shares[part]) for part in parts]
+    return outcomes_of(names, many)
+
+
+def order_of(space: Any) -> str:
+    """A digest of the names of ordered classes from the lowest to the highest; empty where they have no order."""
+    ordered = space is not None and space.ordinal
+    return f"{int(text_hashes([repr(list(map(text, space.labels or ())))])[0]):016x}" if ordered else ""
+
+
+def _are_codes(truth: Batch) -> bool:
+    """Whether classes are whole numbers in the file."""
+    return str(plain(truth.classes).type).startswith(("int", "uint"))
+
+
+def distribution_text(classes: Sequence[Any], shares: Any) -> str:
+    """A distribution over the classes as text, whatever their order."""
+    pairs = zip(map(text, classes), np.asarray(shares, np.float64).tolist(), strict=True)
+    return " ".join(f"{name}={share!r}" for name, share in sorted(pairs) if share)
+
+
+def outcomes_of(names: Sequence[str], sizes: Sequence[str]) -> list[str]:
+    """Outcomes with the numbers of classes of their cases."""
+    return [f"{name} of {size}" for name, size in zip(names, sizes, strict=True)]
+
+
+# Reading
+
+
+def is_score_file(data: Any) -> bool:
+    """Whether this is the path of a Parquet file that says that it holds scores, of whatever version."""
+    if not isinstance(data, str | os.PathLike):
+        return False
+    remote = as_remote(data)
+    if not (os.path.isfile(data) if remote is None else remote.is_file()):  # a folder, or a pattern
+        return False
+    try:
+        with random_access(as_path(data)) as file:
+            return file.read(4) == b"PAR1" and _KEY in (need("pyarrow.parquet").read_metadata(file).metadata or ())
+    except (OSError, need("pyarrow").ArrowException):
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreFile:
+    """The scores of one model case by case, and how they were made."""
+
+    path: str
+    rules: tuple[str, ...]
+    classes: str  # how many there are; "per case" where it differs
+    order: str  # a digest of it, where the classes have one
+    penalty: float | None
+    by_position: bool  # whether cases have no ids
+    filled: int  # missing predictions that were taken as empty lists
+    warnings: Mapping[str, tuple[str, ...]]  # what was doubtful about the predictions, by rule
+    version: str  # of the library that made it
+    lists: str  # a fingerprint of all lists; empty where it is not known
+    cases: tuple[str, ...]  # ids or positions, in the order of the file
+    outcomes: Hashes
+    scores: Mapping[str, Floats]  # by rule
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> ScoreFile:
+        """The scores of a file, or why it cannot be a baseline."""
+        name, pa, parquet = shown(path), need("pyarrow"), need("pyarrow.parquet")
+        try:
+            with transferred(as_path(path)), random_access(as_path(path)) as file:
+                table = parquet.ParquetFile(file, page_checksum_verification=True)
+                about = json.loads(table.metadata.metadata[_KEY])
+                if about["schema"] != SCHEMA:
+                    problem = f"these scores have the format {about['schema']}, and this version of toplist reads"
+                    raise FileError(name, f"{problem} {SCHEMA} alone: score the baseline again.")
+                read = cls._of_columns(name, about, table.read(columns=["case", OUTCOME, *about["rules"]]))
+                scored = bool(read.cases and read.scores) and not any(map(np.any, map(np.isnan, read.scores.values())))
+        except TopListError:
+            raise
+        except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise _damaged(name, "it cannot be read") from error
+        if not scored:
+            raise _damaged(name, "a case has no score")
+        if len(read.places) < len(read.cases):
+            raise _damaged(name, "a case is there twice")
+        return read
+
+    @classmethod
+    def _of_columns(cls, name: str, about: Mapping[str, Any], table: Any) -> ScoreFile:
+        penalty, positions = about["penalty"], np.arange(len(table))
+        if about["by_position"] and not np.array_equal(as_numpy(table["case"].combine_chunks()), positions):
+            raise _damaged(name, "its rows are in another order")
+        ids = positions if about["by_position"] else class_texts(table["case"].combine_chunks(), None).to_pylist()
+        return cls(
+            name,
+            tuple(about["rules"]),
+            about["classes"],
+            about["order"],
+            None if penalty is None else float(from_json_number(penalty)),
+            about["by_position"],
+            about["filled"],
+            {rule: tuple(about["warnings"][rule]) for rule in about["rules"]},
+            about["toplist"],
+            about["lists"],
+            tuple(map(str, ids)),
+            as_numpy(table[OUTCOME].combine_chunks()),
+            {rule: as_numpy(table[rule].combine_chunks()) for rule in about["rules"]},
+        )
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where each case is."""
+        return {case: at for at, case in enumerate(self.cases)}
+
+
+def _damaged(path: str, why: str) -> FileError:
+    return FileError(path, f"these scores are damaged ({why}): restore the file, or make it again with toplist score.")
+
+
+# In the place of predictions
+
+
+@dataclass(slots=True)
+class BaselineScores:
+    """The scores of a baseline, matched with the cases that are read."""
+
+    name: str
+    file: ScoreFile
+    scoring: ScoringSpec
+    missing: str
+    met: int = 0
+    lacking: list[str] = field(default_factory=list)  # cases that the file lacks, the first ones
+    lacks: int = 0
+    changed: list[str] = field(default_factory=list)  # cases with another outcome
+    changes: int = 0
+
+    def require_same_question(self, classes: str, space: Any) -> None:
+        """Refuse scores by another rule, with another penalty, or of other classes."""
+        file = self.file
+        for rule in map(name_of, self.scoring.rules):
+            if rule not in file.rules:
+                have = ", ".join(file.rules)
+                raise AlignmentError(f"the scores of {self.name} are by {have}, not by {rule}. {_REMEDY}.")
+        if self.scoring.penalty != file.penalty:
+            ours, theirs = (_penalty(one) for one in (self.scoring.penalty, file.penalty))
+            raise AlignmentError(f"the scores of {self.name} were made with {theirs}, not with {ours}. {_REMEDY}.")
+        if classes != file.classes:
+            raise AlignmentError(
+                f"the scores of {self.name} are of {file.classes} classes, these predictions of {classes}. {_REMEDY}."
+            )
+        if order_of(space) != file.order and any(name_of(rule) in ORDINAL_RULES for rule in self.scoring.rules):
+            raise AlignmentError(f"the scores of {self.name} are of classes in another order. {_REMEDY}.")
+
+    def look_up(self, ids: Sequence[str], outcomes: Sequence[str], *, by_position: bool) -> Codes:
+        """Where these cases are in the file, -1 where it lacks them; what does not match is counted."""
+        if by_position != self.file.by_position:
+            has, lack = ("positions", "ids") if self.file.by_position else ("ids", "positions")
+            raise AlignmentError(
+                f"the scores of {self.name} know their cases by {has}, and these have {lack}: score the baseline again "
+                "from predictions and outcomes with the same ids."
+            )
+        places = self.file.places
+        at = np.fromiter((places.get(case, -1) for case in ids), np.int64, len(ids))
+        changed = (at >= 0) & (self.file.outcomes[at] != text_hashes(outcomes))
+        absent, other = ([ids[i] for i in np.flatnonzero(there).tolist()] for there in (at < 0, changed))
+        self.met += len(ids) - len(absent)
+        self.lacks, self.changes = self.lacks + len(absent), self.changes + len(other)
+        self.lacking, self.changed = (self.lacking + absent)[:_SHOWN], (self.changed + other)[:_SHOWN]
+        return at
+
+    def require_same_cases(self, *, all_known: bool = False) -> tuple[str, ...]:
+        """Refuse other outcomes and, where no choice was made, other cases; else what was left out."""
+        name, beyond = self.name, len(self.file.cases) - self.met
+        if self.changes:
+            raise AlignmentError(
+                f"the scores of {name} were made with other outcomes, or other numbers of classes, in "
+                f"{_cases(self.changes, self.changed)}: score it again with this truth."
+            )
+        lines = []
+        if self.lacks:
+            lines.append(f"the scores of {name} lack {_cases(self.lacks, self.lacking)}")
+        if beyond:
+            lines.append(
+                f"the scores of {name} have {number_of(beyond, 'case')} that {noun(beyond, 'is', 'are')} not here"
+            )
+        if not self.met:
+            raise AlignmentError(f"the scores of {name} have no case in common with these predictions.")
+        if not lines:
+            return ()
+        if self.missing == "error" or (all_known and self.lacks):
+            remedy = f"To take the cases that all have, pass {argument('missing', 'common')}."
+            if all_known and self.lacks:
+                remedy = "Leave them out of the predictions and the outcomes, or score the baseline again."
+            raise AlignmentError(f"{'; '.join(lines)}. {remedy}")
+        if self.lacks and self.missing == "uniform":
+            raise AlignmentError(
+                f"{lines[0]}: score it again with {argument('missing', 'uniform')}, or pass "
+                f"{argument('missing', 'common')}."
+            )
+        return tuple(f"{line}: left out." for line in lines)
+
+    def scores(self, at: Codes, like: CaseScores) -> CaseScores:
+        """The scores of cases at these places, beside those of a model that was read."""
+        scores = np.stack([self.file.scores[rule][at] for rule in like.rules])
+        return CaseScores(like.rules, scores, scores, like.empty, {})
+
+
+def _penalty(penalty: float | None) -> str:
+    return "the default penalty" if penalty is None else f"a penalty of {penalty:g}"
+
+
+def _cases(many: int, some: Sequence[str]) -> str:
+    ids = ", ".join(map(quote, some))
+    return f"{number_of(many, 'case')} ({ids}{', ...' if many > len(some) else ''})"
