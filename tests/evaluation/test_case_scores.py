@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import toplist as tl
+from tests.report.html.parse_page import read
 from toplist.inference.aggregates import overall
 from toplist.scoring import case_scores
 from toplist.scoring.case_scores import METRICS, CaseScores, Metric
@@ -91,7 +92,7 @@ def test_a_leaderboard_has_the_scores_of_the_cases_that_each_model_has(missing: 
 
 def test_a_new_metric_is_one_entry_and_appears_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """In rows, text, JSON under its schema, CSV and the page; from files that are joined, too."""
-    jsonschema, _ = pytest.importorskip("jsonschema"), pytest.importorskip("pyarrow")
+    jsonschema, _, _ = map(pytest.importorskip, ("jsonschema", "pyarrow", "jinja2"))
     from toplist.report.export import schema
 
     new = Metric("emptiness", "how empty", "lists that name nothing", lambda lists, ranks: lists.sizes == 0, "lower")
@@ -103,6 +104,9 @@ def test_a_new_metric_is_one_entry_and_appears_everywhere(monkeypatch: pytest.Mo
     assert "emptiness" in board.to_csv().split("\n")[0].split(",")
     jsonschema.Draft202012Validator(schema()).validate(board.to_dict())
     assert "how empty" in board.to_html(detail=True)
+    board.report(tmp_path / "board.html")
+    (head,) = (one for one in read((tmp_path / "board.html").read_text("utf-8")).every("th") if one.text == "how empty")
+    assert head.attributes["data-best"] == "low", "what is better is a field of the metric, whatever its name"
     model, truth = files(tmp_path, [2, 0])
     joined = tl.compare({"part": str(model)}, str(truth), space=4, missing="uniform")
     assert joined["part"].metrics["emptiness"].value == pytest.approx(1 / 3)

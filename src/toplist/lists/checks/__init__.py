@@ -1,7 +1,7 @@
 """Data-quality issues of predictions: unvalidated rows in, counts and issues with their messages out.
 
-`detect` finds them, `summary` counts them and decides which are issues, `issue_text` has their messages. Imports only
-from `toplist.lists` and below.
+`detect` finds them, `summary` counts them, decides which are issues and words these. Imports only from `toplist.lists`
+and below.
 """
 
 from toplist.lists.checks.summary import BLOCKING, Count, Issue, ListSummary, QualityCounts, repaired_kinds
