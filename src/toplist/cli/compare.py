@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -48,11 +47,8 @@ from toplist.report.text import number_of
 if TYPE_CHECKING:
     from toplist.evaluation.leaderboard import Leaderboard
     from toplist.evaluation.next_steps import Invocation
-    from toplist.evaluation.stream import ReadSummary, ScoringSpec
-    from toplist.inference.intervals import Intervals
+    from toplist.evaluation.stream import ReadSummary
     from toplist.inference.results import Comparison
-    from toplist.inference.settings import InferenceSettings
-    from toplist.io.plan import Plan
 
 _PENALTY = "Penalty of an invalid list; 1% of the score of the uniform prediction by default."
 
@@ -285,84 +281,19 @@ def score(inputs: Inputs, options: ScoreOptions) -> None:
         raise UsageError("--keep goes with --output: it keeps columns of the truth beside the scores.")
     require_named("keep", options.keep)
     require_outputs([options.output], inputs.paths)
-    from toplist.evaluation.compare import score_bounds, spelled_in_files
-    from toplist.evaluation.score_files import score_file
-    from toplist.evaluation.scored_cases import doubts
-    from toplist.evaluation.stream import MatrixCollector, ScoringSpec, SumCollector, TeeCollector, run
-    from toplist.inference.aggregates import overall
-    from toplist.inference.diagnostics import warnings
-    from toplist.inference.intervals import Intervals
-    from toplist.inference.settings import Inference
-    from toplist.io.encoding import empty_set_explained
+    from toplist.evaluation.compare import Question
+    from toplist.evaluation.score_files import score_model
     from toplist.io.options import ReadRequest
-    from toplist.io.plan import plan_of
     from toplist.scoring.rules import as_rule, name_of
-    from toplist.scoring.scores import as_penalty
 
     rules = tuple(dict.fromkeys(name_of(as_rule(rule)) for rule in options.rule))
-    scoring = ScoringSpec(tuple(map(as_rule, rules)), (), as_penalty(options.penalty))
+    question = Question.of((inputs.name,), rules, (), None, options.missing, options.penalty, Inference())
     request = ReadRequest.of(inputs.models, inputs.truth, inputs.read)
-    plan = plan_of(request, inputs.space, missing=options.missing, find=("cluster", "time"), keep=options.keep)
-    plan = replace(plan, choices=_OF_ONE_MODEL)
-    settings = Inference().settings(plan.cluster, plan.time)
-    size, spelled = None if plan.space is None else plan.space.size, partial(spelled_in_files, plan)
-
-    def collector() -> SumCollector | TeeCollector[SumCollector, MatrixCollector]:
-        return SumCollector(plan) if settings.by_sums else TeeCollector(SumCollector(plan), MatrixCollector(plan))
-
-    with progress_bar(options.quiet) as update, empty_set_explained(plan.set_separator):
-        if options.output is None:
-            found, read = run(plan, scoring, collector, update)
-        else:
-            with score_file(options.output, plan, rules) as make:
-                both, read = run(plan, scoring, lambda: TeeCollector(make(), collector()), update)
-                found = both.other
-                everything = overall((found if isinstance(found, SumCollector) else found.one).tallies)
-                doubtful = doubts(inputs.name, everything, read, scoring, size, spelled)
-                both.one.describe(read.compared, read.origins[0].filled, scoring.penalty, doubtful)
-    sums, matrix = (found, None) if isinstance(found, SumCollector) else (found.one, found.other.panel())
-    everything = overall(sums.tallies)
-    penalised = any(everything.sums["invalid_cases"])
-    bounds = score_bounds(scoring, penalised=penalised)
-    intervals = Intervals(everything, settings.level, settings.method, matrix, bounds)
-    board = _board_of_one(plan, scoring, intervals, settings, rules, read)
-    for one in warnings(board, everything, (inputs.name,), size, spelled):
+    with progress_bar(options.quiet) as update:
+        found = score_model(request, inputs.space, question, keep=options.keep, output=options.output, progress=update)
+    for one in found.results.warnings:
         typer.echo(f"toplist: warning: {visible(one.sentence)}", err=True)
-    _print_means(board, everything.sums, read, options)
-
-
-def _board_of_one(
-    plan: Plan,
-    scoring: ScoringSpec,
-    intervals: Intervals,
-    settings: InferenceSettings,
-    rules: Sequence[str],
-    read: ReadSummary,
-) -> Comparison:
-    """The scores of one model with their intervals, as a leaderboard has them."""
-    from toplist.inference.ranking import ComparisonSpec, ranked
-    from toplist.inference.results import Comparison
-
-    (source,) = plan.sources
-    terms = ComparisonSpec((source.name,), tuple(rules), (), None, pairwise=False)
-    return Comparison(
-        rules=terms.rules,
-        k=(),
-        classes="",
-        cases=read.cases,
-        compared=read.compared,
-        missing=plan.missing,
-        weighted=False,
-        baseline=None,
-        penalty=scoring.penalty,
-        level=settings.level,
-        method="",
-        group=None,
-        cluster=settings.cluster,
-        time=settings.time,
-        sources=read.origins,
-        overall=ranked([(None, intervals.tally, intervals)], terms)[0],
-    )
+    _print_means(found.results, found.tally.sums, found.read, options)
 
 
 def _print_means(board: Comparison, sums: Any, read: ReadSummary, options: ScoreOptions) -> None:

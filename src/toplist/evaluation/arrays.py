@@ -22,6 +22,7 @@ from toplist.inference.settings import InferenceSettings
 from toplist.io.lists import REMEDY, group_name, require_few_groups, untimely
 from toplist.io.options import ReadRequest
 from toplist.lists import TopList, TopLists
+from toplist.lists.checks.detect import text
 from toplist.lists.converters import as_codes, as_lists, as_truth, is_soft, require_one_order
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, as_space, show_size
@@ -137,6 +138,11 @@ class ArrayModels:
     def ids(self) -> NDArray[Any] | None:
         """The ids of the cases, where any model has them."""
         return next((one.ids for one in self.lists.values() if one.ids is not None), None)
+
+    @property
+    def case_ids(self) -> tuple[str, ...]:
+        """The ids of the cases, or their positions, as text."""
+        return tuple(map(text, range(len(next(iter(self.lists.values())))) if self.ids is None else self.ids))
 
     def read(self) -> ReadSummary:
         """What was read."""

@@ -289,69 +289,139 @@ class Scored:
     group: str | None
     cases: CaseReader | SumDetails
     spelled: Spelled
-    sample: ScoreSample
+    sample: ScoreSample | None
     losses: Losses
     bounds: Callable[[bool], Bounds]  # of scores, by rule; with or without a penalty
 
+    @classmethod
+    def of_files(
+        cls,
+        plan: Plan,
+        question: Question,
+        settings: InferenceSettings,
+        tallies: Mapping[Hashable, Aggregates],
+        panel: ScoreMatrix | None,
+        kept: SampleCollector | None,
+        read: ReadSummary,
+    ) -> Scored:
+        """What was scored of files and frames, batch by batch."""
+        scoring = question.scoring
+        return cls(
+            tallies,
+            panel,
+            read,
+            settings,
+            plan.classes,
+            None if plan.space is None else plan.space.size,
+            plan.weight,
+            plan.group,
+            CaseReader(partial(from_files, plan, scoring), partial(scores_of_files, plan, scoring)),
+            partial(spelled_in_files, plan),
+            None if kept is None else kept.sample(settings, read.cases),
+            FileLosses(plan, scoring, read.highest, 1.0 if kept is None else kept.heaviest),
+            question.bounds,
+        )
+
+    @classmethod
+    def of_arrays(
+        cls,
+        held: ArrayModels,
+        question: Question,
+        settings: InferenceSettings,
+        sheets: Sequence[CaseScores],
+        tallies: Mapping[Hashable, Aggregates],
+        panel: ScoreMatrix | None,
+    ) -> Scored:
+        """What was scored of models in memory, all at once."""
+        return cls(
+            tallies,
+            panel,
+            held.read(),
+            settings,
+            held.classes,
+            held.space.size,
+            None if held.weights is None else "",
+            None if held.groups is None else "group",
+            CaseReader(lambda shown, progress: from_memory(held), held.scores),
+            partial(spelled_in_memory, held),
+            of_arrays(held, sheets, settings),
+            ArrayLosses(held),
+            question.bounds,
+        )
+
+
+def planned(
+    request: ReadRequest,
+    space: Any,
+    question: Question,
+    find: tuple[str, ...],
+    choices: tuple[str, ...] = MISSING,
+    keep: tuple[str, ...] = (),
+) -> tuple[Plan, InferenceSettings]:
+    """The open files with the columns that are found in the truth, and how intervals are made of their cases."""
+    plan = plan_of(request, space, missing=question.missing, find=find, keep=keep)
+    settings = question.inference.settings(plan.cluster, plan.time, weighted=plan.weight is not None)
+    return replace(plan, time=settings.time, ordered=settings.ordered, choices=choices), settings
+
+
+def held_models(request: ReadRequest, space: Any, question: Question) -> tuple[ArrayModels, InferenceSettings]:
+    """Models in memory, and how intervals are made of their cases."""
+    request.require_outcomes()
+    about = request.truth
+    cluster, time = (None if given(one) is None else "" for one in (about.cluster, about.time))
+    settings = question.inference.settings(cluster, time, weighted=about.weight is not None)
+    return together(request, space, question.scoring, settings), settings
+
 
 def _score_files(request: ReadRequest, space: Any, question: Question, progress: Progress) -> Scored:
-    """Files and frames, scored batch by batch."""
-    inference, scoring = question.inference, question.scoring
-    plan = plan_of(request, space, missing=question.missing, find=("cluster", "time", "group"))
-    settings = inference.settings(plan.cluster, plan.time, weighted=plan.weight is not None)
-    plan = replace(plan, time=settings.time, ordered=settings.ordered)
+    plan, settings = planned(request, space, question, ("cluster", "time", "group"))
     by_case = not settings.by_sums or question.missing == "pairwise" or plan.space is None
+
+    def sums() -> TeeCollector[SumCollector, SampleCollector]:
+        return TeeCollector(SumCollector(plan, settings.method == "poisson"), SampleCollector(plan))
+
+    def both() -> TeeCollector[TeeCollector[SumCollector, SampleCollector], MatrixCollector]:
+        return TeeCollector(sums(), MatrixCollector(plan))
+
     with empty_set_explained(plan.set_separator):
-        tallies, panel, kept, found = _of_files(plan, scoring, settings, by_case, progress)
-    size = None if plan.space is None else plan.space.size
-    return Scored(
-        tallies,
-        panel,
-        found,
-        settings,
-        plan.classes,
-        size,
-        plan.weight,
-        plan.group,
-        CaseReader(partial(from_files, plan, scoring), partial(scores_of_files, plan, scoring)),
-        partial(spelled_in_files, plan),
-        kept.sample(settings, found.cases),
-        FileLosses(plan, scoring, found.highest, kept.heaviest),
-        question.bounds,
-    )
+        if by_case:
+            every, read = run(plan, question.scoring, both, progress)
+            found, panel = every.one, every.other.panel()
+        else:
+            (found, read), panel = run(plan, question.scoring, sums, progress), None
+    return Scored.of_files(plan, question, settings, found.one.tallies, panel, found.other, read)
 
 
 def _score_arrays(request: ReadRequest, space: Any, question: Question) -> Scored:
-    """Models in memory, scored all at once."""
-    request.require_outcomes()
-    about = request.truth
-    cluster, time = (_name(given(one)) for one in (about.cluster, about.time))
-    settings = question.inference.settings(cluster, time, weighted=about.weight is not None)
-    held = together(request, space, question.scoring, settings)
+    held, settings = held_models(request, space, question)
     sheets = held.sheets()
+    tallies = held.tallies(sheets, drawn=settings.method == "poisson")
     by_case = not settings.by_sums or question.missing == "pairwise" or held.per_case
-    return Scored(
-        held.tallies(sheets, drawn=settings.method == "poisson"),
-        held.panel(sheets) if by_case else None,
-        held.read(),
-        settings,
-        held.classes,
-        held.space.size,
-        _name(about.weight),
-        None if given(about.group) is None else "group",
-        CaseReader(lambda shown, progress: from_memory(held), held.scores),
-        partial(spelled_in_memory, held),
-        of_arrays(held, sheets, settings),
-        ArrayLosses(held),
-        question.bounds,
-    )
+    return Scored.of_arrays(held, question, settings, sheets, tallies, held.panel(sheets) if by_case else None)
 
 
 def rank(question: Question, scored: Scored, inputs: tuple[str, ...]) -> Leaderboard:
     """The leaderboard of scored cases."""
-    tallies, read, settings, panel = scored.tallies, scored.read, scored.settings, scored.panel
-    if not any(weight for one in tallies.values() for weight in one.sums["weight"]):
+    tallies, read, names = scored.tallies, scored.read, question.names
+    everything = overall(tallies)
+    if not any(everything.sums["weight"]):
         raise TopListError("all weights are zero: there is nothing to compare.")
+    intervals = intervals_of(scored)
+    results, terms = standings(question, scored, intervals)
+    results = replace(results, pairs=with_leads(results, everything, names, scored.losses.highest, scored.losses.lost))
+    found = warnings(results, everything, names, scored.size, scored.spelled)
+    if read.difficulty is not None:
+        found += tuple(read.difficulty.warnings(names, terms.rules[0], min(1.0, results.units / max(1, read.compared))))
+    sure = intervals(None, everything)
+    measured, doubts = diagnose(results, sure, names, scored.sample)
+    chosen = confidence_set(results) if len(names) > 1 else None
+    results = replace(results, confidence_set=chosen, warnings=(*found, *doubts), diagnostics=measured)
+    return Leaderboard(results, tallies, terms, sure, scored.cases, scored.settings.seed, inputs)
+
+
+def standings(question: Question, scored: Scored, intervals: IntervalsOf) -> tuple[Comparison, ComparisonSpec]:
+    """The results of scored cases, of which nothing is doubted yet, and what was compared."""
+    tallies, read, settings, panel = scored.tallies, scored.read, scored.settings, scored.panel
     names, baseline, everything = question.names, question.baseline, overall(tallies)
     terms = ComparisonSpec(
         names,
@@ -361,7 +431,6 @@ def rank(question: Question, scored: Scored, inputs: tuple[str, ...]) -> Leaderb
         question.missing == "pairwise",
         _unranked(everything, question.inference.min_cases),
     )
-    intervals = _intervals(scored)
     whole, groups = sections(tallies, terms, intervals)
     count = len(everything.clusters) or (read.compared if panel is None else panel.count)
     first = [names.index(row.name) for row in whole.rows[:2]]
@@ -395,41 +464,40 @@ def rank(question: Question, scored: Scored, inputs: tuple[str, ...]) -> Leaderb
         truth_reading=read.truth,
         truth_repairs=read.truth_repairs,
     )
-    results = replace(results, pairs=with_leads(results, everything, names, scored.losses.highest, scored.losses.lost))
-    found = warnings(results, everything, names, scored.size, scored.spelled)
-    if read.difficulty is not None:
-        found += tuple(read.difficulty.warnings(names, terms.rules[0], min(1.0, count / max(1, read.compared))))
-    sure = intervals(None, everything)
-    measured, doubts = diagnose(results, sure, names, scored.sample)
-    chosen = confidence_set(results) if len(names) > 1 else None
-    results = replace(results, confidence_set=chosen, warnings=(*found, *doubts), diagnostics=measured)
-    return Leaderboard(results, tallies, terms, sure, scored.cases, settings.seed, inputs)
+    return results, terms
 
 
-def _intervals(scored: Scored) -> IntervalsOf:
+def intervals_of(scored: Scored) -> IntervalsOf:
     """What makes the intervals of a group, or of all cases (None), from their sums."""
     invalid = any(count for one in scored.tallies.values() for count in one.sums["invalid_cases"])
     ever = invalid or scored.settings.method == "bounded"  # which is about all cases there may be, not these alone
     return IntervalsOf(scored.settings, scored.panel, scored.bounds(ever))
 
 
-def _of_files(
-    plan: Plan, scoring: ScoringSpec, settings: InferenceSettings, by_case: bool, progress: Progress
-) -> tuple[Mapping[Hashable, Aggregates], ScoreMatrix | None, SampleCollector, ReadSummary]:
-    """Sums, scores side by side where they are needed, some cases to look at, and what was read."""
+Doubts = Mapping[str, tuple[str, ...]]
+"""What makes the predictions of a model doubtful, by the rule that they are scored by."""
+_LEVEL = 0.95  # of what makes predictions doubtful, whatever is asked of their scores
+# Doubts about one model:
+_KINDS = ("never listed", "perfect", "worse than uniform", "below chance", "little mass", "little answer mass")
 
-    def sums() -> TeeCollector[SumCollector, SampleCollector]:
-        return TeeCollector(SumCollector(plan, settings.method == "poisson"), SampleCollector(plan))
 
-    if not by_case:
-        both, read = run(plan, scoring, sums, progress)
-        return both.one.tallies, None, both.other, read
+def doubts(question: Question, scored: Scored, alone: Mapping[Hashable, Aggregates]) -> dict[str, Doubts]:
+    """What makes the predictions of each model doubtful, whomever it is compared with.
 
-    def collector() -> TeeCollector[TeeCollector[SumCollector, SampleCollector], MatrixCollector]:
-        return TeeCollector(sums(), MatrixCollector(plan))
-
-    found, read = run(plan, scoring, collector, progress)
-    return found.one.one.tallies, found.other.panel(), found.one.other, read
+    `alone` are sums over cases that count alike, whatever clusters they are in.
+    """
+    found: dict[str, Doubts] = {}
+    own = replace(scored, panel=None, settings=InferenceSettings("t", level=_LEVEL))
+    for a, name in enumerate(question.names):
+        found[name] = told = {}
+        for r, rule in enumerate(question.scoring.rules):
+            asked = Question.of((name,), rule, (), None, "error", question.scoring.penalty, Inference())
+            tally = overall(alone).only(r, a)
+            one = replace(own, tallies={None: tally}, bounds=asked.bounds)
+            board, _ = standings(asked, one, intervals_of(one))
+            doubtful = warnings(board, tally, (name,), scored.size, scored.spelled)
+            told[question.rules[r]] = tuple(one.sentence for one in doubtful if one.kind in _KINDS)
+    return found
 
 
 def _unranked(tally: Aggregates, least: int | None) -> frozenset[int]:
@@ -464,8 +532,3 @@ def score_bounds(scoring: ScoringSpec, *, penalised: bool) -> Bounds:
             high += default_penalty(many, rule=rule)
         bounds.append((low, high))
     return tuple(bounds)
-
-
-def _name(column: Any) -> str | None:
-    """What a column is called: nothing, where it is an array."""
-    return None if column is None else column if isinstance(column, str) else ""

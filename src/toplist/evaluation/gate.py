@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from toplist._text import argument
 from toplist._typing import Progress
 from toplist.errors import TopListError
-from toplist.evaluation.gate_checks import GateSpec, PairedCases
-from toplist.evaluation.score_files import BaselineScores, ScoreFile, is_score_file
-from toplist.evaluation.scored_cases import MISSING, scored_cases
-from toplist.evaluation.stream import ScoringSpec
+from toplist.evaluation import fingerprints
+from toplist.evaluation.compare import Question, Scored, held_models, planned
+from toplist.evaluation.gate_checks import GateSpec, PairedCases, ScoredPair
+from toplist.evaluation.samples import SampleCollector
+from toplist.evaluation.score_files import (
+    MISSING,
+    BaselineScores,
+    ScoreFile,
+    ids_of,
+    is_score_file,
+    outcome_texts,
+    outcomes_in_memory,
+)
+from toplist.evaluation.stream import Collector, MatrixCollector, SumCollector, case_hashes, run
+from toplist.inference.aggregates import tally
 from toplist.inference.settings import Inference, as_inference
-from toplist.io.options import ReadOptions, Source
+from toplist.io.align import silent
+from toplist.io.batches import Batch
+from toplist.io.encoding import empty_set_explained
+from toplist.io.options import ReadOptions, ReadRequest, Source
+from toplist.io.plan import Plan, as_tables, with_indicators
 from toplist.report.gate import GateReport
-from toplist.scoring.rules import as_rule
-from toplist.scoring.scores import as_penalty
+from toplist.scoring.case_scores import CaseScores
 
 
 def gate(
@@ -117,7 +134,7 @@ def run_gate(
     penalty: float | None = None,
     inference: Inference = Inference(),  # noqa: B008  frozen
     read: ReadOptions = ReadOptions(),  # noqa: B008  frozen
-    progress: Progress | None = None,
+    progress: Progress = silent,
     command: str = "",
 ) -> GateReport:
     """The gate of two models with their names; `command` is how to reproduce it."""
@@ -129,23 +146,20 @@ def run_gate(
     (name, predicted), (other, reference) = new, baseline
     if name == other:
         raise TopListError(f"both models are called {name!r}: give one of them another name.")
+    two_sided = replace(inference, level=1 - 2 * (1 - inference.level))
+    question = Question.of((name, other), rule, (), None, missing, penalty, two_sided)
     data = reference.data if isinstance(reference, Source) else reference
-    file = ScoreFile.read(data) if is_score_file(data) else None
-    scoring = ScoringSpec((as_rule(rule),), (), as_penalty(penalty))
-    scored = scored_cases(
-        {name: predicted} if file is not None else {name: predicted, other: reference},
-        truth,
-        space,
-        scoring,
-        missing=missing,
-        inference=replace(inference, level=1 - 2 * (1 - inference.level)),
-        read=read,
-        baseline=None if file is None else BaselineScores(other, file, scoring, missing),
-        progress=progress,
-    )
-    if limits.max_loss_group is not None and scored.group is None:
+    scores = BaselineScores(other, ScoreFile.read(data), question) if is_score_file(data) else None
+    models = {name: predicted} if scores is not None else {name: predicted, other: reference}
+    request = with_indicators(ReadRequest.of(models, truth, read), space)
+    tables = as_tables(request, space)
+    if tables is None:
+        pair = _of_arrays(request, space, question, scores)
+    else:
+        pair = _of_files(tables, space, question, scores, progress)
+    if limits.max_loss_group is not None and pair.scored.group is None:
         raise TopListError(f"a margin of groups needs groups: name them with {argument('group')}.")
-    return PairedCases.of(scored, limits, inference.level, file).report(command)
+    return PairedCases.of(pair, limits, inference.level).report(command)
 
 
 def _named(value: Any, default: str) -> tuple[str, Any]:
@@ -156,3 +170,82 @@ def _named(value: Any, default: str) -> tuple[str, Any]:
         ((name, what),) = value.items()
         return str(name), what
     return default, value
+
+
+# Scored cases of both models
+
+
+def _of_files(
+    request: ReadRequest, space: Any, question: Question, baseline: BaselineScores | None, progress: Progress
+) -> ScoredPair:
+    plan, settings = planned(request, space, question, ("cluster", "time"), MISSING)
+    if baseline is not None:
+        baseline.require_same_question(plan.classes, plan.space)
+
+    def collector() -> PairCollector:
+        return PairCollector(plan, None if baseline is None else replace(baseline))
+
+    with empty_set_explained(plan.set_separator):
+        found, read = run(plan, question.scoring, collector, progress)
+    notes = () if found.baseline is None else found.baseline.require_same_cases()
+    matrix, cases = found.matrix.panel(), np.concatenate([np.zeros(0, np.uint64), *found.hashes])
+    scored = Scored.of_files(plan, question, settings, {}, matrix, found.sample, read)
+    prints = [found.prints.prints(one.name, cases) for one in plan.sources]
+    return ScoredPair.of(question, scored, tuple(found.ids), found.alone.tallies, prints, cases, baseline, notes)
+
+
+def _of_arrays(request: ReadRequest, space: Any, question: Question, baseline: BaselineScores | None) -> ScoredPair:
+    held, settings = held_models(request, space, question)
+    sheets, ids, notes = held.sheets(), held.case_ids, tuple[str, ...]()
+    alone = tally(sheets)
+    if baseline is not None:
+        baseline.require_same_question(held.classes, held.space)
+        places = baseline.look_up(ids, outcomes_in_memory(held), by_position=held.ids is None)
+        notes = baseline.require_same_cases(all_known=True)
+        sheets.append(baseline.scores(places, sheets[0]))
+    scored = Scored.of_arrays(held, question, settings, sheets, {}, held.panel(sheets))
+    prints = list(map(fingerprints.of_lists, held.lists.values()))
+    return ScoredPair.of(question, scored, ids, alone, prints, fingerprints.text_hashes(ids), baseline, notes)
+
+
+class PairCollector(Collector):
+    """Keeps the scores of both models with the ids of cases, and what tells their lists apart.
+
+    A baseline whose scores are in a file has these handed on with those that were made. What the truth says of cases
+    beside outcomes does not count in the sums over each model `alone`.
+    """
+
+    def __init__(self, plan: Plan, baseline: BaselineScores | None) -> None:
+        self.plan, self.baseline = plan, baseline
+        self.sample, self.matrix = SampleCollector(plan), MatrixCollector(plan)
+        self.alone = SumCollector(replace(plan, group=None, cluster=None, weight=None))
+        self.prints = fingerprints.PrintKeeper([one.name for one in plan.sources], plan.set_separator)
+        self.ids: list[str] = []
+        self.hashes: list[fingerprints.Hashes] = []
+
+    def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
+        """See `Collector`."""
+        alone, ids = self.alone.make(truth, scored, ()), ids_of(truth)
+        outcomes = None if self.baseline is None else outcome_texts(truth, self.plan)
+        return alone, (truth, scored, ids, outcomes)
+
+    def add(self, made: Any) -> None:
+        """See `Collector`."""
+        alone, (truth, scored, ids, outcomes) = made
+        self.alone.add(alone)
+        if self.baseline is not None:
+            places = self.baseline.look_up(ids, outcomes, by_position=truth.ids is None)
+            keep = np.flatnonzero(places >= 0)
+            truth, scored, places = truth.take(keep), [one.take(keep) for one in scored], places[keep]
+            scored, ids = [*scored, self.baseline.scores(places, scored[0])], [ids[at] for at in keep.tolist()]
+        if not len(truth):
+            return
+        self.sample.add(self.sample.make(truth, scored, ()))
+        self.matrix.add(self.matrix.make(truth, scored, ()))
+        self.ids += ids
+        self.hashes.append(case_hashes(truth, 0))
+
+    @property
+    def watchers(self) -> Mapping[str, Any]:
+        """See `Collector`."""
+        return self.prints.watchers

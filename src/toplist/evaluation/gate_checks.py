@@ -27,21 +27,21 @@ from toplist._text import argument, significant
 from toplist._typing import Bools, Floats
 from toplist.core.kernel import version
 from toplist.errors import TopListError
-from toplist.evaluation.compare import score_bounds
-from toplist.evaluation.score_files import ScoreFile
-from toplist.evaluation.scored_cases import ScoredCases
+from toplist.evaluation import fingerprints
+from toplist.evaluation.compare import Doubts, Question, Scored, doubts, standings
+from toplist.evaluation.fingerprints import Hashes
+from toplist.evaluation.score_files import BaselineScores, ScoreFile
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, overall, tally
 from toplist.inference.dependence import usual_lag, usual_waves
 from toplist.inference.diagnostics import FEW, ScoreSample, diagnose, is_skewed, skewness
 from toplist.inference.estimation import required_units
 from toplist.inference.intervals import SAME, Intervals, IntervalsOf, rounding
-from toplist.inference.ranking import ComparisonSpec, in_order, sections
+from toplist.inference.ranking import in_order
 from toplist.inference.results import Comparison, Estimate
 from toplist.inference.settings import TIMED
 from toplist.report.gate import IDENTICAL, CaseLoss, GateCheck, GateReport, Verdict, unseen_differences
 from toplist.report.text import count, listed, noun, number_of, percent, plain
 from toplist.scoring.case_scores import CaseScores, Grouping, metrics_for
-from toplist.scoring.rules import name_of
 
 _WORST = 5  # cases that are kept of a check
 _HALF = 0.5  # of the largest loss there may be: a case that loses so much shows what such a loss does to the spread
@@ -122,10 +122,53 @@ class CheckedMean:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ScoredPair:
+    """Scored cases of two models, with what is known of each of them and of their lists."""
+
+    question: Question
+    scored: Scored  # of both models, whose scores are side by side; without sums
+    ids: tuple[str, ...]  # or positions
+    doubts: Mapping[str, Doubts]  # by model
+    identical: Bools  # in which cases both have the same list; of a file of scores it is known of all or none
+    file: ScoreFile | None = None  # of the baseline
+    notes: tuple[str, ...] = ()  # what was left out
+
+    @classmethod
+    def of(
+        cls,
+        question: Question,
+        scored: Scored,
+        ids: tuple[str, ...],
+        alone: Mapping[Hashable, Aggregates],
+        prints: Sequence[Hashes],
+        cases: Hashes,
+        baseline: BaselineScores | None,
+        notes: tuple[str, ...],
+    ) -> ScoredPair:
+        """From sums over the cases of each model that was read, and fingerprints of its lists, by case."""
+        if baseline is None:
+            first, second = prints
+            identical = (first == second) & (first != fingerprints.UNKNOWN)
+            return cls(question, scored, ids, doubts(question, scored, alone), identical)
+        (lists,), file = prints, baseline.file
+        known = len(file.cases) == len(cases) and not (lists == fingerprints.UNKNOWN).any()
+        identical = np.full(len(cases), known and f"{fingerprints.total(cases, lists):016x}" == file.lists)
+        doubtful = doubts(replace(question, names=question.names[:1]), scored, alone) | {baseline.name: file.warnings}
+        return cls(question, scored, ids, doubtful, identical, file, notes)
+
+    @property
+    def matrix(self) -> ScoreMatrix:
+        """The scores side by side."""
+        if self.scored.panel is None:
+            raise ValueError("a gate needs every case")
+        return self.scored.panel
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class PairedCases:
     """Scored cases of both models, with their losses, exact sums and intervals."""
 
-    scored: ScoredCases
+    pair: ScoredPair
     limits: GateSpec
     level: float  # of every one-sided bound
     scores: Floats  # (cases, 2): what is infinite for the baseline alone, or for both, as no difference
@@ -133,13 +176,12 @@ class PairedCases:
     counted: Bools  # cases that have weight
     tallies: Mapping[Hashable, Aggregates]
     intervals: IntervalsOf
-    file: ScoreFile | None  # of the baseline
     identical: Bools  # cases in which both models have the same list, as far as that is known
 
     @classmethod
-    def of(cls, scored: ScoredCases, limits: GateSpec, level: float, file: ScoreFile | None = None) -> PairedCases:
+    def of(cls, pair: ScoredPair, limits: GateSpec, level: float) -> PairedCases:
         """The gate of these scores."""
-        matrix, settings = scored.matrix, scored.settings
+        matrix, settings = pair.matrix, pair.scored.settings
         pairs = np.array(matrix.scores[:, 0, :])
         new, old = pairs[:, _NEW], pairs[:, _OLD]
         weights = matrix.weights
@@ -153,28 +195,27 @@ class PairedCases:
         pairs[endless[:, _NEW]] = 0.0
         finite = replace(matrix, scores=pairs[:, None, :])
         panel = None if settings.by_sums else finite
-        intervals = IntervalsOf(settings, panel, score_bounds(scored.scoring, penalised=True))
+        intervals = IntervalsOf(settings, panel, pair.question.bounds(True))
         differ = bool((np.abs(losses) > rounding(*pairs.T)).any())
-        identical = scored.identical & (file is None or not differ)  # of a file it is known of all cases together
-        return cls(scored, limits, level, pairs, losses, counted, sums_of(finite), intervals, file, identical)
+        identical = pair.identical & (pair.file is None or not differ)  # of a file it is known of all cases together
+        return cls(pair, limits, level, pairs, losses, counted, sums_of(finite), intervals, identical)
 
     def report(self, command: str) -> GateReport:
         """All checks, and what is to be said about them."""
-        scored, everything = self.scored, overall(self.tallies)
-        sure = self.intervals(None, everything)
+        pair, sure = self.pair, self.intervals(None, overall(self.tallies))
         whole, groups = self._mean(sure, self.counted, self.limits.max_loss), self._groups()
         checks = [whole.check]
         if self.limits.per_case is not None:
             checks.append(self._every_case(self.limits.per_case))
         checks += [one.check for one in groups]
-        results, rule = self._comparison(sure, everything), name_of(scored.scoring.rules[0])
-        _, found = diagnose(results, sure, scored.names, self._sample())
-        new, old = scored.names
+        results, rule, names = self._comparison(), pair.question.rules[0], pair.question.names
+        _, found = diagnose(results, sure, names, self._sample())
+        new, old = names
         order = f"{plain(new)} minus {plain(old)}: "
         warnings = [
             *self._nothing_shown(whole, groups),
             *self._rare_losses(whole, groups),
-            *(f"{plain(name)}: {sentence}" for name in scored.names for sentence in scored.doubts[name][rule]),
+            *(f"{plain(name)}: {sentence}" for name in names for sentence in pair.doubts[name][rule]),
             *(f"{order if one.kind == 'skewed differences' else ''}{one.sentence}" for one in found),
             *self._skewed_groups(groups),
             *self._few_in_groups([one.check for one in groups]),
@@ -190,7 +231,7 @@ class PairedCases:
             results.unit,
             results.units,
             results.method,
-            scored.group if groups else None,
+            pair.scored.group if groups else None,
             tuple(warnings),
             tuple(self._notes([one.check for one in groups])),
             command,
@@ -271,13 +312,13 @@ class PairedCases:
             return check("pass", reason=IDENTICAL, upper=upper)
         if bound < limit:
             return check("pass", reason=SAME, upper=upper)
-        timed = self.scored.settings.method in TIMED
+        timed = self.pair.scored.settings.method in TIMED
         needed = None if timed else independence.units_for(high - low, limit, alpha)
         return check("inconclusive", reason=SAME, upper=upper, needed=needed)
 
     def _independence(self, sure: Intervals, here: Bools, found: Estimate) -> Independence:
         """The units that the bounds of a mean take as independent; of time points, as many as they count like."""
-        matrix, method = self.scored.matrix, sure.method
+        matrix, method = self.pair.matrix, sure.method
         w = np.ones(len(self.losses)) if matrix.weights is None else matrix.weights
         losses = np.where(np.isfinite(self.losses), self.losses, 0.0)
         timeless = matrix.ordered and method not in TIMED
@@ -296,7 +337,7 @@ class PairedCases:
 
     def _time_points(self, found: Estimate, units: int) -> float:
         """How many independent time points they count like: one more than the degrees of freedom."""
-        settings = self.scored.settings
+        settings = self.pair.scored.settings
         if settings.method == "hac":
             return units / (1 + usual_lag(units, settings.horizon))
         if found.freedom is not None and math.isfinite(found.freedom):
@@ -327,8 +368,8 @@ class PairedCases:
 
     def _groups(self) -> list[CheckedMean]:
         """The checks of all groups, in the order of their names."""
-        matrix, limits = self.scored.matrix, self.limits
-        if self.scored.group is None:
+        matrix, limits = self.pair.matrix, self.limits
+        if self.pair.scored.group is None:
             return []
         limit = limits.max_loss if limits.max_loss_group is None else limits.max_loss_group
         codes = np.zeros(len(matrix), np.int64) if matrix.groups is None else matrix.groups
@@ -352,54 +393,30 @@ class PairedCases:
         """The largest losses, largest first; of equal ones those that stand first in the truth."""
         at = np.flatnonzero(here & (self.losses > 0))
         at = at[np.argsort(-self.losses[at], kind="stable")][:_WORST]
-        scores = self.scored.matrix.scores
+        scores = self.pair.matrix.scores
         return tuple(
-            CaseLoss(self.scored.ids[i], float(scores[i, 0, _NEW]), float(scores[i, 0, _OLD]), float(self.losses[i]))
+            CaseLoss(self.pair.ids[i], float(scores[i, 0, _NEW]), float(scores[i, 0, _OLD]), float(self.losses[i]))
             for i in at.tolist()
         )
 
     # What is to be said about them
 
-    def _sample(self) -> ScoreSample:
+    def _sample(self) -> ScoreSample | None:
         """The sample of cases, without those that have an infinite score."""
-        sample = self.scored.sample
+        sample = self.pair.scored.sample
+        if sample is None:
+            return None
         scores = np.where(np.isinf(sample.scores).any(axis=1, keepdims=True), np.nan, sample.scores)
         return replace(sample, scores=scores)
 
-    def _comparison(self, sure: Intervals, everything: Aggregates) -> Comparison:
-        """What the diagnostics of a comparison look at."""
-        scored, settings = self.scored, self.scored.settings
-        rules = tuple(map(name_of, scored.scoring.rules))
-        terms = ComparisonSpec(scored.names, rules, (), None, pairwise=False)
-        whole, _ = sections({None: everything}, terms, lambda key, tally: sure)
-        rows = sorted(whole.rows, key=lambda row: scored.names.index(row.name))  # differences are losses
-        matrix = scored.matrix
-        units = len(everything.clusters) or matrix.count
-        across = 0 if matrix.clusters is None else len(np.unique(matrix.clusters))
-        effective = sure.effective_units(0, _NEW, _OLD)
-        return Comparison(
-            rules=rules,
-            k=(),
-            classes=scored.classes,
-            cases=scored.read.cases,
-            compared=len(matrix),
-            missing="",
-            weighted=settings.weighted,
-            weight=scored.weight,
-            baseline=None,
-            penalty=scored.scoring.penalty,
-            level=settings.level,
-            method=settings.describe(units, effective, across),
-            group=scored.group,
-            cluster=settings.cluster,
-            time=settings.time,
-            sources=scored.read.origins,
-            overall=replace(whole, rows=tuple(rows), pairs=()),
-            pairs=whole.pairs,
-            unit=settings.unit,
-            units=units,
-            effective_units=effective,
-        )
+    def _comparison(self) -> Comparison:
+        """What the diagnostics of a comparison look at: all cases, of which none is infinite, in one group."""
+        question = self.pair.question
+        everything: dict[Hashable, Aggregates] = {None: overall(self.tallies)}
+        scored = replace(self.pair.scored, tallies=everything)
+        results, _ = standings(question, scored, self.intervals)
+        rows = sorted(results.overall.rows, key=lambda row: question.names.index(row.name))  # differences are losses
+        return replace(results, overall=replace(results.overall, rows=tuple(rows)))
 
     def _nothing_shown(self, whole: CheckedMean, groups: Sequence[CheckedMean]) -> list[str]:
         """Checks that pass because predictions are the same, where so few cases have no bound below the margin."""
@@ -419,18 +436,18 @@ class PairedCases:
 
     def _rare_losses(self, whole: CheckedMean, groups: Sequence[CheckedMean]) -> list[str]:
         """Losses that are larger than any in these cases, and would be missing from many samples as large."""
-        weights, most = self.scored.matrix.weights, self.scored.highest[self.scored.names[_NEW]]
+        weights, most = self.pair.matrix.weights, self.pair.scored.losses.highest(self.pair.question.names[_NEW])
         most /= 1.0 if weights is None else float(weights.max())
-        if self.scored.settings.method == "bounded":
+        if self.pair.scored.settings.method == "bounded":
             return []
         chances = [(one.check, self._unseen(one, most)) for one in (whole, *groups)]
         chance, inside = chances[0][1], [(check, p) for check, p in chances[1:] if p is not None]
-        unit = self.scored.settings.unit
+        unit = self.pair.scored.settings.unit
         largest = "infinitely much" if math.isinf(most) else f"up to {significant(most, 3)}"
         able = unit == "case" and weights is None and math.isfinite(most)
         remedy = f" Use {argument('method', 'bounded')}, whose bounds allow for them, or more cases." if able else ""
         half = "half of that" if unit == "case" else "half of that on average"
-        new = plain(self.scored.names[_NEW])
+        new = plain(self.pair.question.names[_NEW])
         found = []
         if chance is not None:
             found.append(
@@ -456,7 +473,7 @@ class PairedCases:
 
     def _skewed_groups(self, groups: Sequence[CheckedMean]) -> list[str]:
         """Groups whose losses are so skewed that t bounds are too low, or too high."""
-        settings = self.scored.settings
+        settings = self.pair.scored.settings
         if settings.method not in ("t", "normal", *TIMED):
             return []
         known = [one for one in groups if one.check.upper is not None and not one.check.reason]
@@ -476,7 +493,7 @@ class PairedCases:
         return [sentence]
 
     def _few_in_groups(self, groups: Sequence[GateCheck]) -> list[str]:
-        unit = self.scored.settings.unit
+        unit = self.pair.scored.settings.unit
         bounds = [check for check in groups if check.upper is not None and not check.reason]
         few = [plain(str(check.group)) for check in bounds if check.units < FEW]
         if not few:
@@ -488,8 +505,8 @@ class PairedCases:
         return [sentence]
 
     def _notes(self, groups: Sequence[GateCheck]) -> list[str]:
-        file, scored, scores = self.file, self.scored, self.scored.matrix.scores[:, 0, :]
-        old = scored.names[_OLD]
+        pair, file, scores = self.pair, self.pair.file, self.pair.matrix.scores[:, 0, :]
+        old = pair.question.names[_OLD]
         endless = np.isinf(scores) & self.counted[:, None]
         alone, both = int(np.count_nonzero(endless[:, _OLD] & ~endless[:, _NEW])), int(endless.all(axis=1).sum())
         found = []
@@ -500,7 +517,7 @@ class PairedCases:
             )
         if both:
             found.append(f"In {number_of(both, 'case')} both score infinitely: counted as no difference.")
-        for one in scored.read.origins:
+        for one in pair.scored.read.origins:
             if one.filled:
                 found.append(f"{plain(one.name)}: {number_of(one.filled, 'missing prediction')} taken as uniform.")
             if one.left_out:
@@ -515,7 +532,7 @@ class PairedCases:
             found.append(f"The scores of {plain(old)} were made by toplist {plain(file.version)}, this is {version()}.")
         if len(groups) > 1:
             found += self._of_groups(groups)
-        return [*found, *scored.notes]
+        return [*found, *pair.notes]
 
     def _of_groups(self, groups: Sequence[GateCheck]) -> list[str]:
         """What is claimed of all groups at once, as far as it holds."""

@@ -9,37 +9,56 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist._files import as_path, as_remote, from_json_number, need, shown, to_json_number
 from toplist._text import argument, quote
-from toplist._typing import Codes, Floats
+from toplist._typing import Codes, Floats, Progress
 from toplist.core.kernel import version
 from toplist.errors import AlignmentError, FileError, TopListError
+from toplist.evaluation.arrays import ArrayModels
 from toplist.evaluation.case_details import class_texts
+from toplist.evaluation.compare import Question, Scored, doubts, intervals_of, planned, standings
 from toplist.evaluation.fingerprints import Hashes, prints_by_case, text_hashes, total
-from toplist.evaluation.stream import Collector, ScoredBatch, ScoringSpec
+from toplist.evaluation.model_details import ArrayNames
+from toplist.evaluation.stream import (
+    POSITION,
+    Collector,
+    MatrixCollector,
+    ReadSummary,
+    ScoredBatch,
+    SumCollector,
+    TeeCollector,
+    run,
+)
+from toplist.inference.aggregates import Aggregates, overall
+from toplist.inference.diagnostics import warnings
+from toplist.inference.results import Comparison
+from toplist.io.align import silent
 from toplist.io.batches import Batch
 from toplist.io.columns import as_arrow, as_numpy, plain
+from toplist.io.encoding import empty_set_explained
 from toplist.io.lists import class_counts
+from toplist.io.options import ReadRequest
 from toplist.io.plan import Plan
 from toplist.io.readers.base import random_access, transferred
 from toplist.io.write import Writer
 from toplist.lists.checks.detect import text
+from toplist.lists.converters import as_codes, as_truth, is_soft
 from toplist.lists.space import show_size
 from toplist.report.text import noun, number_of
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import ORDINAL_RULES, name_of
 
+MISSING = ("error", "common", "uniform")  # the other ways take the prediction of one model for that of another
 SCHEMA = "toplist.scores/1"
 OUTCOME = "outcome_digest"  # the column with a hash of the outcome of each case and of its number of classes
 _KEY = b"toplist.scores"  # under which Parquet keeps what a file says of itself
@@ -110,24 +129,58 @@ class ScoreWriter(Collector):
             self.writer.describe({_KEY: json.dumps(about).encode("ascii")})
 
 
-@contextmanager
-def score_file(path: str | os.PathLike[str], plan: Plan, rules: Sequence[str]) -> Iterator[Callable[[], ScoreWriter]]:
-    """What makes writers of one file; the last one made is what is kept."""
+@dataclass(frozen=True, slots=True)
+class ScoredModel:
+    """One model with its mean scores, as a leaderboard has them, and what makes them doubtful."""
+
+    results: Comparison
+    tally: Aggregates
+    read: ReadSummary
+
+
+def score_model(
+    request: ReadRequest,
+    space: Any,
+    question: Question,
+    *,
+    keep: tuple[str, ...] = (),
+    output: str | os.PathLike[str] | None = None,
+    progress: Progress = silent,
+) -> ScoredModel:
+    """Score every case of one file, and write the scores of the cases where an `output` is named."""
+    plan, settings = planned(request, space, question, ("cluster", "time"), MISSING, keep)
     writers: list[ScoreWriter] = []
 
-    def again() -> ScoreWriter:
-        if writers:
-            writers[-1].writer.__exit__(TopListError)
-        writers.append(ScoreWriter(path, plan, rules))
-        return writers[-1]
+    def sums() -> SumCollector | TeeCollector[SumCollector, MatrixCollector]:
+        return SumCollector(plan) if settings.by_sums else TeeCollector(SumCollector(plan), MatrixCollector(plan))
+
+    def collector() -> Any:
+        if output is None:
+            return sums()
+        if writers:  # in a second attempt
+            writers.pop().writer.__exit__(TopListError)
+        writers.append(ScoreWriter(output, plan, question.rules))
+        return TeeCollector(writers[0], sums())
 
     try:
-        yield again
-    except BaseException:
+        with empty_set_explained(plan.set_separator):
+            found, read = run(plan, question.scoring, collector, progress)
+        found = found if output is None else found.other
+        own, panel = (found, None) if isinstance(found, SumCollector) else (found.one, found.other.panel())
+        scored = Scored.of_files(plan, question, settings, own.tallies, panel, None, read)
         if writers:
-            writers[-1].writer.__exit__(TopListError)
+            doubtful = doubts(question, scored, own.tallies)[question.names[0]]
+            writers[0].describe(read.compared, read.origins[0].filled, question.scoring.penalty, doubtful)
+    except BaseException:
+        for one in writers:
+            one.writer.__exit__(TopListError)
         raise
-    writers[-1].writer.__exit__(None)
+    for one in writers:
+        one.writer.__exit__(None)
+    results, _ = standings(question, scored, intervals_of(scored))
+    everything = overall(own.tallies)
+    found = warnings(results, everything, question.names, scored.size, scored.spelled)
+    return ScoredModel(replace(results, warnings=found), everything, read)
 
 
 def outcome_texts(truth: Batch, plan: Plan) -> list[str]:
@@ -144,6 +197,27 @@ def outcome_texts(truth: Batch, plan: Plan) -> list[str]:
         shares = truth.confidences
         names = [distribution_text(names if truth.classes is None else names[part], shares[part]) for part in parts]
     return outcomes_of(names, many)
+
+
+def outcomes_in_memory(held: ArrayModels) -> list[str]:
+    """What `outcome_texts` are, of models in memory."""
+    lists = next(iter(held.lists.values()))
+    n, space = len(lists), lists.space
+    many = [show_size(one) for one in space.size.tolist()] if space.per_case else [show_size(space.size)] * n
+    if is_soft(held.y, space):
+        truth = as_truth(held.y, space, n)
+        names = ArrayNames(space)
+        parts = [slice(first, last) for first, last in pairwise(truth.offsets.tolist())]
+        each = (names.classes(at, truth.classes[part].tolist()) for at, part in enumerate(parts))
+        return outcomes_of(list(map(distribution_text, each, (truth.confidences[part] for part in parts))), many)
+    codes = as_codes(held.y, lists)
+    return outcomes_of(ArrayNames(space, None, held.y).outcomes(np.arange(n), codes), many)
+
+
+def ids_of(truth: Batch) -> list[str]:
+    """The ids of cases, or their positions, as text."""
+    ids = class_texts(truth.extra[POSITION] if truth.ids is None else truth.ids, None).to_pylist()
+    return cast("list[str]", ids)
 
 
 def order_of(space: Any) -> str:
@@ -267,8 +341,7 @@ class BaselineScores:
 
     name: str
     file: ScoreFile
-    scoring: ScoringSpec
-    missing: str
+    question: Question
     met: int = 0
     lacking: list[str] = field(default_factory=list)  # cases that the file lacks, the first ones
     lacks: int = 0
@@ -278,18 +351,20 @@ class BaselineScores:
     def require_same_question(self, classes: str, space: Any) -> None:
         """Refuse scores by another rule, with another penalty, or of other classes."""
         file = self.file
-        for rule in map(name_of, self.scoring.rules):
+        for rule in map(name_of, self.question.scoring.rules):
             if rule not in file.rules:
                 have = ", ".join(file.rules)
                 raise AlignmentError(f"the scores of {self.name} are by {have}, not by {rule}. {_REMEDY}.")
-        if self.scoring.penalty != file.penalty:
-            ours, theirs = (_penalty(one) for one in (self.scoring.penalty, file.penalty))
+        if self.question.scoring.penalty != file.penalty:
+            ours, theirs = (_penalty(one) for one in (self.question.scoring.penalty, file.penalty))
             raise AlignmentError(f"the scores of {self.name} were made with {theirs}, not with {ours}. {_REMEDY}.")
         if classes != file.classes:
             raise AlignmentError(
                 f"the scores of {self.name} are of {file.classes} classes, these predictions of {classes}. {_REMEDY}."
             )
-        if order_of(space) != file.order and any(name_of(rule) in ORDINAL_RULES for rule in self.scoring.rules):
+        if order_of(space) != file.order and any(
+            name_of(rule) in ORDINAL_RULES for rule in self.question.scoring.rules
+        ):
             raise AlignmentError(f"the scores of {self.name} are of classes in another order. {_REMEDY}.")
 
     def look_up(self, ids: Sequence[str], outcomes: Sequence[str], *, by_position: bool) -> Codes:
@@ -328,12 +403,12 @@ class BaselineScores:
             raise AlignmentError(f"the scores of {name} have no case in common with these predictions.")
         if not lines:
             return ()
-        if self.missing == "error" or (all_known and self.lacks):
+        if self.question.missing == "error" or (all_known and self.lacks):
             remedy = f"To take the cases that all have, pass {argument('missing', 'common')}."
             if all_known and self.lacks:
                 remedy = "Leave them out of the predictions and the outcomes, or score the baseline again."
             raise AlignmentError(f"{'; '.join(lines)}. {remedy}")
-        if self.lacks and self.missing == "uniform":
+        if self.lacks and self.question.missing == "uniform":
             raise AlignmentError(
                 f"{lines[0]}: score it again with {argument('missing', 'uniform')}, or pass "
                 f"{argument('missing', 'common')}."

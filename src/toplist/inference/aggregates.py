@@ -78,6 +78,16 @@ class Aggregates:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def only(self, rule: int, a: int) -> Aggregates:
+        """The sums over the cases of one model under one rule."""
+        r, k = slice(rule, rule + 1), slice(a, a + 1)
+        by_rule = ("unpenalised", "empty", "unpenalised_infinite")
+        at = {1: (k,), 2: (k, k), 3: (r, k, k)}
+        return Aggregates(
+            self.cases,
+            {name: value[(k, r) if name in by_rule else at[value.ndim]] for name, value in self.sums.items()},
+        )
+
     def to_bytes(self) -> bytes:
         """These sums as bytes, for another process or a file; equal sums have equal bytes."""
         return to_bytes(self)
