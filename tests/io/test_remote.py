@@ -366,7 +366,8 @@ def test_copies_are_removed(bucket: str, there: str) -> None:
     copy = path.local()
     assert copy.is_file()
     assert copy.suffix == ".csv"
-    _remote._COPIES.remove()
+    _remote._FOLDERS.close()
+    _remote._COPIES.clear()
     assert not copy.exists()
     assert RemotePath(f"{there}/three.csv").local().is_file()
 
@@ -522,7 +523,7 @@ def test_a_connection_that_breaks_is_no_damaged_file(served: str, monkeypatch: p
 def test_schemes_that_are_not_known_or_need_more_are_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "foo:// is not known" in failure(lambda: tl.read_lists("foo://a/b.csv", 4))
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    _remote._other.cache_clear()
+    _remote._file_system.cache_clear()
     assert "pip install huggingface_hub" in failure(lambda: tl.read_lists("hf://datasets/a/b/c.csv", 4))
 
 

@@ -226,14 +226,12 @@ def files_of(place: str | os.PathLike[str]) -> list[str]:
 
 def _files_elsewhere(place: RemotePath) -> list[str]:
     """The same of a URL."""
-    from toplist.io.remote import matching  # noqa: PLC0415  most files are here
-
     if place.is_dir():
         found = sorted(one for one in place.iterdir() if one.suffix == SUFFIX)
         if not found:
             raise FileError(str(place), f"there is no partial result in this folder: their names end in {SUFFIX}.")
     else:
-        found = [place] if place.is_file() else [one for one in matching(place) if one.is_file()]
+        found = [place] if place.is_file() else [one for one in place.matching() if one.is_file()]
     return [os.fspath(one) for one in found or [place]]
 
 

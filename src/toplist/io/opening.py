@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import filter as filter_names
 from fnmatch import fnmatch
-from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path, PurePath
 from typing import Any
@@ -276,7 +275,7 @@ def require_path(path: str | os.PathLike[str]) -> None:
         raise FileError(quote(text), "this is no path.")
     remote = as_remote(path)
     if remote is not None:
-        _elsewhere().require(remote)
+        remote.require()
         return
     try:
         if place.exists():
@@ -328,13 +327,8 @@ def _found(text: str, place: Path) -> FileSet:
         return _same_format(text, [place])
     remote = as_remote(place)
     if remote is not None:
-        return _same_format(text, [as_path(one) for one in _elsewhere().matching(remote) if one.is_file()])
+        return _same_format(text, [as_path(one) for one in remote.matching() if one.is_file()])
     return _same_format(text, sorted(Path(p) for p in glob.glob(text, recursive=True) if Path(p).is_file()))
-
-
-def _elsewhere() -> Any:
-    """What URLs name; most files are here."""
-    return import_module("toplist.io.remote")
 
 
 def is_table(path: Path) -> bool:
@@ -433,7 +427,7 @@ def _folders(path: str) -> list[str]:
     """The folders that match a pattern which no file matches."""
     remote = as_remote(path)
     if remote is not None:
-        found = [] if not _elsewhere().is_pattern(remote) or remote.exists() else _elsewhere().matching(remote)
+        found = [] if not remote.is_pattern or remote.exists() else remote.matching()
         return [] if any(one.is_file() for one in found) else [os.fspath(one) for one in found]
     if not glob.has_magic(path) or "\0" in path or os.path.exists(path):
         return []

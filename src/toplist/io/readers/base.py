@@ -551,12 +551,10 @@ class FirstLook:
 
 def _elsewhere(path: RemotePath) -> Iterator[Path]:
     """The same of a URL."""
-    from toplist.io.remote import below, matching  # noqa: PLC0415  most files are here
-
     if path.is_dir():
-        found: Iterable[RemotePath] = below(path)
+        found: Iterable[RemotePath] = path.below()
     else:
-        found = [path] if path.is_file() else (one for one in matching(path) if one.is_file())
+        found = [path] if path.is_file() else (one for one in path.matching() if one.is_file())
     return map(as_path, found)
 
 
