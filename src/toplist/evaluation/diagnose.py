@@ -21,6 +21,7 @@ from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, TableSummary, measu
 from toplist.evaluation.samples import EXACT, CaseSample, CaseSampler, by_place, sample_cases
 from toplist.evaluation.stream import Collector, ScoredBatch, ScoringSpec, run
 from toplist.inference.settings import Inference, as_inference
+from toplist.io.align import silent
 from toplist.io.batches import Batch
 from toplist.io.encoding import empty_set_explained, space_in_files
 from toplist.io.lists import check_file, filled
@@ -37,22 +38,12 @@ from toplist.lists.validation import Repairs
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import as_rule
 
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """Predictions after the checks: their issues, and the cases with their outcomes, or the reason for none."""
-
-    counts: QualityCounts
-    issues: tuple[Issue, ...]
-    scorable: ListSummary
-    classes: str
-    held: CaseSample | None = None
-    reason: str = ""
-    table: TableSummary | None = None
+Checked = tuple[Diagnosis, CaseSample | None]
+"""What is known of predictions before their calibration is measured, and cases with outcomes to measure it on."""
 
 
-def read_files(
-    request: ReadRequest, space: Any, *, missing: str, limit: int, progress: Progress, outcomes: bool = True
+def _in_files(
+    request: ReadRequest, called: str, space: Any, *, missing: str, progress: Progress, outcomes: bool
 ) -> Checked:
     """Check every case of a file or frame; with outcomes, and without blocking issues, read both side by side.
 
@@ -67,13 +58,12 @@ def read_files(
     repairs = source.repairs
     checks = check_file(source, known, repairs, separator, progress)
     issues = checks.issues()
-    reason = checks.unreadable or _unscored(issues)
-    table = TableSummary(source.path, source.layout.kind, tuple(source.layout.columns), source.notes)
     many = _many(known, source, request.truth.n_classes)
-    found = Checked(checks.counts, issues, checks.scorable, many, reason=reason, table=table)
+    table = TableSummary(source.path, source.layout.kind, tuple(source.layout.columns), source.notes)
+    reason = checks.unreadable or _unscored(issues)
+    found = _checks(called, many, checks.counts, issues, checks.scorable, reason, table)
     if unread or reason:
-        return found
-    scoring = ScoringSpec((as_rule("brier"),), ())
+        return found, None
     plan = plan_of(request, space, missing=missing, find=("cluster",))
     if plan.truth.layout.kind != "labels":
         raise OutcomeError(
@@ -81,10 +71,24 @@ def read_files(
             "Draw an outcome per case from it.",
         )
     with empty_set_explained(separator):
-        seen, _ = run(plan, scoring, lambda: _Reading(plan, limit), progress)
+        seen, _ = run(plan, ScoringSpec((as_rule("brier"),), ()), lambda: _Reading(plan, EXACT), progress)
     issues = checks.counts.issues(repaired={*BLOCKING, *repaired_kinds(repairs)})
-    many = found.classes if plan.space is None else show_size(plan.space.size)
-    return replace(found, issues=issues, classes=many, held=seen.reader.sampler.sample())
+    many = many if plan.space is None else show_size(plan.space.size)
+    return replace(found, issues=issues, classes=_classes(many), reason=""), seen.reader.sampler.sample()
+
+
+def _checks(
+    called: str,
+    many: str,
+    counts: QualityCounts,
+    issues: tuple[Issue, ...],
+    scorable: ListSummary,
+    reason: str = "",
+    table: TableSummary | None = None,
+) -> Diagnosis:
+    """What the checks found; nothing is said of calibration."""
+    reason = reason or _UNKNOWN
+    return Diagnosis(called, counts.cases, _classes(many), dict(counts.sizes), issues, scorable, table, reason)
 
 
 def _unscored(found: Sequence[Issue]) -> str:
@@ -208,11 +212,11 @@ def diagnose(
             raise TopListError(f"{what} has no effect on diagnose, where every case counts alike.")
     called = _name(source.data) if name is None else str(name)
     request = _one_model(ReadRequest.of({called: source}, about, read), called)
-    found = _checked(request, called, space, missing, progress)
-    made: dict[str, Any] = {}
-    if found.held is not None:
-        made = measure(found.held, level=asked.level, band_level=band_level, draws=draws, seed=asked.seed)
-    return _diagnosis(called, found, asked.level, made)
+    found, sample = _checked(request, called, space, missing, progress)
+    found = replace(found, level=asked.level)
+    if sample is None:
+        return found
+    return replace(found, **measure(sample, level=asked.level, band_level=band_level, draws=draws, seed=asked.seed))
 
 
 def check(
@@ -227,9 +231,8 @@ def check(
     source = as_source(model)
     called = _name(source.data) if name is None else str(name)
     request = _one_model(ReadRequest.of({called: source}, None, read), called)
-    return _diagnosis(
-        called, _checked(request, called, space, "error", progress, outcomes=False), Inference().level, {}
-    )
+    found, _ = _checked(request, called, space, "error", progress, outcomes=False)
+    return found
 
 
 def _checked(
@@ -237,7 +240,7 @@ def _checked(
     called: str,
     space: Any,
     missing: str,
-    progress: Callable[[str, int, int | None], None] | None,
+    progress: Progress | None,
     *,
     outcomes: bool = True,
 ) -> Checked:
@@ -246,23 +249,7 @@ def _checked(
     if tables is None:
         request.require_memory()
         return _in_memory(request, called, space)
-    said = progress or (lambda what, done, total: None)
-    return read_files(tables, space, missing=missing, limit=EXACT, progress=said, outcomes=outcomes)
-
-
-def _diagnosis(called: str, found: Checked, level: float, made: Mapping[str, Any]) -> Diagnosis:
-    return Diagnosis(
-        called,
-        found.counts.cases,
-        _classes(found.classes),
-        dict(found.counts.sizes),
-        found.issues,
-        found.scorable,
-        found.table,
-        found.reason or (_UNKNOWN if found.held is None else ""),
-        level,
-        **made,
-    )
+    return _in_files(tables, called, space, missing=missing, progress=progress or silent, outcomes=outcomes)
 
 
 def _one_model(request: ReadRequest, name: str) -> ReadRequest:
@@ -301,8 +288,8 @@ def _in_memory(request: ReadRequest, name: str, space: Any) -> Checked:
         issues = counts.issues()
         if not any(one.blocking for one in issues):
             raise
-        return Checked(counts, issues, ListSummary(), many, reason=str(error))
-    held = None
+        return _checks(name, many, counts, issues, ListSummary(), str(error)), None
+    sample = None
     if y is not None:
         if not declared:
             raise SpaceError(
@@ -310,14 +297,15 @@ def _in_memory(request: ReadRequest, name: str, space: Any) -> Checked:
             )
         _require_one_each(lists, y)
         units = None if clusters is None else as_units(clusters, len(lists))
-        held = sample_cases(*by_place(lists, y), units, limit=EXACT)
+        sample = sample_cases(*by_place(lists, y), units, limit=EXACT)
     names = MemoryNames(lists.space, lists.ids, y)
     if isinstance(predictions, TopLists):
         counts = QualityCounts.of(lists.checked.rows, lists.space, names=names)
     else:
         counts = QualityCounts.of(rows, known, scale=repairs.scale, names=names)
     issues = counts.issues(repaired={*BLOCKING, *repaired_kinds(repairs)})
-    return Checked(counts, issues, ListSummary.of(lists), many, held)
+    found = _checks(name, many, counts, issues, ListSummary.of(lists))
+    return (found if sample is None else replace(found, reason="")), sample
 
 
 def _admitted(rows: Rows, space: ClassSpace, repairs: Repairs) -> TopLists:

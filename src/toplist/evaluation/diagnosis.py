@@ -555,34 +555,32 @@ class Diagnosis:
         """The diagnosis in one sentence."""
         return verdict(self)
 
+    @property
+    def _curves(self) -> dict[str, Any]:
+        """What there is to draw, by the name of the figure."""
+        found = self.calibration
+        if found is None:
+            return {}
+        curves = {"reliability": found.top, "ranks": found.ranks, "listed": found.listed, "mass": found.mass}
+        return {name: curve for name, curve in curves.items() if curve}
+
     def plot(self, name: str = "reliability") -> Plot[Any]:
         """A figure: reliability (of the first class), ranks, listed or mass."""
         if name not in PLOTS:
             raise TopListError(f"{name!r} is no plot of a diagnosis: there are {', '.join(PLOTS)}.")
-        found = self.calibration
-        curve = (
-            None if found is None else {"reliability": found.top, "listed": found.listed, "mass": found.mass}.get(name)
-        )
-        if curve is not None:
-            named = self.name != UNNAMED
-            who = self.name if named else of_words(curve.of)
-            judged = {who: self.calibration_verdict} if name == "reliability" else {}
-            return plot.reliability({who: curve} if named else curve, judged)
-        if name == "ranks" and found is not None and found.ranks:
-            return plot.reliability(found.ranks)
-        raise TopListError(f"there is no {name} to draw. {self.reason or ' '.join(self.notes)}".rstrip())
+        if name not in self._curves:
+            raise TopListError(f"there is no {name} to draw. {self.reason or ' '.join(self.notes)}".rstrip())
+        curve = self._curves[name]
+        if name == "ranks":
+            return plot.reliability(curve)
+        who = of_words(curve.of) if self.name == UNNAMED else self.name
+        judged = {who: self.calibration_verdict} if name == "reliability" else {}
+        return plot.reliability(curve if self.name == UNNAMED else {who: curve}, judged)
 
     @property
     def plots(self) -> tuple[str, ...]:
         """The figures that can be drawn of it."""
-        found = self.calibration
-        there = {
-            "reliability": found is not None and found.top is not None,
-            "ranks": found is not None and bool(found.ranks),
-            "listed": found is not None and found.listed is not None,
-            "mass": found is not None and found.mass is not None,
-        }
-        return tuple(name for name in PLOTS if there[name])
+        return tuple(self._curves)
 
     @property
     def gain(self) -> float | None:
