@@ -10,7 +10,6 @@ import os
 import re
 import secrets
 import shutil
-import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
     from toplist._remote import RemotePath
 
 _BUFFER = 1 << 20
-_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-_UNNAMED = getattr(os, "O_TMPFILE", None)
-_OPEN = "/proc/self/fd"  # where an open file without a name can be reached
 _MAGIC = "*?["
 
 PathLike = str | os.PathLike[str]
@@ -287,22 +283,23 @@ class Output:
         self._remote = as_remote(self.path)
         self._target = "" if self._remote is not None else os.path.realpath(os.fspath(path))
         self._file: BinaryIO | None = None
-        self._part: str | None = None
+        self._part = ""
         self._folder = ExitStack()  # that of a file that goes elsewhere
 
     @property
     def file(self) -> BinaryIO:
         """Where to write: a new file, opened at the first use."""
-        if self._file is None and self._remote is not None:
-            self._part = str(self._folder.enter_context(temporary_folder()) / "output")
-            with disk_full_explained():
-                self._file = open(self._part, "w+b", _BUFFER)  # noqa: SIM115  closed by keep or drop
-        elif self._file is None:
-            with write_errors_explained(self.path):
-                old = stat.S_IMODE(os.stat(self._target).st_mode) if os.path.exists(self._target) else None
-                self._file = self._opened(0o666 if old is None else old)
-                if old is not None and hasattr(os, "fchmod"):
-                    os.fchmod(self._file.fileno(), old)  # whatever the umask says
+        if self._file is None:
+            folder, name = os.path.split(self._target)
+            if self._remote is not None:
+                folder, name = str(self._folder.enter_context(temporary_folder())), "output"
+            part = os.path.join(folder, f".{name[:60]}.{secrets.token_hex(4)}.part")
+            with disk_full_explained() if self._remote is not None else write_errors_explained(self.path):
+                # not tempfile, whose files are for their owner alone, whatever the umask says
+                self._file = open(part, "x+b", _BUFFER)  # noqa: SIM115  closed by keep or drop
+                self._part = part
+                if os.path.exists(self._target):
+                    shutil.copymode(self._target, part)
         return self._file
 
     def keep(self) -> None:
@@ -313,16 +310,13 @@ class Output:
             if self._remote is not None:
                 with disk_full_explained():
                     self._file.close()
-                self._remote.upload(Path(str(self._part)))
+                self._remote.upload(Path(self._part))
                 return
             with write_errors_explained(self.path):
                 self._file.flush()
                 os.fsync(self._file.fileno())
-                if self._part is None:
-                    self._name()
                 self._file.close()
-                os.replace(str(self._part), self._target)
-                self._part = None
+                os.replace(self._part, self._target)
         finally:
             self.drop()
 
@@ -331,55 +325,10 @@ class Output:
         if self._file is not None:
             with suppress(OSError):  # what is buffered still, on a full disk
                 self._file.close()
-        if self._part is not None:
-            with suppress(OSError):
+            with suppress(OSError):  # it has taken its place
                 os.unlink(self._part)
-        self._file = self._part = None
+        self._file = None
         self._folder.close()
-
-    def _opened(self, mode: int) -> BinaryIO:
-        """A file without a name where the system has such files: they are gone with their process."""
-        if _UNNAMED is not None and os.path.isdir(_OPEN):
-            with suppress(OSError):  # a file system that has none; anything else is said of the named one
-                fd = os.open(os.path.dirname(self._target), _UNNAMED | os.O_RDWR, mode)
-                return os.fdopen(fd, "w+b", _BUFFER)
-        return self._named(mode)
-
-    def _named(self, mode: int) -> BinaryIO:
-        """A file with a name that nobody can foresee, and that was not there before."""
-        part = self._beside()
-        made = os.fdopen(os.open(part, _NEW, mode), "w+b", _BUFFER)
-        self._part = part
-        return made
-
-    def _beside(self) -> str:
-        folder, name = os.path.split(self._target)
-        return os.path.join(folder, f".{name[:60]}.{secrets.token_hex(4)}.part")
-
-    def _name(self) -> None:
-        """Give a file without a name the name of a part."""
-        if self._file is None:
-            return
-        part, home = self._beside(), os.open(os.path.dirname(self._target), os.O_RDONLY)
-        try:  # with a folder given, links are followed: this is one to the open file
-            os.link(f"{_OPEN}/{self._file.fileno()}", part, src_dir_fd=home, follow_symlinks=True)
-            self._part = part
-        except OSError:  # a file system that cannot name them: copy
-            self._copy()
-        finally:
-            os.close(home)
-
-    def _copy(self) -> None:
-        if self._file is None:
-            return
-        unnamed, mode = self._file, stat.S_IMODE(os.fstat(self._file.fileno()).st_mode)
-        self._file = self._named(mode)
-        with unnamed:
-            os.fchmod(self._file.fileno(), mode)
-            unnamed.seek(0)
-            shutil.copyfileobj(unnamed, self._file)
-        self._file.flush()
-        os.fsync(self._file.fileno())
 
     def __enter__(self) -> Output:
         return self
@@ -460,34 +409,23 @@ def _refuse(constant: str) -> Any:
 # Temporary folders
 
 
-_PREFIX, _LOCK = "toplist-", ".toplist-lock"
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG)
-_fcntl: Any = import_module("fcntl") if os.name == "posix" else None
 
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder of this user and process, removed in the end.
-
-    A lock is held on a file in it, which the system lets go when the process ends, however it ends: the next process
-    removes the folders of its user whose lock is free.
-    """
+    """A folder of this user, removed in the end."""
     try:
-        home = tempfile.gettempdir()
+        # not tempfile.mkdtemp: a signal that comes before it returns would leave a folder whose name nobody has
+        folder = Path(tempfile.gettempdir()) / f"toplist-{secrets.token_hex(8)}"
     except FileNotFoundError as error:
         raise ResourceError(disk_full(str(error.strerror))) from None
-    _sweep(home)
-    tried: list[Path] = []
-    lock = None
     try:
         with disk_full_explained():
-            place, lock = _made(home, tried)
-        yield place
+            folder.mkdir(mode=0o700)
+        yield folder
     finally:
-        for one in tried:
-            shutil.rmtree(one, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -517,69 +455,6 @@ def allocate(path: Path, size: int) -> None:
             except OSError as error:
                 if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):  # of C libraries that do not help themselves
                     raise
-
-
-def _made(home: str, tried: list[Path]) -> tuple[Path, int | None]:
-    """A folder, and the lock on it; another one where a sweep was faster than the lock.
-
-    Its name is in `tried` before it is made, so that it is removed whenever a signal stops the process.
-    """
-    while True:
-        place = Path(home) / f"{_PREFIX}{secrets.token_hex(8)}"
-        tried.append(place)
-        try:
-            place.mkdir(mode=0o700)
-        except FileExistsError:
-            tried.remove(place)
-            continue
-        if _fcntl is None:
-            return place, None
-        mark = place / _LOCK
-        lock = None
-        try:
-            lock = os.open(mark, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-            _fcntl.flock(lock, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
-            if mark.exists():
-                return place, lock
-        except BlockingIOError:
-            pass
-        except OSError as error:
-            if error.errno in _FULL:
-                raise
-            if lock is not None:  # a file system without locks: without the mark nobody sweeps it
-                os.close(lock)
-            mark.unlink(missing_ok=True)
-            return place, None
-        if lock is not None:
-            os.close(lock)
-
-
-@cache
-def _sweep(home: str) -> None:
-    """Remove what processes of this user left that were killed; once, when the first folder is made."""
-    if _fcntl is None:
-        return
-    with suppress(OSError), os.scandir(home) as entries:
-        for entry in entries:
-            if entry.name.startswith(_PREFIX) and entry.is_dir(follow_symlinks=False):
-                _remove_if_dead(entry)
-
-
-def _remove_if_dead(entry: os.DirEntry[str]) -> None:
-    try:
-        if entry.stat(follow_symlinks=False).st_uid != os.getuid():
-            return
-        lock = os.open(os.path.join(entry.path, _LOCK), os.O_RDWR | os.O_NOFOLLOW)
-    except OSError:
-        return  # somebody else's, or about to be made, or gone
-    try:
-        _fcntl.flock(lock, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
-    except OSError:
-        pass  # its process is alive
-    else:
-        shutil.rmtree(entry.path, ignore_errors=True)
-    finally:
-        os.close(lock)
 
 
 @cache

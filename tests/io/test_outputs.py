@@ -58,20 +58,6 @@ WRITERS = {
 }
 
 
-@pytest.fixture(params=["without a name", "with a name", "copied"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Every way in which a file system lets a part be written."""
-    if request.param == "with a name":
-        monkeypatch.setattr(_files, "_UNNAMED", None)
-    if request.param == "copied":
-
-        def fail(*_: Any, **__: Any) -> None:
-            raise OSError(errno.EOPNOTSUPP, "no")
-
-        monkeypatch.setattr(os, "link", fail)
-    return str(request.param)
-
-
 @pytest.mark.parametrize("name", WRITERS)
 def test_every_writer_keeps_mode_and_link_and_leaves_no_part(name: str, tmp_path: Path) -> None:
     there, real = tmp_path / "there", tmp_path / "real"
@@ -106,7 +92,7 @@ def test_every_writer_keeps_the_old_file_where_it_cannot_write(name: str, tmp_pa
     assert os.listdir(tmp_path) == [name]
 
 
-def test_new_files_obey_the_umask(way: str, tmp_path: Path) -> None:
+def test_new_files_obey_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
         write_bytes(tmp_path / "a", b"new")
@@ -117,7 +103,7 @@ def test_new_files_obey_the_umask(way: str, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_an_old_file_keeps_its_mode_whatever_the_umask(way: str, tmp_path: Path) -> None:
+def test_an_old_file_keeps_its_mode_whatever_the_umask(tmp_path: Path) -> None:
     for mode in (0o600, 0o666):
         (tmp_path / "a").write_text("old")
         (tmp_path / "a").chmod(mode)
@@ -130,7 +116,7 @@ def test_an_old_file_keeps_its_mode_whatever_the_umask(way: str, tmp_path: Path)
         assert (tmp_path / "a").read_bytes() == b"new"
 
 
-def test_whatever_fails_the_old_file_stays(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whatever_fails_the_old_file_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
@@ -159,7 +145,6 @@ def test_all_is_on_disk_before_it_takes_its_place(tmp_path: Path, monkeypatch: p
 
 
 def test_nobody_else_foresees_the_name_of_a_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_files, "_UNNAMED", None)
     victim = tmp_path / "victim"
     victim.write_text("mine")
     names = iter(["aaaaaaaa", "bbbbbbbb"])
@@ -184,7 +169,7 @@ def test_what_is_no_file_is_no_place(tmp_path: Path) -> None:
             write_bytes(f"{tmp_path}/{name}", b"new")
 
 
-def test_names_of_any_length_and_any_bytes(way: str, tmp_path: Path) -> None:
+def test_names_of_any_length_and_any_bytes(tmp_path: Path) -> None:
     for name in ("x" * 255, os.fsdecode(b"o\xff.csv"), "\u00e9" * 127, "\U0001f600" * 63):
         write_bytes(tmp_path / name, b"new")
         assert (tmp_path / name).read_bytes() == b"new"
