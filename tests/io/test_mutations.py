@@ -16,8 +16,8 @@ from toplist import ClassSpace
 from toplist.errors import TopListError
 from toplist.evaluation.compare import compare
 from toplist.evaluation.transform import pool_files, truncate_file
-from toplist.io.layouts import LayoutHints
 from toplist.io.lists import check_file
+from toplist.io.options import ReadOptions
 from toplist.io.sources import OpenTable, open_source
 from toplist.io.write import convert
 from toplist.lists.validation import Repairs
@@ -97,8 +97,8 @@ def test_checking_and_converting_say_the_same_as_comparing(form: str, tmp_path: 
 
 
 def _opened(spoiled: Spoiled) -> OpenTable:
-    labels = frozenset(map(str, spoiled.drawn.classes)) if spoiled.labels else None
-    return open_source(spoiled.path, "it", LayoutHints(labels=labels))
+    space = ClassSpace(labels=sorted(map(str, spoiled.drawn.classes))) if spoiled.labels else None
+    return open_source(spoiled.path, "it", ReadOptions(), space)
 
 
 def _score(path: Path, spoiled: Spoiled) -> float:

@@ -18,16 +18,16 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.draws import draws
-from toplist.io.layouts import LayoutHints
+from toplist.io.options import ReadOptions
 from toplist.io.sources import OpenTable, open_source
 
 NAMES = ("ant", "bee", "cat", "dog", "elk")
 R = [{"label": "a", "score": 0.5}, {"label": "b", "score": 0.25}]
 
 
-def _opened(rows: list[dict[str, Any]] | pa.Table, **hints: Any) -> OpenTable:
+def _opened(rows: list[dict[str, Any]] | pa.Table) -> OpenTable:
     table = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(rows)
-    return open_source(table, "it", LayoutHints(**hints))
+    return open_source(table, "it", ReadOptions())
 
 
 # The same lists in every layout

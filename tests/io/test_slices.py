@@ -13,7 +13,7 @@ import pytest
 
 from tests.evaluation.random_files import write
 from toplist.errors import FileError
-from toplist.io.layouts import LayoutHints
+from toplist.io.options import ReadOptions
 from toplist.io.readers.base import Unit
 from toplist.io.slices import Span, file_rows, sliced, spans_between
 from toplist.io.sources import OpenTable, open_source
@@ -42,7 +42,7 @@ def dataset(folder: Path, kind: str) -> OpenTable:
         else:
             write(path, rows_of(size, start))
         start += size
-    return open_source(str(folder), "m", LayoutHints())
+    return open_source(str(folder), "m", ReadOptions())
 
 
 def read(table: OpenTable) -> list[tuple[str, int, str, tuple[float, ...]]]:
@@ -91,7 +91,7 @@ def test_rows_of_numpy_are_read_where_they_lie(tmp_path: Path) -> None:
     values = np.random.default_rng(0).dirichlet(np.ones(4), N)
     path = tmp_path / "p.npy"
     np.save(path, values)
-    table = open_source(str(path), "p", LayoutHints())
+    table = open_source(str(path), "p", ReadOptions())
     part = list(sliced(table, [Span(0, 13, 29)]).batches())
     assert np.array_equal(np.concatenate([one.confidences for one in part]), values[13:29].ravel())
     assert part[0].rows.tolist()[0] == 14

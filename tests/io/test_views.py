@@ -22,12 +22,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toplist.errors import FileError
-from toplist.io.columns import Table
 from toplist.io.conditions import RecordConditions
-from toplist.io.layouts import LayoutHints, recognise
 from toplist.io.opening import open_path
+from toplist.io.options import ReadOptions
 from toplist.io.paths import extract, resolve
 from toplist.io.readers import MemoryReader, Reader, TableChunk
+from toplist.io.recognition.layout import recognise
+from toplist.io.recognition.table import Table
 from toplist.io.views import View, view_of, with_columns
 
 NAMES = ("a", "b", "a.b", "x y", 'q"', "key", "é[0]")
@@ -334,8 +335,8 @@ def test_a_condition_on_a_wide_file_with_very_many_classes_keeps_their_entries(t
     lines = [{"id": i, "kind": "pq"[i % 2], **{f"c{j}": 1 / 400 for j in range(i, 400)}} for i in range(6)]
     path = tmp_path / "p.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    view = view_of(open_path(path), LayoutHints(where=("kind=q",)))
-    layout = recognise(Table(view), LayoutHints(), "id")
+    view = view_of(open_path(path), ReadOptions(where="kind=q"))
+    layout = recognise(Table(view), "id")
     view.prepare(layout)
     (piece,) = view.pieces(layout.columns)
     assert piece.entries is not None
@@ -388,9 +389,9 @@ def test_the_same_value_is_the_same_text_whatever_its_type(text: str) -> None:
 
 def test_other_tables_get_the_same_composite_where_they_have_its_columns() -> None:
     having, lacking = (MemoryReader(pa.table({name: ["1"] for name in names}), "t") for names in ("aby", "ay"))
-    assert view_of(having, LayoutHints(), "a,b").schema.names == ["a", "b", "y", "a,b"]
-    assert view_of(lacking, LayoutHints(), "a,b") is lacking
-    assert view_of(having, LayoutHints(case="a"), "a,b") is having
+    assert view_of(having, ReadOptions(), also="a,b").schema.names == ["a", "b", "y", "a,b"]
+    assert view_of(lacking, ReadOptions(), also="a,b") is lacking
+    assert view_of(having, ReadOptions(case="a"), also="a,b") is having
 
 
 # Readers under a view
@@ -425,7 +426,7 @@ def test_a_view_reads_batch_by_batch() -> None:
 
 def test_nothing_asked_for_is_the_reader_itself() -> None:
     reader = Counting()
-    assert view_of(reader, LayoutHints(case="n")) is reader
+    assert view_of(reader, ReadOptions(case="n")) is reader
     assert with_columns(reader, ["n"]) is reader
 
 

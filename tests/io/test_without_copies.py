@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 
 import toplist as tl
-from toplist.io.options import hints_of
 from toplist.io.sources import open_source
 from toplist.lists.space import as_space
 
@@ -37,8 +36,7 @@ def test_lists_of_a_table_of_arrow_have_its_memory():
 
 def test_batches_of_a_large_table_of_arrow_lie_one_after_the_other_in_its_memory():
     table = lists_of_arrow(300_000)
-    read = tl.ReadOptions()
-    batches = list(open_source(table, "a", hints_of(read, as_space(10)), read).batches())
+    batches = list(open_source(table, "a", tl.ReadOptions(), as_space(10)).batches())
     assert len(batches) > 1
     classes, confidences = addresses(table)
     done = 0

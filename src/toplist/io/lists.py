@@ -33,7 +33,7 @@ from toplist.io.batches import Batch, concat
 from toplist.io.carried import space_of_producers
 from toplist.io.columns import as_numpy, numbers, plain, truths
 from toplist.io.encoding import EMPTY_REMEDY, ClassEncoder, empty_set_explained, has_integers, within_case
-from toplist.io.options import ReadOptions, Source, hints_of
+from toplist.io.options import ReadOptions, Source
 from toplist.io.sources import OpenTable, open_source
 from toplist.lists import TopLists, constructors
 from toplist.lists.checks import Issue, ListSummary, QualityCounts, repaired_kinds
@@ -310,7 +310,7 @@ def read_lists(data: Any, space: Any = None, *, read: ReadOptions | None = None,
     how = Source(data, **options).read(ReadOptions() if read is None else read)
     if how.set_separator is not None:
         raise TopListError("set_separator has no effect here: give label sets as a space of LabelSets.")
-    source = open_source(data, "frame", hints_of(how, None if space is None else as_space(space)), how)
+    source = open_source(data, "frame", how, None if space is None else as_space(space))
     found = ClassSpace(labels=source.names) if source.names else None
     known = as_space(space) if space is not None else found or space_of_producers([source])
     if known is None:

@@ -22,6 +22,7 @@ from toplist.io.options import ReadOptions
 from toplist.io.producers.base import OUTCOME, Entry, Match, Producer, Request, at_path
 from toplist.io.readers import FORMATS, Format, MemoryReader, Reader, open_frame
 from toplist.io.readers.base import COMPRESSIONS, FirstLook
+from toplist.io.recognition.table import Produced, Table
 
 _PLAIN = ("layout", "class_column", "confidence", "records")  # options that say how a plain table is read
 _OF_TABLES = ("case", "ignore", "by_position", "set_separator", "normalize", "duplicates", "blanks", "where")
@@ -34,40 +35,7 @@ _ABOUT = {
 }  # options that plain tables have no use for
 
 
-@dataclass(frozen=True, slots=True)
-class Produced:
-    """The producer of a table, and what it was recognised by."""
-
-    name: str
-    reason: str = ""  # nothing where it was asked for
-
-    @property
-    def title(self) -> str:
-        """As messages call it."""
-        return producers.PRODUCERS[self.name].title
-
-    def __str__(self) -> str:
-        return f"{self.title} ({self.reason or argument('producer', self.name)})"
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A table that was opened: its reader, the options that are left for it, and where it comes from."""
-
-    reader: Reader
-    options: ReadOptions
-    produced: Produced | None = None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def used(self) -> frozenset[str]:
-        """The options that have an effect."""
-        if self.produced is not None:
-            return frozenset((*_OF_TABLES, "producer", *producers.load(self.produced.name).options))
-        return frozenset(set(self.options.given()) - set(_ABOUT))
-
-
-def open_table(what: Any, name: str, options: ReadOptions, *, truth: bool = False) -> Opened:
+def open_table(what: Any, name: str, options: ReadOptions, *, truth: bool = False) -> Table:
     """The table of a path, a pattern, a folder, a frame, or of objects that a producer is named for.
 
     A path is tried with the producers unless one is named, "none" is, or an option says how a plain table is read:
@@ -79,39 +47,52 @@ def open_table(what: Any, name: str, options: ReadOptions, *, truth: bool = Fals
     if options.names_producer:
         return _by_name(what if is_path else None, None if is_path else what, name, options)
     if not is_path:
-        return Opened(_frame(what, name), options)
+        return Table(_frame(what, name), name, options)
     path = os.fspath(what)
     plain = [field for field in _PLAIN if field in options.given()]
-    found = None if options.producer == "none" else _recognised(path, strict=not plain)
-    if found is None:
-        return Opened(open_path(path), options)
-    chosen, match, look = found
+    recognised_as = None if options.producer == "none" else _recognised(path, strict=not plain)
+    if recognised_as is None:
+        return Table(open_path(path), name, options)
+    produced, match, look = recognised_as
     if plain:
         said = " and ".join(argument(field, getattr(options, field)) for field in plain)
-        note = f"Read as a plain table, as {said} says, though it looks like {chosen}."
-        return Opened(open_path(path), options, notes=(note,))
-    made = producers.load(chosen.name).open(Request(shown(path), options, match.paths))
-    if truth and OUTCOME not in made.schema.names:
-        return Opened(open_path(path), options)
-    return Opened(made, options, chosen, (*match.notes, *_not_read(look, match, made), *getattr(made, "notes", ())))
+        note = f"Read as a plain table, as {said} says, though it looks like {produced}."
+        return Table(open_path(path), name, options, notes=(note,))
+    reader = producers.load(produced.name).open(Request(shown(path), options, match.paths))
+    if truth and OUTCOME not in reader.schema.names:
+        return Table(open_path(path), name, options)
+    return _of_producer(reader, name, options, produced, (*match.notes, *_not_read(look, match, reader)))
 
 
-def require_effect(opened: Mapping[str, Opened]) -> None:
+def _of_producer(
+    reader: Reader, name: str, options: ReadOptions, produced: Produced, notes: tuple[str, ...] = ()
+) -> Table:
+    notes = (*notes, *getattr(reader, "notes", ()))
+    return Table(reader, name, options, produced=produced, notes=notes, gaps=getattr(reader, "gaps", 0))
+
+
+def require_effect(tables: Sequence[Table]) -> None:
     """Every option that is given has an effect, on one of the tables that it is given for at least."""
-    for name, one in opened.items():
-        for field, value in one.options.given().items():
-            alike = [other for other in opened.values() if other.options.given().get(field) == value]
-            if not any(field in other.used for other in alike):
-                raise TopListError(f"{name}: {argument(field, value)} has no effect: {_why(one, field)}")
+    for table in tables:
+        for field, value in table.options.given().items():
+            alike = [other for other in tables if other.options.given().get(field) == value]
+            if not any(_has_effect(field, other) for other in alike):
+                raise TopListError(f"{table.name}: {argument(field, value)} has no effect: {_why_not(field, table)}")
 
 
-def _why(one: Opened, field: str) -> str:
-    if one.produced is None:
-        return f"it is about {_ABOUT[field]}, and {one.reader.name} is read as a plain table."
+def _has_effect(field: str, table: Table) -> bool:
+    if table.produced is None:
+        return field not in _ABOUT
+    return field in (*_OF_TABLES, "producer", *producers.load(table.produced.name).options)
+
+
+def _why_not(field: str, table: Table) -> str:
+    if table.produced is None:
+        return f"it is about {_ABOUT[field]}, and {table.source} is read as a plain table."
     remedy = ""
-    if one.produced.reason and field not in _ABOUT:
+    if table.produced.reason and field not in _ABOUT:
         remedy = f" To read it as a plain table, pass {argument('producer', 'none')}."
-    return f"{one.reader.name} is read as {one.produced}.{remedy}"
+    return f"{table.source} is read as {table.produced}.{remedy}"
 
 
 def _recognised(path: str, *, strict: bool) -> tuple[Produced, Match, FirstLook] | None:
@@ -123,7 +104,10 @@ def _recognised(path: str, *, strict: bool) -> tuple[Produced, Match, FirstLook]
         if strict:
             raise
         return None
-    return None if found is None else (Produced(found[0], found[1].reason), found[1], look)
+    if found is None:
+        return None
+    name, match = found
+    return Produced(name, producers.PRODUCERS[name].title, match.reason), match, look
 
 
 def recognised(
@@ -213,7 +197,7 @@ def _looks_like_predictions(path: Path) -> bool:
     return found is not None and found.certain and found.beside
 
 
-def _by_name(path: Any, data: Any, name: str, options: ReadOptions) -> Opened:
+def _by_name(path: Any, data: Any, name: str, options: ReadOptions) -> Table:
     asked = options.producer
     if asked not in producers.PRODUCERS:
         known = [*producers.PRODUCERS, "auto", "none"]
@@ -228,8 +212,8 @@ def _by_name(path: Any, data: Any, name: str, options: ReadOptions) -> Opened:
         require_path(path)
         look = FirstLook(os.fspath(path))
         request = Request(shown(path), options, files_of(producers.PRODUCERS[asked], look))
-    made = producers.load(asked).open(request)
-    return Opened(made, options, Produced(asked), tuple(getattr(made, "notes", ())))
+    produced = Produced(asked, producers.PRODUCERS[asked].title)
+    return _of_producer(producers.load(asked).open(request), name, options, produced)
 
 
 def _frame(what: Any, name: str) -> Reader:

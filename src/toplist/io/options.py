@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -13,8 +13,6 @@ from toplist._typing import Blanks, Duplicates, Scale
 from toplist.errors import TopListError
 
 if TYPE_CHECKING:  # the command makes its options from these records, and its help waits for nothing else
-    from toplist.io.layouts import LayoutHints
-    from toplist.lists.space import ClassSpace
     from toplist.lists.validation import Repairs
 
 TRUTH = "truth"  # the name of the truth among the files
@@ -403,16 +401,6 @@ class ReadRequest:
         if self.truth.data is None:
             raise TopListError("what are the outcomes? Predictions in memory carry none: give them as truth.")
 
-    def hints(self, name: str, space: ClassSpace | None) -> LayoutHints:
-        """What is known about one file of predictions."""
-        read = self.options[name]
-        return _hints(read, space, class_column=read.class_column)
-
-    def truth_hints(self, space: ClassSpace | None, extra: tuple[str, ...]) -> LayoutHints:
-        """What is known about the truth, of which `extra` are columns to keep."""
-        read = self.truth_options
-        return _hints(read, space, class_column=self.truth.outcome or read.class_column, extra=extra, truth=True)
-
 
 def _located(data: Any) -> Any:
     """Data as they are given; a URL as a path, which does not show what is secret in it."""
@@ -430,43 +418,11 @@ def as_truth(value: Any) -> Truth:
     return value if isinstance(value, Truth) else Truth(value)
 
 
-def hints_of(read: ReadOptions, space: ClassSpace | None) -> LayoutHints:
-    """What is known about a table that is read alone."""
-    return replace(_hints(read, space, class_column=read.class_column), set_separator=None)
-
-
 def _is_made(data: Any) -> bool:
     """Whether these are lists already."""
     from toplist.lists import TopList, TopLists  # noqa: PLC0415
 
     return isinstance(data, TopLists | TopList)
-
-
-def _hints(read: ReadOptions, space: ClassSpace | None, *, class_column: str | None, **known: Any) -> LayoutHints:
-    from toplist.io.layouts import LayoutHints  # noqa: PLC0415
-    from toplist.lists.labelsets import LabelSets  # noqa: PLC0415
-
-    separator = "" if read.set_separator is None and isinstance(space, LabelSets) else read.set_separator
-    return LayoutHints(
-        layout=read.layout,
-        case=read.case,
-        class_column=class_column,
-        confidence=read.confidence,
-        labels=_labels(space),
-        size=None if space is None or space.per_case else space.size,
-        set_separator=separator,
-        blanks=read.blanks,
-        ignore=tuple(read.ignore),
-        by_position=read.by_position,
-        records=read.records,
-        where=tuple(read.where),
-        **known,
-    )
-
-
-def _labels(space: ClassSpace | None) -> Collection[str] | None:
-    """The labels in their order, to look names up in."""
-    return None if space is None or space.labels is None else dict.fromkeys(map(str, space.labels)).keys()
 
 
 def _checked(options: Mapping[str, Any], kind: str, data: Any) -> dict[str, Any]:

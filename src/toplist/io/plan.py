@@ -31,10 +31,11 @@ from toplist.io.lists import (
     require_outcomes,
     weights_of,
 )
-from toplist.io.options import MISSING, ReadRequest, Truth
+from toplist.io.opening import open_table, require_effect
+from toplist.io.options import MISSING, TRUTH, ReadRequest, Truth
 from toplist.io.producers.base import N_CLASSES
 from toplist.io.readers import MemoryReader
-from toplist.io.sources import OpenTable, TableRequest, open_sources, tell
+from toplist.io.sources import OpenTable, open_together, tell
 from toplist.lists import TopList, TopLists
 from toplist.lists.converters import as_lists
 from toplist.lists.labelsets import LabelSets
@@ -264,14 +265,17 @@ def _with_carried(
 
 def open_request(request: ReadRequest, space: ClassSpace | None, extra: tuple[str, ...] = ()) -> list[OpenTable]:
     """The tables of predictions, with the truth before them where there is one."""
-    asked = {
-        name: TableRequest(what, request.hints(name, space), request.options[name])
-        for name, what in request.models.items()
-    }
-    about = request.truth
+    sets = request.set_separator is not None or isinstance(space, LabelSets)
+    models = [open_table(data, name, request.options[name]) for name, data in request.models.items()]
+    require_effect(models)
+    models = [replace(table, space=space, sets=sets) for table in models]
+    about, options = request.truth, request.truth_options
     if about.is_carried or about.data is None:
-        return open_sources(asked, carried=about)
-    return open_sources(asked, TableRequest(about.data, request.truth_hints(space, extra), request.truth_options))
+        return open_together(models, carried=about)
+    options = replace(options, class_column=about.outcome or options.class_column)
+    truth = open_table(about.data, TRUTH, options, truth=True)
+    require_effect([truth])
+    return open_together(models, replace(truth, space=space, sets=sets, truth=True, extra=extra))
 
 
 def _dependence(truth: OpenTable, about: Truth, find: Sequence[str]) -> tuple[OpenTable, str | None, str | None]:

@@ -8,7 +8,7 @@
     view.kept, view.total  # after a pass: how many rows fulfil the conditions, and of how many
     view.filtering         # the same in words, to tell; "" without conditions
 
-Whoever opens a table calls `view_of(reader, hints)` before its layout is looked for, and `with_columns(reader,
+Whoever opens a table calls `view_of(reader, options)` before its layout is looked for, and `with_columns(reader,
 layout.columns)` once that is known, before `prepare`: both give back the reader itself where it has all columns.
 """
 
@@ -32,7 +32,8 @@ from toplist.io.paths import ColumnPath, Step, extract, pruned, resolve
 from toplist.io.readers.base import Entries, Reader, TableChunk, without_columns
 
 if TYPE_CHECKING:
-    from toplist.io.layouts import Layout, LayoutHints
+    from toplist.io.options import ReadOptions
+    from toplist.io.recognition.layout import Layout
 
 _MOST = 10_000  # values of a condition's column that are counted
 
@@ -259,26 +260,28 @@ def _some(entries: Entries, rows: NDArray[np.int64]) -> Entries:
     return Entries(offsets, entries.places[at], values)
 
 
-def view_of(reader: Reader, hints: LayoutHints, also: str | None = None) -> Reader:
+def view_of(reader: Reader, options: ReadOptions, extra: Sequence[str] = (), also: str | None = None) -> Reader:
     """The table as the caller asks for it: its conditions, its composite id, and every path among the named columns.
 
-    `also` is the composite id of other tables that are aligned with this one: it is made here too, where no other id is
-    named and its columns are there. Names that are neither columns nor paths are left for `layouts.require_columns`.
+    `extra` are further columns. `also` is the composite id of other tables that are aligned with this one: it is made
+    here too, where no other id is named and its columns are there. Names that are neither columns nor paths are left
+    for `require_columns`.
     """
-    if hints.records is not None:
-        reader.look_for(hints.records)
-    inside = () if hints.records is not None else (hints.class_column, hints.confidence)
-    names = [name for name in (*inside, *hints.extra) if name is not None]
-    if not (names or hints.case or hints.where or also):
+    if options.records is not None:
+        reader.look_for(options.records)
+    inside = () if options.records is not None else (options.class_column, options.confidence)
+    names = [name for name in (*inside, *extra) if name is not None]
+    if not (names or options.case or options.where or also):
         return reader
-    schema, case = reader.schema, hints.case
+    schema, case = reader.schema, options.case
     paths = [name for name in names if _is_path(schema, name)]
     if case is None and also is not None:
         parts = parts_of(schema, also)
         case = also if parts and all(parts.values()) else None
     elif case is not None and not _is_path(schema, case) and not parts_of(schema, case):
         case = None
-    return View(reader, where=hints.where, case=case, paths=paths) if paths or case or hints.where else reader
+    where = tuple(options.where)
+    return View(reader, where=where, case=case, paths=paths) if paths or case or where else reader
 
 
 def _is_path(schema: Any, name: str) -> bool:

@@ -17,8 +17,6 @@ from typing import Any
 from toplist._files import need
 from toplist._text import argument, quote
 from toplist.errors import FileError
-from toplist.io.columns import CASE as CASE_NAMES
-from toplist.io.columns import named
 from toplist.io.producers.base import (
     CASE,
     CONFIDENCES,
@@ -34,6 +32,8 @@ from toplist.io.producers.fields import as_number, is_text
 from toplist.io.readers.base import NOT_UTF8, opened
 from toplist.io.readers.delimited import crooked
 from toplist.io.readers.json_lines import RepeatedFieldError, json_value
+from toplist.io.recognition.words import CASE as CASE_NAMES
+from toplist.io.recognition.words import named
 from toplist.lists.pipelines import Remedy, in_own_precision
 
 DIVIDED = "added up to slightly more than 1, because fastText adds 1e-5 to each probability: divided by the sum"

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from toplist.io.columns import CASE as CASE_NAMES
-from toplist.io.columns import named
 from toplist.io.producers.base import Match, ProducedReader, Producer, Request, Row, at_path
 from toplist.io.producers.entries import Record, counted, documents_of, matched, reader_of, rows_in, text_of
 from toplist.io.readers.base import FirstLook
+from toplist.io.recognition.words import CASE as CASE_NAMES
+from toplist.io.recognition.words import named
 
 _NAME = "species.scientificNameWithoutAuthor"
 _RANKED = re.compile(r"r(\d+) (name|score)")

@@ -27,8 +27,7 @@ from toplist._text import argument, did_you_mean, listed, quote
 from toplist._typing import Ints
 from toplist.errors import CaseError, FileError, TopListError
 from toplist.io.answers import AnswerSpace
-from toplist.io.columns import CASE as CASES
-from toplist.io.columns import CERTAIN, TRUTH, as_arrow, as_numpy, is_list, named, offsets_of, spelled
+from toplist.io.columns import as_arrow, as_numpy, is_list, offsets_of
 from toplist.io.paths import value_at
 from toplist.io.producers.base import (
     ANSWER_MASS,
@@ -49,6 +48,8 @@ from toplist.io.producers.token_lines import parsed, trimmed
 from toplist.io.producers.tokens import Position, Positions, Summary, as_position, nested, vocabulary_lists
 from toplist.io.readers.base import head_of
 from toplist.io.readers.json_lines import Fields, MisfitError, as_array, parse, settled
+from toplist.io.recognition.words import CASE as CASES
+from toplist.io.recognition.words import CERTAIN_IDS, TRUTH, named, spelled
 from toplist.io.top_tokens import SAMPLED, UNSORTED, TopTokens
 
 ANSWERS = "answers"
@@ -245,7 +246,7 @@ class _Table:
         for name in set(self.server.own_ids) - set((self.request.options.case or "").split(",")):
             kinds.pop(name, None)
         self.fields.update(kinds)
-        case = next((name for name in named(list(kinds), CASES) if spelled(name) in CERTAIN), "")
+        case = next((name for name in named(list(kinds), CASES) if spelled(name) in CERTAIN_IDS), "")
         outcomes = named(list(kinds), TRUTH)
         if not case:
             self.without_ids[source] = None

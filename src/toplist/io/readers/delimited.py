@@ -19,7 +19,7 @@ import numpy as np
 from toplist._files import local, need
 from toplist._text import quote
 from toplist.errors import FileError
-from toplist.io.columns import CASE, CLASS, CONFIDENCE, as_arrow, offsets_of, truths
+from toplist.io.columns import as_arrow, offsets_of, truths
 from toplist.io.readers.base import (
     ENTRIES,
     NOT_UTF8,
@@ -43,9 +43,10 @@ from toplist.io.readers.base import (
     without_columns,
 )
 from toplist.io.readers.column_types import require_same_columns
+from toplist.io.recognition.words import CASE, CLASS, CONFIDENCE
 
 if TYPE_CHECKING:
-    from toplist.io.layouts import Layout
+    from toplist.io.recognition.layout import Layout
 
 
 _HEAD = 1 << 22  # bytes in which the header must end, and any line

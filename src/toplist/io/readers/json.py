@@ -17,14 +17,13 @@ import numpy as np
 
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError
-from toplist.io.columns import CASE, CONFIDENCE, spelled_field
 from toplist.io.readers.base import COMPRESSIONS, Format, head_of, opened
 from toplist.io.readers.json_lines import BLOCK, LONGEST, JsonReader, blocks_of_lines, parse
+from toplist.io.recognition.words import CONFIDENCE, STRONG_IDS, spelled_field
 
 _CHUNK = 1 << 20  # bytes that are scanned at a time
 _HEAD = 1 << 16  # bytes of a member of the document that are looked at
 _LOOKED_AT = 20  # records by id that tell whether they are alike
-_IDS = frozenset(CASE[: CASE.index("question")])  # names that say what a case is
 _KEY = re.compile(rb'\s*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
 _PAIRS = {b"[": b"]", b"{": b"}"}
 _CUT = "the file is cut short: the JSON document has no end. Write it anew."
@@ -351,7 +350,7 @@ def _see(seen: _Members, key: bytes, value: bytes, whole: bool, path: Path) -> N
 
 def _chosen(seen: _Members, path: Path, records: str) -> _Shape:
     named = next((key for key in seen.arrays if records == key or records.startswith((f"{key}.", f"{key}["))), None)
-    has_id = any(spelled_field(key) in _IDS for key in seen.plain)
+    has_id = any(spelled_field(key) in STRONG_IDS for key in seen.plain)
     if named is not None or (seen.arrays and has_id):
         return _Shape("document")
     scored = {key: one for key, (_, one) in seen.arrays.items() if _is_scored(one)}
@@ -378,7 +377,7 @@ def _chosen(seen: _Members, path: Path, records: str) -> _Shape:
 def _is_scored(record: Any) -> bool:
     """Whether an object has a confidence, and no id: it may be one of the classes of a case."""
     names = [spelled_field(key) for key, value in record.items() if not isinstance(value, list | dict)]
-    return any(name in CONFIDENCE for name in names) and not any(name in _IDS for name in names)
+    return any(name in CONFIDENCE for name in names) and not any(name in STRONG_IDS for name in names)
 
 
 def _first_element(text: bytes) -> dict[str, Any]:

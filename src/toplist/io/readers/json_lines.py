@@ -34,7 +34,7 @@ from toplist.io.readers.base import (
 )
 
 if TYPE_CHECKING:
-    from toplist.io.layouts import Layout
+    from toplist.io.recognition.layout import Layout
 
 _WORDS = {
     bool: "true or false",

@@ -1,0 +1,341 @@
+"""Which column holds the ids of cases: settled among all tables of a call, whose ids have to mean the same cases.
+
+Rows are matched by their position only where the caller asks for it, or where no column could hold ids.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from toplist._files import need
+from toplist._text import argument, listed, quote
+from toplist.errors import AlignmentError
+from toplist.io.columns import plain
+from toplist.io.recognition.layout import Layout, recognise
+from toplist.io.recognition.table import Table
+from toplist.io.recognition.words import (
+    CASE,
+    CERTAIN_IDS,
+    CLASS,
+    CONFIDENCE,
+    NEITHER,
+    RUN,
+    STRONG_IDS,
+    TRUTH,
+    is_named,
+    named,
+    numbered,
+)
+
+_LOOKED = 1000  # rows whose ids are compared
+
+
+def case_columns(tables: Sequence[Table]) -> list[str | None]:
+    """The column of case ids of each table; None for all of them where rows are matched by their position.
+
+    Ids are what the caller names; else a known name that all tables have; else the known name of each; else a column
+    of the same name in all tables whose values are unique. Position is the last resort: it is taken where the caller
+    asks for it, or where no table has a column that could be an id.
+    """
+    if any(table.options.by_position for table in tables) or _has_values_alone(tables):
+        _require_not_named(tables)
+        return [None] * len(tables)
+    named_by_caller = [table.options.case for table in tables if table.options.case is not None]
+    known = [_known(table) if table.options.case is None else [table.options.case] for table in tables]
+    open_ = [names for table, names in zip(tables, known, strict=True) if table.options.case is None]
+    shared = [name for name in (open_[0] if open_ else []) if all(name in names for names in open_)]
+    if not named_by_caller and len(tables) > 1:
+        loose = {table.index for table in tables if not table.named_index}  # says little beside another id
+        _require_one_pairing(
+            tables, [n for n in shared if n not in loose and all(table.is_scalar(n) for table in tables)][:2]
+        )
+        if not shared:
+            _require_one_strong(tables, known)
+    chosen = [
+        table.options.case
+        or next((name for name in named_by_caller if name in table.names), None)
+        or next(iter((*shared, *names)), None)
+        for table, names in zip(tables, known, strict=True)
+    ]
+    if None not in chosen:
+        return chosen
+    if not named_by_caller:
+        key = _unique_in_all(tables)
+        if key is not None:
+            return [key] * len(tables)
+    if any(chosen):
+        _refuse_some(tables, chosen)
+    if len({table.files for table in tables}) > 1:
+        _require_nothing_else(tables)
+    elif len(tables) == 1:
+        _require_rows(tables[0])
+    return [None] * len(tables)
+
+
+def _has_values_alone(tables: Sequence[Table]) -> bool:
+    """Whether some table is a list or an array, which goes by position; where others have ids, that is asked for."""
+    bare = next((table for table in tables if table.reader.bare), None)
+    if bare is None or len(tables) == 1:
+        return False
+    others = [table for table in tables if not table.reader.bare and _known(table)]
+    if len(others) > 1 and all(table.options.case is None for table in tables):
+        raise AlignmentError(
+            f"{bare.name} is a list or an array, which has no case ids, but {others[0].name} and "
+            f"{others[1].name} have some. Give a frame or a Series with an index, or pass "
+            f"{argument('by_position', True)} if all are in the same order."
+        )
+    return True
+
+
+def _require_not_named(tables: Sequence[Table]) -> None:
+    """Where rows are matched by position, no column with ids is named."""
+    case = next((table.options.case for table in tables if table.options.case is not None), None)
+    if case is None:
+        return
+    if any(table.options.by_position for table in tables):
+        both = f"{argument('by_position', True)} and {argument('case', case)}"
+        raise AlignmentError(f"{both} contradict each other: give one of them.")
+    bare = next(table for table in tables if table.reader.bare)
+    raise AlignmentError(
+        f"{argument('case', case)} has no effect: {bare.name} is a list or an array, which has no "
+        "case ids and is matched by position. Give a frame or a Series with an index."
+    )
+
+
+def _known(table: Table) -> list[str]:
+    """The columns with known names of ids, the index of a dataframe first."""
+    out = {table.options.class_column, table.options.confidence, *table.left_out}
+    labels = set(table.labels or ())
+    others, classes = ([name for name in table.names if (name in labels) is side] for side in (False, True))
+    all_classes = bool(labels) and len(classes) == len(labels)
+    names = [*named(others, CASE), *([] if all_classes else named(classes, CASE))]
+    if table.index is not None:  # before all names if it has one of its own, else after those that are certain
+        at = 0 if table.named_index else sum(is_named(name, CERTAIN_IDS) for name in names)
+        names.insert(at, table.index)
+    return [name for name in dict.fromkeys(names) if name not in out and _can_be_id(table, name)]
+
+
+def _can_be_id(table: Table, name: str) -> bool:
+    """A class that is called image, in a table with a column per class, holds fractions."""
+    certain = name == table.index or is_named(name, CERTAIN_IDS)
+    return certain or (table.is_scalar(name) and not table.is_fraction(name))
+
+
+def _unique_in_all(tables: Sequence[Table]) -> str | None:
+    """A column of the same name in all tables that is nothing else, and whose values are unique.
+
+    What programs write beside each list, such as the time, may be unique in each file and still be about the run.
+    """
+    if len(tables) < 2 or all(table.produced is not None for table in tables):
+        return None
+    able = [name for name in tables[0].names if all(_may_be_key(table, name) for table in tables)]
+    able = [name for name in able if all(_is_key(table, name) for table in tables)]
+    if len(able) > 1:
+        ways = " or ".join(argument("case", name) for name in able[:4])
+        raise AlignmentError(f"{listed(able)} could each be the case ids. Say which: {ways}.")
+    return able[0] if able else None
+
+
+def _may_be_key(table: Table, name: str) -> bool:
+    """Whether a column is called so that it is nothing else, and is not the only one."""
+    if name not in table.names or not table.is_scalar(name) or name in table.left_out:
+        return False
+    if name in (table.options.class_column, table.options.confidence, *(table.labels or ())):
+        return False
+    if is_named(name, (*CLASS, *CONFIDENCE, *TRUTH, *NEITHER)) or numbered([name], (*CLASS, *CONFIDENCE)):
+        return False
+    return any(other not in (name, *table.extra) for other in table.names)
+
+
+def _is_key(table: Table, name: str) -> bool:
+    """Whether the values tell cases apart; those of a long table are there once per class."""
+    if not table.look(name).tells_apart:
+        return False
+    long = not table.truth and bool(table.options.confidence or named(table.names, CONFIDENCE))
+    return long or table.has_unique(name)
+
+
+def _require_one_pairing(tables: Sequence[Table], names: Sequence[str]) -> None:
+    """Two columns that could be ids mean the same cases: one may be the number of the row in each file."""
+    if len(names) < 2 or len({table.files for table in tables}) == 1:
+        return
+    first, second = names
+    ours = _pairs_of(tables[0], names, None)
+    for table in tables[1:]:
+        theirs = _pairs_of(table, names, set(ours))
+        odd = next((key for key, value in theirs.items() if ours[key] != value), None)
+        if odd is not None:
+            raise AlignmentError(
+                f"{quote(first)} and {quote(second)} are in all files, but do not go together in the same way: "
+                f"{quote(odd)} stands beside {quote(ours[odd])} in {tables[0].source}, and beside "
+                f"{quote(theirs[odd])} in {table.source}. Say which are the case ids: "
+                f"{argument('case', first)} or {argument('case', second)}."
+            )
+
+
+def _pairs_of(table: Table, names: Sequence[str], wanted: set[str] | None) -> dict[str, str]:
+    """What stands beside an id: of the first rows, or of ids that are wanted wherever they are."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    pairs: dict[str, str] = {}
+    for piece in table.reader.pieces(list(names)):
+        keys, values = (pc.cast(plain(piece.table.column(at)), pa.string()) for at in (0, 1))
+        if wanted is None:
+            return dict(zip(keys[:_LOOKED].to_pylist(), values[:_LOOKED].to_pylist(), strict=True))
+        inside = pc.is_in(keys, value_set=pa.array(list(wanted), pa.string()))
+        pairs |= dict(zip(keys.filter(inside).to_pylist(), values.filter(inside).to_pylist(), strict=True))
+    return pairs
+
+
+def _require_one_strong(tables: Sequence[Table], known: Sequence[Sequence[str]]) -> None:
+    """Ids that tables call differently go together where each table has one."""
+    if not all(known):
+        return
+    for at, names in enumerate(known):
+        strong = [name for name in names if is_named(name, STRONG_IDS)]
+        if len(strong) > 1:
+            own, other = tables[at], 1 if at == 0 else 0
+            raise AlignmentError(
+                f"{listed(strong)} of {own.source} could each be the case ids that "
+                f"{tables[other].source} has in {quote(known[other][0])}. Say which: "
+                f"{argument('case', strong[0], own.name)} or {argument('case', strong[1], own.name)}."
+            )
+
+
+def _refuse_some(tables: Sequence[Table], chosen: Sequence[str | None]) -> None:
+    """Some tables have ids, others have not."""
+    lacks = next(table for table, name in zip(tables, chosen, strict=True) if name is None)
+    has, name = next((table, name) for table, name in zip(tables, chosen, strict=True) if name is not None)
+    raise AlignmentError(
+        f"{lacks.source}: there is no column with case ids, but {has.source} has one ({quote(name)}). "
+        f"Name it with {argument('case')} (for one file, {argument('case', file=lacks.name)}), or pass "
+        f"{argument('by_position', True)} if all files are in the same order.{_unique(lacks)}"
+    )
+
+
+def _require_nothing_else(tables: Sequence[Table]) -> None:
+    """Rows are matched by position without a word only where no column could be an id."""
+    for table in tables:
+        others = _unexplained(table)
+        if others:
+            raise AlignmentError(
+                f"no column with case ids was found in {listed([table.source for table in tables], 3, str)}, and rows "
+                f"are not matched by position unless that is asked for: pass {argument('by_position', True)} if all "
+                f"files are in the same order. Or name the ids, if {listed(others)} of {table.source} holds them: "
+                f"{argument('case', others[0])}.{_unique(table)}"
+            )
+
+
+def _require_rows(table: Table) -> None:
+    """A row is a list of one class only where no column could say which rows belong together."""
+    layout = recognise(table, None)
+    others = _unexplained(table)
+    if layout.kind == "ranked" and len(layout.classes) == 1 and table.options.layout != "ranked" and others:
+        raise AlignmentError(
+            f"{table.source}: no column with case ids was found. Name it, if {listed(others)} holds them: "
+            f"{argument('case', others[0])}; or pass {argument('by_position', True)} if every row is a case."
+        )
+
+
+def _unexplained(table: Table) -> list[str]:
+    """The columns that nothing is known of, and that could be ids; a producer knows which of its fields are ids."""
+    if table.produced is not None:
+        return []
+    left = [name for name in recognise(table, None).ignored if name not in table.left_out]
+    return [name for name in left if _could_be_id(table, name)]
+
+
+def _could_be_id(table: Table, name: str) -> bool:
+    odd = not table.is_scalar(name) or is_named(name, (*NEITHER, *TRUTH, *CONFIDENCE))
+    return not odd and table.look(name).tells_apart
+
+
+def _unique(table: Table) -> str:
+    """The columns of a table whose values are unique, as a hint."""
+    if table.produced is not None:
+        return ""
+    names = [name for name in table.names if _may_be_key(table, name) and _could_be_id(table, name)]
+    unique = [name for name in names[:5] if table.has_unique(name)]
+    return f" The values of {listed(unique)} are unique." if unique else ""
+
+
+def require_whole_cases(table: Table, layout: Layout, others: Sequence[Table]) -> None:
+    """Refuse what would take rows for those of one case that are not, or cases for others than they are."""
+    if layout.case is None and others:
+        _require_natural_order(table)
+        _require_no_gaps(table)
+    if layout.kind == "long":
+        _require_one_run(table, layout)
+        if table.options.case is None:
+            _require_whole_ids(table, layout, others)
+
+
+def _require_natural_order(table: Table) -> None:
+    """Parts are read in the order of their names: without ids, part-10 would come before part-2."""
+    names = [path.name for path in table.reader.paths]
+    natural = sorted(names, key=lambda name: [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name)])
+    odd = next((at for at, name in enumerate(names) if name != natural[at]), None)
+    if odd is not None:
+        table.refuse(
+            f"without case ids, the order of the parts counts, and {quote(names[odd])} would be read where "
+            f"{quote(natural[odd])} is meant: number the parts with leading zeros, or give each row a case id."
+        )
+
+
+def _require_no_gaps(table: Table) -> None:
+    """Without ids, answers after one that is missing would be taken for those of other questions."""
+    if table.gaps:
+        table.refuse(
+            f"{table.gaps:,} request{'s' * (table.gaps > 1)} failed, and without case ids it is not known which "
+            "question each of the other answers belongs to: add a field with an id to the records, or repeat these "
+            "requests."
+        )
+
+
+def _require_one_run(table: Table, layout: Layout) -> None:
+    """The rows of several models or runs in one long table would be put together into one list."""
+    for name in named([name for name in layout.ignored if name not in table.left_out], RUN):
+        pieces = (plain(piece.table.column(0)).unique().to_pylist() for piece in table.reader.pieces([name]))
+        values = {value for piece in pieces for value in piece}
+        if len(values) > 1:
+            few = ", ".join(quote(value) for value in sorted(map(str, values))[:3])
+            table.refuse(
+                f"the column {quote(name)} holds {len(values):,} values ({few}): the rows of a case would be put "
+                f"together into one list, whatever stands there. Give each its own file, or say "
+                f"{argument('ignore', name)} if that is meant."
+            )
+
+
+def _require_whole_ids(table: Table, layout: Layout, others: Sequence[Table]) -> None:
+    """Rows that another column tells apart, as the day beside the site, would be put together into one list.
+
+    Such a column is there in the truth too, where it is about the case.
+    """
+    case = str(layout.case)
+    for name in layout.ignored if others else ():
+        shared = all(name in other.names for other in others)
+        if not shared or name in table.left_out or not table.is_scalar(name) or is_named(name, TRUTH):
+            continue
+        odd = _two_of_one(table, case, name)
+        if odd:
+            table.refuse(
+                f"rows of case {quote(odd[0])} have {quote(odd[1])} and {quote(odd[2])} in {quote(name)}, and "
+                f"would be put together into one list: say {argument('case', f'{name},{case}')} if both tell cases "
+                f"apart, or {argument('ignore', name)} if that is meant."
+            )
+
+
+def _two_of_one(table: Table, case: str, name: str) -> tuple[Any, ...]:
+    """A case whose rows have two values in a column, and these; nothing where there is none."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    pairs = None
+    for piece in table.reader.pieces([case, name]):
+        columns = [pc.cast(plain(piece.table.column(at)), pa.string()) for at in (0, 1)]
+        new = pa.table(columns, ["case", "value"])
+        pairs = (new if pairs is None else pa.concat_tables([pairs, new])).group_by(["case", "value"]).aggregate([])
+    if pairs is None:
+        return ()
+    values = pairs.group_by("case").aggregate([("value", "min"), ("value", "max")])
+    odd = values.filter(pc.not_equal(values["value_min"], values["value_max"]))
+    return tuple(odd.slice(0, 1).to_pylist()[0][key] for key in ("case", "value_min", "value_max")) if len(odd) else ()
