@@ -1,154 +1,148 @@
 """JSON documents: an array of records, an object that holds one, or records by their ids; read as lines are.
 
-What a row is, is told by brackets, colons and commas alone: each record is found, and parsed by `JsonReader`, without
-the document being in memory as a whole.
+A document is gone through record by record: each is handed to `JsonReader` as a line, and only some megabytes of the
+document are in memory.
 """
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError
-from toplist.io.readers.base import COMPRESSIONS, Format, head_of, opened
-from toplist.io.readers.json_lines import BLOCK, LONGEST, JsonReader, blocks_of_lines, parse
+from toplist.io.readers.base import COMPRESSIONS, NOT_UTF8, Format, head_of, opened
+from toplist.io.readers.json_lines import BLOCK, LONGEST, JsonReader, blocks_of_lines
 from toplist.io.recognition.words import CONFIDENCE, STRONG_IDS, spelled_field
 
-_CHUNK = 1 << 20  # bytes that are scanned at a time
-_HEAD = 1 << 16  # bytes of a member of the document that are looked at
+_CHUNK = 1 << 20  # bytes that are read at a time, at least
 _LOOKED_AT = 20  # records by id that tell whether they are alike
-_KEY = re.compile(rb'\s*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
-_PAIRS = {b"[": b"]", b"{": b"}"}
+_decode = json.JSONDecoder().raw_decode  # a field that is there twice is found where lines are read
+_blanks: Any = re.compile(r"[ \t\r\n]*").match
 _CUT = "the file is cut short: the JSON document has no end. Write it anew."
 _REMEDY = " Write an array of objects, or one object per line as .jsonl."
 
-# What a character of JSON does; all others do nothing.
-_QUOTE, _BACKSLASH, _COMMA, _OPEN, _CLOSE, _LINE = 1, 2, 3, 4, 5, 6
-_ROLES = np.zeros(256, np.uint8)
-for _characters, _role in (
-    (b'"', _QUOTE),
-    (b"\\", _BACKSLASH),
-    (b",", _COMMA),
-    (b"[{", _OPEN),
-    (b"]}", _CLOSE),
-    (b"\n\r", _LINE),
-):
-    _ROLES[list(_characters)] = _role
 
+class _Document:
+    """A JSON document that is read from its beginning on: its brackets are entered, or values are taken whole."""
 
-@dataclass(frozen=True, slots=True)
-class _Span:
-    """What stands between commas at one depth of brackets."""
+    def __init__(self, path: Path, stream: Any) -> None:
+        self.path, self._stream, self._text, self._at = path, stream, "", 0
+        # Bytes that are no text are kept until their record is known.
+        self._decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
+        self._more(_CHUNK)
+        self._text = self._text.removeprefix("\ufeff")
 
-    container: int  # the number of the bracket that it is in, among those that open this depth
-    opener: bytes
-    text: bytes  # without blanks around it, and without line ends in it
-    whole: bool = True  # whether that is all of it
+    def peek(self) -> str:
+        """The next character that is no blank; nothing at the end."""
+        while True:
+            self._at = _blanks(self._text, self._at).end()
+            if mark := self._text[self._at : self._at + 1]:
+                return mark
+            if not self._more(_CHUNK):
+                return ""
 
+    def take(self, marks: str) -> str:
+        """One of these characters, which comes next."""
+        if not (mark := self.peek()):
+            raise FileError(str(self.path), _CUT)
+        if mark not in marks:
+            raise self.error("no JSON document")
+        self._at += 1
+        return mark
 
-def _spans(path: Path, depth: int, most: int = LONGEST) -> Iterator[_Span]:
-    """The elements of arrays and the members of objects at a depth, no more than `most` bytes of each."""
-    state = _State(path, depth, most)
-    rest, mark = b"", b"\xef\xbb\xbf"
-    with opened(path) as stream:
-        while chunk := stream.read(_CHUNK):
-            data, mark = rest + chunk.removeprefix(mark), b""
-            kept = len(data.rstrip(b"\\"))  # what a backslash is for is in the next chunk
-            rest = data[kept:]
-            yield from state.of(data[:kept])
-    if rest or state.level or state.inside:
-        raise FileError(str(path), _CUT)
+    def value(self, row: int | None = None) -> tuple[Any, bytes]:
+        """The value that comes next, and how it is written, in one line; `row` is for messages."""
+        self.peek()
+        ended = False
+        while True:
+            try:
+                value, end = _decode(self._text, self._at)
+            except (ValueError, RecursionError) as error:
+                if not self._is_cut(error, ended):
+                    raise self.error("no JSON object" if row else "no JSON document", row) from None
+                end = 0
+            if end and (ended or end < len(self._text)):  # a number may have more digits
+                break
+            if ended:
+                raise FileError(str(self.path), _CUT)
+            size = len(self._text) - self._at
+            if size > LONGEST:
+                raise FileError(str(self.path), f"this record is longer than {LONGEST:,} bytes.", row=row)
+            ended = not self._more(max(_CHUNK, size))  # more each time, since all is parsed again
+        written, self._at = self._text[self._at : end], end
+        try:
+            return value, written.replace("\n", " ").replace("\r", " ").encode()
+        except UnicodeEncodeError:
+            raise FileError(str(self.path), NOT_UTF8, row=row) from None
 
+    def _is_cut(self, error: BaseException, ended: bool) -> bool:
+        """Whether it is the end of what was read that made the error: of a string, or of a word such as -Infinity."""
+        if not isinstance(error, json.JSONDecodeError):
+            return False
+        end = len(self._text.rstrip()) if ended else len(self._text) - len("-Infinity") + 1
+        return error.msg.startswith("Unterminated") or error.pos >= end
 
-@dataclass(slots=True)
-class _State:
-    """Where a scan stands between two chunks."""
+    def elements(self) -> Iterator[int]:
+        """The numbers of the elements of an array; whoever asks takes the value of each."""
+        self.take("[")
+        if self.peek() == "]":
+            self.take("]")
+            return
+        row, mark = 0, ","
+        while mark == ",":
+            yield (row := row + 1)
+            mark = self.take(",]")
 
-    path: Path
-    depth: int
-    most: int
-    level: int = 0  # brackets that are open
-    inside: bool = False  # a string
-    container: int = -1
-    opener: bytes = b""
-    count: int = 0  # of spans in this container
-    active: bool = False  # whether a span has begun
-    parts: list[bytes] = field(default_factory=list)
-    size: int = 0
+    def members(self) -> Iterator[tuple[str, bytes]]:
+        """The keys of an object, read and as they are written; whoever asks takes the value of each."""
+        self.take("{")
+        if self.peek() == "}":
+            self.take("}")
+            return
+        seen, mark = set[str](), ","
+        while mark == ",":
+            if self.peek() not in ('"', ""):
+                raise self.error("no JSON document")
+            key, written = self.value(None)
+            if key in seen:
+                raise FileError(str(self.path), f"the field {quote(key)} is there twice.")
+            seen.add(key)
+            self.take(":")
+            yield key, written
+            mark = self.take(",}")
 
-    def of(self, data: bytes) -> Iterator[_Span]:
-        """The spans that end in this chunk."""
-        chunk = np.frombuffer(data, np.uint8).copy()
-        roles = _ROLES[chunk]
-        at = np.flatnonzero(roles)
-        roles = roles[at]
-        strings = np.cumsum((roles == _QUOTE) & ~_escaped(roles, at)) + self.inside
-        outside = strings % 2 == 0
-        chunk[at[(roles == _LINE) & outside]] = ord(" ")
-        steps = np.where(outside, (roles == _OPEN).astype(np.int64) - (roles == _CLOSE), 0)
-        levels = self.level + np.cumsum(steps)
-        if len(at):
-            self.inside, self.level = bool(strings[-1] % 2), int(levels[-1])
-            if levels.min() < 0:
-                raise FileError(str(self.path), "a bracket closes that was not opened: write the document anew.")
-        opens, closes = (steps > 0) & (levels == self.depth), (steps < 0) & (levels == self.depth - 1)
-        marks = opens | closes | ((roles == _COMMA) & outside & (levels == self.depth))
-        text, begin = chunk.tobytes(), 0
-        for place, step in zip(at[marks].tolist(), steps[marks].tolist(), strict=True):
-            if step > 0:
-                self._require_nothing(text[begin:place])
-                self.container, self.opener = self.container + 1, text[place : place + 1]
-                self.active, self.count = True, 0
-            else:
-                if step < 0 and _PAIRS[self.opener] != text[place : place + 1]:
-                    raise FileError(str(self.path), "brackets of two kinds are one pair: write the document anew.")
-                self._add(text[begin:place])
-                yield from self._ended(last=step < 0)
-            begin = place + 1
-        if self.active:
-            self._add(text[begin:])
-        else:
-            self._require_nothing(text[begin:])
+    def skip(self) -> Any:
+        """Go over a value; of an array, in which there may be very much, the first element."""
+        if self.peek() != "[":
+            return self.value(None)[0]
+        return [value for row in self.elements() if (value := self.value(None)[0]) is not None and row == 1]
 
-    def _add(self, text: bytes) -> None:
-        self.size += len(text)
-        if self.size - len(text) < self.most:
-            self.parts.append(text)
+    def end(self) -> None:
+        """Refuse whatever stands behind the document."""
+        if self.peek() in ("{", "["):
+            raise FileError(str(self.path), "there is more than one JSON document in this file: name it .jsonl.")
+        if self.peek():
+            raise self.error("no end of a JSON document")
 
-    def _ended(self, *, last: bool) -> Iterator[_Span]:
-        text, whole = b"".join(self.parts).strip(), self.size <= self.most
-        self.parts, self.size, self.active = [], 0, not last
-        if text:
-            self.count += 1
-            yield _Span(self.container, self.opener, text, whole)
-        elif self.count or not last:
-            raise FileError(str(self.path), "there is a comma too many: nothing stands before it or after it.")
+    def error(self, what: str, row: int | None = None) -> FileError:
+        """What stands here is not what it should be."""
+        here = self._text[self._at : self._at + 60].strip().encode("utf-8", "replace").decode()
+        subject = "this record" if row else "this"
+        return FileError(str(self.path), f"{subject} is {what}: {quote(here)}.{'' if row else _REMEDY}", row=row)
 
-    def _require_nothing(self, text: bytes) -> None:
-        """Outside of the document there is nothing but blanks."""
-        if self.depth == 1 and text.strip():
-            what = "no JSON document" if self.container < 0 else "no end of a JSON document"
-            raise FileError(str(self.path), f"this is {what}: {quote(_start(text.strip()))}.{_REMEDY}")
-
-
-def _escaped(roles: Any, at: Any) -> Any:
-    """Which characters follow an odd number of backslashes."""
-    slash = roles == _BACKSLASH
-    if not slash.any():
-        return np.zeros(len(at), bool)
-    order = np.arange(len(at))
-    next_to = np.concatenate(([False], np.diff(at) == 1))
-    goes_on = slash & next_to & np.concatenate(([False], slash[:-1]))
-    first = np.maximum.accumulate(np.where(goes_on, 0, order))  # of the run of backslashes
-    odd = slash & ((order - first) % 2 == 0)
-    return next_to & np.concatenate(([False], odd[:-1]))
+    def _more(self, size: int) -> bool:
+        """Read on; what was gone over is forgotten."""
+        data = self._stream.read(size)
+        if data:
+            self._text, self._at = self._text[self._at :], 0
+        self._text += self._decode(data, final=not data)
+        return bool(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +151,6 @@ class _Shape:
 
     kind: Literal["lines", "array", "member", "ids", "document"]
     key: str = ""  # of the member whose elements are rows
-    container: int = 0  # its number among the members with brackets
 
     def describe(self) -> str:
         """A row in words."""
@@ -225,50 +218,46 @@ class JsonDocumentReader(JsonReader):
 
 def _records(path: Path, shape: _Shape) -> Iterator[bytes]:
     """The records of a document as lines."""
-    if shape.kind == "document":
-        members = b", ".join(_whole(span, path, 1) for span in _spans(path, 1))
-        file = b"" if _has_key(members, "file") else b'"file": ' + json.dumps(_stem(path)).encode() + b", "
-        yield b"{" + file + members + b"}"
-        return
-    row, first = 0, b""
-    for span in _spans(path, 2 if shape.kind == "member" else 1):
-        if shape.kind != "member" and span.container:
-            raise FileError(str(path), "there is more than one JSON document in this file: name it .jsonl.")
-        if shape.kind != "member" or span.container == shape.container:
-            row += 1
-            text = _whole(span, path, row)
-            first = first or text[:1]
-            if text[:1] != first and {text[:1], first} == {b"[", b"{"}:
-                raise FileError(str(path), "some records are objects, and some are lists: write all alike.", row=row)
-            if shape.kind == "ids":
-                yield _with_id(*_member(text, path))
-            else:
-                yield b'{"records": ' + text + b"}" if text.startswith(b"[") else text
+    with opened(path) as stream:
+        document = _Document(path, stream)
+        if shape.kind == "document":
+            value, line = document.value()
+            file = b"" if "file" in value else b'"file": ' + json.dumps(_stem(path)).encode() + b", "
+            yield b"{" + file + line[1:]
+        elif shape.kind == "array":
+            yield from _elements(document)
+        else:
+            for row, (key, written) in enumerate(document.members(), 1):
+                if shape.kind == "ids":
+                    value, line = document.value(row)
+                    yield _with_id(value, written, line)
+                elif key == shape.key:
+                    yield from _elements(document)
+                else:
+                    document.skip()
+        document.end()
 
 
-def _whole(span: _Span, path: Path, row: int) -> bytes:
-    if not span.whole:
-        raise FileError(str(path), f"this record is longer than {LONGEST:,} bytes.", row=row)
-    return span.text
+def _elements(document: _Document) -> Iterator[bytes]:
+    """The elements of an array of objects, or of lists, as lines."""
+    kinds = set[str]()
+    for row in document.elements():
+        kinds.add(document.peek())
+        if kinds == {"[", "{"}:
+            problem = "some records are objects, and some are lists: write all alike."
+            raise FileError(str(document.path), problem, row=row)
+        _, line = document.value(row)
+        yield b'{"records": ' + line + b"}" if line.startswith(b"[") else line
 
 
-def _with_id(key: bytes, value: bytes) -> bytes:
+def _with_id(record: Any, key: bytes, line: bytes) -> bytes:
     """A record with its id; a list of records as a field of one."""
-    if value.startswith(b"["):
-        return b'{"id": ' + key + b', "records": ' + value + b"}"
-    name = b"key" if _has_key(value[1:-1], "id") else b"id"
-    inner = value[1:-1].strip() if value.startswith(b"{") and value.endswith(b"}") else value  # which is then refused
-    return b'{"' + name + b'": ' + key + (b", " + inner if inner else b"") + b"}"
-
-
-def _has_key(members: bytes, key: str) -> bool:
-    """Whether an object has a field; only what may be one is parsed."""
-    if f'"{key}"'.encode() not in members:
-        return False
-    try:
-        return key in json.loads(b"{" + members + b"}")
-    except (ValueError, RecursionError):  # said where it is parsed as a record
-        return True
+    if isinstance(record, list):
+        return b'{"id": ' + key + b', "records": ' + line + b"}"
+    if not isinstance(record, dict):
+        return line  # which is then refused
+    name = b"key" if "id" in record else b"id"
+    return b'{"' + name + b'": ' + key + (b", " if record else b"") + line[1:]
 
 
 def _stem(path: Path) -> str:
@@ -279,118 +268,76 @@ def _stem(path: Path) -> str:
     return name
 
 
-def _member(text: bytes, path: Path) -> tuple[bytes, bytes]:
-    """The key of a member of an object, as it is written, and its value."""
-    found = _KEY.match(text)
-    if found is None:
-        raise FileError(str(path), f"this is no JSON document: {quote(_start(text))}.")
-    return found[1], text[found.end() :]
-
-
-@dataclass(slots=True)
-class _Members:
-    """What is seen of the members of an object."""
-
-    arrays: dict[str, tuple[int, Any]] = field(default_factory=dict)  # of objects: their number and first element
-    objects: list[Any] = field(default_factory=list)  # the first ones
-    many: int = 0
-    plain: list[str] = field(default_factory=list)  # the keys of all others
-    brackets: int = 0
-
-    @property
-    def alike(self) -> bool:
-        """Whether objects are records of one kind: they have fields in common, or hold nothing but numbers."""
-        known = [one for one in self.objects if isinstance(one, Mapping) and one]
-        numbers = all(isinstance(value, int | float) for one in known for value in one.values())
-        return numbers or all(set(one) & set(known[0]) for one in known)
-
-
 def _shape_of(path: Path, records: str) -> _Shape:
     """What a row of a document is, or an error that says what to do."""
     head_of(path, 16)  # says what it is, where it is no text
-    seen = _Members()
-    empty = True
-    for span in _spans(path, 1, _HEAD):
-        empty = False
-        if span.container:
-            return _Shape("lines")
-        if span.opener == b"[":
-            if span.text[:1] not in (b"{", b"["):
-                raise FileError(
-                    str(path), f"the elements of this array are no objects: {quote(_start(span.text))}.{_REMEDY}"
-                )
-            return _Shape("array")
-        _see(seen, *_member(span.text, path), span.whole, path)
-    if empty:
+    arrays: dict[str, dict[str, Any]] = {}  # of objects: the first one of each
+    objects: list[dict[str, Any]] = []  # the first ones
+    many, plain = 0, list[str]()  # the number of objects, and the keys of what is neither
+    with opened(path) as stream:
+        document = _Document(path, stream)
+        if document.peek() == "[":
+            for _ in document.elements():
+                if document.peek() not in ("{", "["):
+                    raise document.error("an array whose elements are no objects")
+                return _Shape("array")
+        elif document.peek():
+            for key, _ in document.members():
+                value = document.skip()
+                if isinstance(value, list) and isinstance(next(iter(value), None), dict):
+                    arrays[key] = value[0]
+                elif isinstance(value, dict):
+                    many += 1
+                    objects += [value] if many <= _LOOKED_AT else []
+                else:
+                    plain.append(key)
+            if document.peek() == "{":
+                return _Shape("lines")
+        document.end()
+    if arrays:
+        return _shape_with(arrays, plain, path, records, alone=not many and not plain)
+    if not (many or plain):
         raise FileError(str(path), "there is no record in this file.")
-    return _chosen(seen, path, records)
+    return _Shape("ids" if many > 1 and not plain and _are_alike(objects) else "document")
 
 
-def _see(seen: _Members, key: bytes, value: bytes, whole: bool, path: Path) -> None:
-    """One more member of the document."""
-    first, inner = value[:1], value[1:].lstrip()[:1]
-    try:
-        name = str(json.loads(key))
-        if whole and first not in (b"[", b"{"):
-            json.loads(value)
-    except ValueError:
-        raise FileError(str(path), f"this is no JSON document: {quote(_start(key + b': ' + value))}.") from None
-    if first == b"[" and inner == b"{":
-        if name in seen.arrays:
-            raise FileError(str(path), f"the field {quote(name)} is there twice.")
-        seen.arrays[name] = (seen.brackets, _first_element(value))
-    elif first == b"{":
-        seen.many += 1
-        if len(seen.objects) < _LOOKED_AT and whole:
-            seen.objects.append(parse(value, str(path), seen.many, "record"))
-    else:
-        seen.plain.append(name)
-    seen.brackets += first in (b"[", b"{")
-
-
-def _chosen(seen: _Members, path: Path, records: str) -> _Shape:
-    named = next((key for key in seen.arrays if records == key or records.startswith((f"{key}.", f"{key}["))), None)
-    has_id = any(spelled_field(key) in STRONG_IDS for key in seen.plain)
-    if named is not None or (seen.arrays and has_id):
+def _shape_with(
+    arrays: Mapping[str, dict[str, Any]], plain: Sequence[str], path: Path, records: str, *, alone: bool
+) -> _Shape:
+    """What a row is of an object that holds arrays of objects, and perhaps other members."""
+    named = any(records == key or records.startswith((f"{key}.", f"{key}[")) for key in arrays)
+    if named or any(spelled_field(key) in STRONG_IDS for key in plain):
         return _Shape("document")
-    scored = {key: one for key, (_, one) in seen.arrays.items() if _is_scored(one)}
-    if len(seen.arrays) > 1:
-        if len(scored) == len(seen.arrays) and not seen.many and not seen.plain:
+    key, first = next(iter(arrays.items()))
+    if len(arrays) > 1:
+        if alone and all(map(_is_scored, arrays.values())):
             return _Shape("ids")
         raise FileError(
             str(path),
-            f"{listed(list(seen.arrays))} are arrays of objects, and rows may be the elements of any of them. Write "
+            f"{listed(list(arrays))} are arrays of objects, and rows may be the elements of any of them. Write "
             f"the one with the predictions as a file of its own; or, if the document is one case, say "
-            f"{argument('records', next(iter(seen.arrays)))}.",
+            f"{argument('records', key)}.",
         )
-    for key, (number, _) in seen.arrays.items():
-        if key in scored:
-            raise FileError(
-                str(path),
-                f"the objects in {quote(key)} have confidences: if they are the list of one case, say "
-                f"{argument('records', key)}; if each of them is a case, write this array alone into the file.",
-            )
-        return _Shape("member", key, number)
-    return _Shape("ids" if seen.many > 1 and not seen.plain and seen.alike else "document")
+    if _is_scored(first):
+        raise FileError(
+            str(path),
+            f"the objects in {quote(key)} have confidences: if they are the list of one case, say "
+            f"{argument('records', key)}; if each of them is a case, write this array alone into the file.",
+        )
+    return _Shape("member", key)
 
 
-def _is_scored(record: Any) -> bool:
+def _are_alike(objects: Sequence[dict[str, Any]]) -> bool:
+    """Whether objects are records of one kind: they have fields in common, or hold nothing but numbers."""
+    filled = [record for record in objects if record]
+    numbers = all(isinstance(value, int | float) for record in filled for value in record.values())
+    return numbers or all(set(record) & set(filled[0]) for record in filled)
+
+
+def _is_scored(record: Mapping[str, Any]) -> bool:
     """Whether an object has a confidence, and no id: it may be one of the classes of a case."""
     names = [spelled_field(key) for key, value in record.items() if not isinstance(value, list | dict)]
     return any(name in CONFIDENCE for name in names) and not any(name in STRONG_IDS for name in names)
-
-
-def _first_element(text: bytes) -> dict[str, Any]:
-    """The first object of an array of which the first bytes are known; an empty one where it is longer than they."""
-    try:
-        value, _ = json.JSONDecoder().raw_decode(text[1:].decode("utf-8", "ignore").lstrip())
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _start(text: bytes) -> str:
-    return text[:60].decode("utf-8", "replace")
 
 
 JSON = Format("json", (".json",), JsonDocumentReader, compressed=True, beside=False)
