@@ -8,7 +8,6 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +21,7 @@ from toplist.calibration.miscalibration import excludes_zero
 from toplist.errors import TopListError
 from toplist.inference.aggregates import overall, tally
 from toplist.inference.ranking import judge
-from toplist.inference.results import Action, Comparison, Estimate, ModelDetails, ModelRow, Pair
+from toplist.inference.results import Action, Comparison, Estimate, ModelDetails, ModelRow
 from toplist.inference.settings import Inference
 from toplist.io.lists import by_appearance
 from toplist.io.opening import stem_of
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from toplist.evaluation.case_details import CaseDetails
     from toplist.evaluation.leaderboard import Leaderboard
     from toplist.evaluation.samples import CaseSample
-    from toplist.postprocess.recalibration import Recalibrator, Selection
 
 MOST: Final = 4
 """Actions that are returned."""
@@ -131,32 +129,28 @@ class Invocation:
 
         `cluster` is the column whose cases stay in one fold, in place of the one that was named.
         """
-        if not self.one_space or rule not in RULES:
-            return ""
         columns = ("outcome", "weight", *(() if cluster else ("cluster",)))
         how = ["--cluster", cluster] if cluster else []
         how += [*([] if kind == "auto" else ["--kind", kind]), *([] if rule == "brier" else ["--rule", rule])]
-        return self._command("recalibrate fit", [name], *how, *self._output(name, ".json"), columns=columns)
+        return self._change("recalibrate fit", [name], *how, *self._output(name, ".json"), columns=columns)
 
     def apply(self, name: str) -> str:
         """Use the recalibrator for new cases, in a file like that of the model."""
-        if not self.one_space:
-            return ""
         _, written = self._output(name, ".json")
-        return self._command("recalibrate apply", [name], "-o", "better.parquet", missing=False, new=written)
+        return self._change("recalibrate apply", [name], "-o", "better.parquet", missing=False, new=written)
 
     def pool(self, names: Sequence[str]) -> str:
         """Pool files with equal weights."""
-        return self._command("pool", names, *self._output("pool", ".parquet")) if self.one_space else ""
+        return self._change("pool", names, *self._output("pool", ".parquet"))
 
     def truncate(self, name: str, k: int) -> str:
         """Keep the k most confident classes."""
         written = self._output(f"{name}-top{k}", ".parquet")
-        return self._command("truncate", [name], "-k", str(k), *written, missing=False) if self.one_space else ""
+        return self._change("truncate", [name], "-k", str(k), *written, missing=False)
 
     def plan(self, a: str, b: str, smallest: float, results: Comparison) -> str:
         """Say how many cases find a difference of two models."""
-        rule, how = results.rules[0], self.inference
+        rule, how, plain = results.rules[0], self.inference, Inference()
         if rule not in RULES or self.missing == "baseline":
             return ""
         words = ["--smallest", f"{smallest:g}", *([] if rule == "brier" else ["--rule", rule])]
@@ -164,15 +158,17 @@ class Invocation:
             words += ["--models", str(len(results.overall.rows))]
         if results.penalty is not None:
             words += ["--penalty", f"{results.penalty:g}"]
-        plain = Inference()
-        words += ["--inference", how.method] if how.method != plain.method else []
-        words += ["--level", f"{how.level:g}"] if how.level != plain.level else []
-        words += ["--horizon", str(how.horizon)] if how.horizon != plain.horizon else []
+        for flag, name in (("--inference", "method"), ("--level", "level"), ("--horizon", "horizon")):
+            words += [flag, str(getattr(how, name))] if getattr(how, name) != getattr(plain, name) else []
         return self._command("plan", [a, b], *words, columns=("outcome", "weight", "cluster", "time"), known=True)
 
     def diagnose(self, name: str) -> str:
         """Diagnose one model."""
         return self._command("diagnose", [name], columns=("outcome", "cluster"))
+
+    def _change(self, verb: str, names: Sequence[str], *more: str, **how: Any) -> str:
+        """A command that changes lists, which all have the same classes."""
+        return self._command(verb, names, *more, **how) if self.one_space else ""
 
     def _command(
         self,
@@ -188,6 +184,8 @@ class Invocation:
 
         `known` says that the command knows all ways to treat missing cases; `new` is a fitted model for a new file.
         """
+        if not self.files:
+            return ""
         files = [self._file(name, alone=len(names) == 1) for name in names]
         words = ["toplist", *verb.split(), *([f"NEW{PurePath(files[0]).suffix}", new] if new else files)]
         if columns and self.truth is not None:
@@ -255,12 +253,8 @@ def _file_name(name: str) -> str:
     return re.sub(r"[^\w.+-]+", "-", name).strip("-.")[:80] or "model"
 
 
-RECALIBRATOR_CLASSES: Final = {
-    "temperature": "Temperature",
-    "rest-floor": "RestFloor",
-    "isotonic": "Isotonic",
-}
-"""Recalibrators that are tried, by kind."""
+IN_MEMORY: Final = Invocation({})
+"""Stands in for how files are written: there are no commands for what is not in files."""
 
 
 def actions(board: Leaderboard, details: CaseDetails, invocation: Invocation | None = None) -> tuple[Action, ...]:
@@ -280,28 +274,23 @@ def actions(board: Leaderboard, details: CaseDetails, invocation: Invocation | N
     tuple of Action
         At most four: recalibrate, pool, floor, plan, label, truncate. What would gain nothing is not among them.
     """
-    results, exhibits = board.comparison, {one.name: one for one in details.exhibits}
-    invocation = invocation or board._invocation
-    lead, best = results.overall.rows[0], _tied(results)
-    cut = list(_shortened(board, details, exhibits[lead.name], invocation))
-    gains = [*_recalibrated(board, details, best, invocation), *_pooled(board, details, best, invocation)]
-    gains = sorted([*gains, *(one for one in cut if one.gain is not None)], key=lambda one: _value(one.gain))
-    cost = partial(_floor_cost, board, details)
-    floors = [] if details.held(lead.name) is None else list(_floored(results, invocation, cost))
-    first = [one for one in floors if _infinite(results, results.rules[0])]
+    results, typed = board.comparison, invocation or board._invocation or IN_MEMORY
+    lead, trial = results.overall.rows[0], Trial(board, details, typed)
+    exhibit = next(one for one in details.exhibits if one.name == lead.name)
+    cut = list(trial.shortened(exhibit))
+    gains = [*trial.recalibrated(), *trial.pooled(), *(one for one in cut if one.gain is not None)]
+    gains = sorted(gains, key=lambda one: math.inf if one.gain is None else one.gain.value)
+    floors = [] if details.held(lead.name) is None else list(_floored(results, typed, trial.cost_of_floor))
+    infinite = bool(_infinite(results, results.rules[0]))
     found = [
-        *first,
+        *(floors if infinite else ()),
         *gains,
-        *(one for one in floors if one not in first),
-        *_planned(results, invocation),
-        *_doubtful(exhibits[lead.name]),
+        *(() if infinite else floors),
+        *_planned(results, typed),
+        *_doubtful(exhibit),
         *(one for one in cut if one.gain is None),
     ]
     return tuple(found[:MOST])
-
-
-def _value(gain: Estimate | None) -> float:
-    return math.inf if gain is None else gain.value
 
 
 def quick(comparison: Comparison, invocation: Invocation | None = None) -> tuple[Action, ...]:
@@ -319,20 +308,10 @@ def quick(comparison: Comparison, invocation: Invocation | None = None) -> tuple
     tuple of Action
         At most three.
     """
-    lead = comparison.overall.rows[0]
-    shown = Action("diagnose", (lead.name,), "Diagnose {0}", "calibration and parts of the score of the best")
-    return (
-        *_floored(comparison, invocation),
-        *_planned(comparison, invocation),
-        shown if invocation is None else replace(shown, command=invocation.diagnose(lead.name)),
-    )
-
-
-def _tied(results: Comparison) -> list[str]:
-    """The models that no other one is significantly better than, best first; the leader where there is no test."""
-    found = results.confidence_set
-    lead = results.overall.rows[0].name
-    return list(found.members) if found is not None and found.members else [lead]
+    name, typed = comparison.overall.rows[0].name, invocation or IN_MEMORY
+    reason = "calibration and parts of the score of the best"
+    look = Action("diagnose", (name,), "Diagnose {0}", reason, command=typed.diagnose(name))
+    return *_floored(comparison, typed), *_planned(comparison, typed), look
 
 
 def _change(gain: Estimate, rule: str, scores: tuple[float | None, float | None] | None = None) -> str:
@@ -346,45 +325,11 @@ def _change(gain: Estimate, rule: str, scores: tuple[float | None, float | None]
 _CROSS_VALIDATED = f"95% CI, {_FOLDS}-fold cross-validation"  # the level of `select_recalibrator`
 
 
-# Recalibration
-
-
-def _recalibrated(
-    board: Leaderboard, details: CaseDetails, best: Sequence[str], invocation: Invocation | None
-) -> Iterator[Action]:
-    """The recalibration that leads to the lowest mean score, of those models whose scores it changes for the better."""
-    results = board.comparison
-    rule, rows = results.rules[0], {row.name: row for row in results.overall.rows}
-    right = max(rows.values(), key=lambda row: row.metrics["accuracy"].value)
-    chosen = list(dict.fromkeys([*best[: _RECALIBRATED - 1], right.name, *best]))[:_RECALIBRATED]
-    found: list[tuple[float, Action]] = []
-    for name in chosen:
-        sample = None if rows[name].scores[rule].infinite else _fitted_to(results, details, name)
-        choice = None if sample is None else _selected(sample, rule, _candidates(rule, len(sample.lists.confidences)))
-        row = None if choice is None else choice.table[choice.chosen]
-        if sample is None or choice is None or row is None or row.high is None or row.high >= 0:
-            continue
-        gain = Estimate(row.difference or 0.0, row.low, row.high, error=row.difference_error)
-        kind_of = next(word for word, kind in RECALIBRATOR_CLASSES.items() if kind == type(choice.best).__name__)
-        bias = _bias(sample, 1 - (1 - results.level) / len(rows))
-        told = f"{bias}{kind_of.replace('-', ' ')} recalibration changes its {_change(gain, rule)}{_CROSS_VALIDATED}"
-        reason = f"{told}{sample.on}); {_use(invocation, name)}"
-        command = "" if invocation is None else invocation.recalibrate(name, rule, kind_of, results.time)
-        action = Action("recalibrate", (name,), "Recalibrate {0}", reason, gain, command)
-        found.append((rows[name].scores[rule].mean.value + gain.value, action))
-    if found:
-        yield min(found, key=lambda one: one[0])[1]
-
-
-def _use(invocation: Invocation | None, name: str) -> str:
-    """What a fitted recalibrator is for, with the command that uses it."""
-    words = "" if invocation is None else invocation.apply(name)
-    told = f": {words}" if words and not set("{}") & set(words) else ""
-    return f"it is fitted to these cases, so use it for new ones{told}"
+# What is tried on the cases
 
 
 @dataclass(frozen=True, slots=True)
-class _Sample:
+class FittingCases:
     """Lists and outcomes that recalibrators are fitted to, as `toplist recalibrate fit` does it."""
 
     lists: TopLists
@@ -393,147 +338,230 @@ class _Sample:
     weights: Floats | None
     on: str  # of which cases this is, where it is not all
 
+    @property
+    def about(self) -> dict[str, Any]:
+        """What is known of the cases beside their outcomes."""
+        return {"clusters": self.clusters, "sample_weight": self.weights}
 
-def _fitted_to(results: Comparison, details: CaseDetails, name: str) -> _Sample | None:
-    """The compared cases of a model; None where the truth is a distribution, or there are too few."""
-    sample, panel = details.compared(name), details.panel
-    if sample is None or len(sample.lists) < _FEWEST:
-        return None
-    at = sample.rows
-    units = None if panel.units is None else by_appearance(panel.units[at])
-    weights = None if panel.weights is None else panel.weights[at]
-    return _Sample(sample.lists, sample.y, units, weights, _on(sample, results))
-
-
-def _on(sample: CaseSample, results: Comparison) -> str:
-    """Of which cases a number is, where it is not all of the truth."""
-    n = number_of(len(sample.lists), "case")
-    if sample.every > 1:
-        return f", one case in {count(sample.every)}: {n}"
-    if len(sample.lists) == results.cases:
-        return ""
-    return f", on the {count(len(sample.lists))} compared cases" if results.missing == "common" else f", on its {n}"
+    def bias(self, level: float) -> str:
+        """Over- or underconfidence, where its interval excludes zero; else nothing."""
+        if self.weights is not None:
+            return ""
+        try:
+            found = calibration_bias(self.lists, self.y, of="top", level=level, clusters=self.clusters)
+        except TopListError:
+            return ""
+        if not excludes_zero(found):
+            return ""
+        way = "overconfident" if found.difference > 0 else "underconfident"
+        return f"{way} by {100 * abs(found.difference):.1f} points; "
 
 
-def _selected(sample: _Sample, rule: str, candidates: Sequence[Recalibrator]) -> Selection | None:
-    """Candidates beside no recalibration in the folds of `toplist recalibrate fit`; None where nothing can be said."""
-    from toplist.postprocess.recalibration import select_recalibrator  # noqa: PLC0415  optimisers are not cheap to import
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Measures what recalibration, pooling, floors and shorter lists would change, on the cases of a leaderboard."""
 
-    if rule not in RULES:
-        return None
-    try:
-        return select_recalibrator(
-            sample.lists,
-            sample.y,
-            rule=rule,
-            candidates=candidates,
-            clusters=sample.clusters,
-            sample_weight=sample.weights,
+    board: Leaderboard
+    details: CaseDetails
+    typed: Invocation
+
+    @property
+    def results(self) -> Comparison:
+        """What was compared."""
+        return self.board.comparison
+
+    @property
+    def rule(self) -> str:
+        """The rule that ranks."""
+        return self.results.rules[0]
+
+    @property
+    def best(self) -> list[str]:
+        """The models that no other one is significantly better than, best first; the leader where there is no test."""
+        found = self.results.confidence_set
+        return list(found.members) if found is not None and found.members else [self.results.overall.rows[0].name]
+
+    def recalibrated(self) -> Iterator[Action]:
+        """The recalibration that leads to the lowest mean score, of those models whose scores it improves.
+
+        An isotonic map is the quickest recalibrator, and as good as any with many cases; log scores need another.
+        """
+        from toplist.postprocess.recalibration import (  # noqa: PLC0415  optimisers are not cheap to import
+            Isotonic,
+            RestFloor,
+            Temperature,
+            select_recalibrator,
         )
-    except TopListError:
-        return None
+
+        rule, rows = self.rule, {row.name: row for row in self.results.overall.rows}
+        right = max(rows.values(), key=lambda row: row.metrics["accuracy"].value)
+        found: list[tuple[float, Action]] = []
+        for name in list(dict.fromkeys([*self.best[: _RECALIBRATED - 1], right.name, *self.best]))[:_RECALIBRATED]:
+            sample = None if rows[name].scores[rule].infinite or rule not in RULES else self._fitted_to(name)
+            if sample is None:
+                continue
+            kinds: dict[str, Any] = {
+                "temperature": Temperature(),
+                "rest-floor": RestFloor(rule="brier"),
+                "isotonic": Isotonic(),
+            }
+            if rule == "log":
+                kinds = {"temperature": Temperature(rule="log")}
+            elif len(sample.lists.confidences) > _ENTRIES:
+                kinds = {"isotonic": kinds["isotonic"]}
+            try:
+                choice = select_recalibrator(
+                    sample.lists, sample.y, rule=rule, candidates=list(kinds.values()), **sample.about
+                )
+            except TopListError:
+                continue
+            row = choice.table[choice.chosen]
+            if row.high is None or row.high >= 0:
+                continue
+            gain = Estimate(row.difference or 0.0, row.low, row.high, error=row.difference_error)
+            word = next(word for word, one in kinds.items() if type(one) is type(choice.best))
+            bias = sample.bias(1 - (1 - self.results.level) / len(rows))
+            told = f"{bias}{word.replace('-', ' ')} recalibration changes its {_change(gain, rule)}{_CROSS_VALIDATED}"
+            use = self.typed.apply(name)
+            use = f": {use}" if use and not set("{}") & set(use) else ""
+            reason = f"{told}{sample.on}); it is fitted to these cases, so use it for new ones{use}"
+            command = self.typed.recalibrate(name, rule, word, self.results.time)
+            action = Action("recalibrate", (name,), "Recalibrate {0}", reason, gain, command)
+            found.append((rows[name].scores[rule].mean.value + gain.value, action))
+        if found:
+            yield min(found, key=lambda one: one[0])[1]
+
+    def _fitted_to(self, name: str) -> FittingCases | None:
+        """The compared cases of a model; None where the truth is a distribution, or there are too few."""
+        sample, panel = self.details.compared(name), self.details.panel
+        if sample is None or len(sample.lists) < _FEWEST:
+            return None
+        units = None if panel.units is None else by_appearance(panel.units[sample.rows])
+        weights = None if panel.weights is None else panel.weights[sample.rows]
+        return FittingCases(sample.lists, sample.y, units, weights, self._on(sample))
+
+    def _on(self, sample: CaseSample) -> str:
+        """Of which cases a number is, where it is not all of the truth."""
+        many = len(sample.lists)
+        if sample.every > 1:
+            return f", one case in {count(sample.every)}: {number_of(many, 'case')}"
+        if many == self.results.cases:
+            return ""
+        common = self.results.missing == "common"
+        return f", on the {count(many)} compared cases" if common else f", on its {number_of(many, 'case')}"
+
+    def pooled(self) -> Iterator[Action]:
+        """The equally weighted pool of the models tied for best, or of the best two or three, if better than each."""
+        rows = [row for row in self.results.overall.rows if row.rank is not None and not row.scores[self.rule].infinite]
+        order = [row.name for row in rows]
+        tied = [name for name in self.best if name in order]
+        tries = [tied[:_POOLED]] if len(tied) > 1 else [order[:2], order[:3]]
+        found: list[tuple[Estimate, list[str]]] = []
+        for names in (list(one) for one in dict.fromkeys(map(tuple, tries)) if len(one) > 1):
+            gain = self._pool_gain(names)
+            if gain is not None and gain.high is not None and gain.high < 0:
+                found.append((gain, names))
+        if not found:
+            return
+        gain, names = min(found, key=lambda one: one[0].value)
+        mean = _change(gain, self.rule).replace(" score by", " score of {0} by")
+        reason = f"the mean of their probabilities changes the {mean}{percent(self.results.level)} CI)"
+        yield Action("pool", tuple(names), "Pool {}", reason, gain, self.typed.pool(names))
+
+    def _pool_gain(self, names: Sequence[str]) -> Estimate | None:
+        """The mean score of the pool minus that of the first, on the cases of all, by the method of the board.
+
+        None where the lists of different models cannot be brought together, or another member is not significantly
+        worse than the pool.
+        """
+        from toplist.postprocess.combination import linear_pool  # noqa: PLC0415
+
+        held = [self.details.compared(name) for name in names]
+        known = [one for one in held if one is not None and one.named is not None]
+        if len(known) < len(names) or known[0].codes is None or self.rule not in RULES:
+            return None
+        common: Codes = known[0].rows
+        for one in known[1:]:
+            common = np.intersect1d(common, one.rows)
+        if len(common) > _CASES and not self.details.panel.ordered:
+            common = common[:: -(-len(common) // _CASES)]
+        places = [np.argsort(one.rows)[np.searchsorted(np.sort(one.rows), common)] for one in known]
+        try:
+            some = [own.named[at] for own, at in zip(known, places, strict=True) if own.named is not None]
+            pool, y = linear_pool(some), known[0].codes[places[0]]
+            first, *others = (self._paired(pool, one, y, common) for one in some)
+            return first if all(one is not None and one.high is not None and one.high < 0 for one in others) else None
+        except TopListError:
+            return None
+
+    def _paired(self, lists: TopLists, other: TopLists, y: Codes, places: Codes) -> Estimate | None:
+        """The mean score of lists minus that of others, on cases in these places, by the board's method.
+
+        None where there are too few cases, or these are not all of those that follow each other in time.
+        """
+        panel, how = self.details.panel, self.board._intervals
+        if len(places) < 2 or (panel.ordered and len(places) < len(panel)):
+            return None
+        rules, penalty = [as_rule(self.rule)], self.results.penalty
+        sheets = [CaseScores.from_lists(one, y, rules, ks=(), penalty=penalty) for one in (lists, other)]
+        about = replace(panel, scores=panel.scores[:, :1, :1]).some(places)
+        clusters = None if about.units is None or panel.ordered else Grouping.of(about.units)
+        sums, matrix = overall(tally(sheets, weights=about.weights, clusters=clusters)), None
+        if how.matrix is not None:
+            matrix = replace(about, scores=side_by_side(sheets), empty=one_if_alike([sheets[0].empty.T]))
+        return replace(how, tally=sums, matrix=matrix).difference(0, 0, 1)
+
+    def cost_of_floor(self, name: str, rule: str) -> str:
+        """The finite mean score under a rule that a floor leads to, and what it costs under the rule that ranks."""
+        rules, sample = list(dict.fromkeys([rule, self.rule])), self._fitted_to(name)
+        if sample is None or not set(rules) <= set(RULES):
+            return ""
+        from toplist.postprocess.recalibration import RestFloor  # noqa: PLC0415  optimisers are not cheap to import
+        from toplist.postprocess.recalibration.automatic import cross_validated  # noqa: PLC0415
+
+        try:
+            (_, finite), *others = cross_validated(RestFloor(rule="log"), sample.lists, sample.y, rules, **sample.about)
+        except TopListError:
+            return ""
+        if finite.score is None or finite.infinite:
+            return ""
+        told = f"; a floor makes the mean {kind(rule)} score finite, {fixed(finite.score, 4)}"
+        for before, after in others:
+            if after.difference is not None and after.low is not None:
+                change = Estimate(after.difference, after.low, after.high)
+                told += f", and changes the {_change(change, self.rule, (before.score, after.score))}"
+                return f"{told}{_CROSS_VALIDATED}{sample.on})"
+        return f"{told} ({_FOLDS}-fold cross-validation{sample.on})"
+
+    def shortened(self, lead: ModelDetails) -> Iterator[Action]:
+        """The shortest lists of the best whose mean score is not worse by a thousandth of the uniform score."""
+        results, rule = self.results, self.rule
+        if not lead.curve or lead.cases < _MANY or lead.longest <= 3 or rule == "zero-one" or rule not in RULES:
+            return
+        sample = self.details.compared(lead.name)
+        if sample is None or results.overall.rows[0].scores[rule].infinite or not math.isfinite(lead.curve[0]):
+            return
+        mean = sum(size * n for size, n in lead.sizes) / sum(n for _, n in lead.sizes)
+        margin = FLAT * lead.curve[0]  # of no classes, which is the uniform prediction
+        for k in (k for k in lead.ks if 1 <= k <= mean / 2):
+            found = self._paired(sample.lists.truncate(k), sample.lists, sample.y, sample.rows)
+            if found is not None and found.high is not None and found.high < margin:
+                break
+        else:
+            return
+        better = found.high < 0
+        short = "the most probable class alone" if k == 1 else f"the {k} most probable classes"
+        length = f"lists of {lead.longest}" if lead.longest == lead.shortest else f"lists of {mean:.1f} on average"
+        changed = f"{'improves' if better else 'changes'} the {_change(found, rule)}{percent(results.level)} CI"
+        small = "" if better else f"; at most {percent(FLAT)} of the uniform score"
+        reason = f"cutting {length} to {short} {changed}{small}{self._on(sample)})"
+        title = f"Cut the lists of {{0}} to {number_of(k, 'class', 'classes')}"
+        yield Action(
+            "truncate", (lead.name,), title, reason, found if better else None, self.typed.truncate(lead.name, k)
+        )
 
 
-def _candidates(rule: str, entries: int) -> list[Recalibrator]:
-    """What is tried: an isotonic map is the quickest, and as good as any with many cases; log scores need another."""
-    from toplist.postprocess.recalibration import Isotonic, RestFloor, Temperature  # noqa: PLC0415
-
-    if rule == "log":
-        return [Temperature(rule="log")]
-    if entries > _ENTRIES:
-        return [Isotonic()]
-    return [Temperature(), RestFloor(rule="brier"), Isotonic()]
-
-
-def _bias(sample: _Sample, level: float) -> str:
-    """Over- or underconfidence, where its interval excludes zero; else nothing."""
-    if sample.weights is not None:
-        return ""
-    try:
-        found = calibration_bias(sample.lists, sample.y, of="top", level=level, clusters=sample.clusters)
-    except TopListError:
-        return ""
-    if not excludes_zero(found):
-        return ""
-    way = "overconfident" if found.difference > 0 else "underconfident"
-    return f"{way} by {100 * abs(found.difference):.1f} points; "
-
-
-# Pooling
-
-
-def _pooled(
-    board: Leaderboard, details: CaseDetails, best: Sequence[str], invocation: Invocation | None
-) -> Iterator[Action]:
-    """The equally weighted pool of the models tied for best, or of the best two or three, if it is better than each."""
-    results = board.comparison
-    rule = results.rules[0]
-    rows = [row for row in results.overall.rows if row.rank is not None and not row.scores[rule].infinite]
-    order = [row.name for row in rows]
-    tied = [name for name in best if name in order]
-    tries = [tied[:_POOLED]] if len(tied) > 1 else [order[:2], order[:3]]
-    found: list[tuple[Estimate, list[str]]] = []
-    for names in (list(one) for one in dict.fromkeys(map(tuple, tries)) if len(one) > 1):
-        gain = _pool_gain(board, details, names)
-        if gain is not None and gain.high is not None and gain.high < 0:
-            found.append((gain, names))
-    if not found:
-        return
-    gain, names = min(found, key=lambda one: one[0].value)
-    mean = _change(gain, rule).replace(" score by", " score of {0} by")
-    reason = f"the mean of their probabilities changes the {mean}{percent(results.level)} CI)"
-    yield Action("pool", tuple(names), "Pool {}", reason, gain, "" if invocation is None else invocation.pool(names))
-
-
-def _pool_gain(board: Leaderboard, details: CaseDetails, names: Sequence[str]) -> Estimate | None:
-    """The mean score of the pool minus that of the first, on the cases of all, with the interval of the board's method.
-
-    None where the lists of different models cannot be brought together, or another member is not significantly worse
-    than the pool.
-    """
-    from toplist.postprocess.combination import linear_pool  # noqa: PLC0415
-
-    rule = board.comparison.rules[0]
-    held = [details.compared(name) for name in names]
-    known = [one for one in held if one is not None and one.named is not None]
-    if len(known) < len(names) or known[0].codes is None or rule not in RULES:
-        return None
-    common: Codes = known[0].rows
-    for one in known[1:]:
-        common = np.intersect1d(common, one.rows)
-    if len(common) > _CASES and not details.panel.ordered:
-        common = common[:: -(-len(common) // _CASES)]
-    places = [np.argsort(one.rows)[np.searchsorted(np.sort(one.rows), common)] for one in known]
-    try:
-        some = [own.named[at] for own, at in zip(known, places, strict=True) if own.named is not None]
-        pool, y = linear_pool(some), known[0].codes[places[0]]
-        first, *others = (_paired(board, details, (pool, one), y, common) for one in some)
-        return first if all(one is not None and one.high is not None and one.high < 0 for one in others) else None
-    except TopListError:
-        return None
-
-
-def _paired(
-    board: Leaderboard, details: CaseDetails, lists: tuple[TopLists, TopLists], y: Codes, places: Codes
-) -> Estimate | None:
-    """The mean score of the first minus that of the second, on cases in these places, by the board's method.
-
-    None where there are too few cases, or these are not all of those that follow each other in time.
-    """
-    panel, how, results = details.panel, board._intervals, board.comparison
-    if len(places) < 2 or (panel.ordered and len(places) < len(panel)):
-        return None
-    rule = as_rule(results.rules[0])
-    sheets = [CaseScores.from_lists(one, y, [rule], ks=(), penalty=results.penalty) for one in lists]
-    about = replace(panel, scores=panel.scores[:, :1, :1]).some(places)
-    clusters = None if about.units is None or panel.ordered else Grouping.of(about.units)
-    sums, matrix = overall(tally(sheets, weights=about.weights, clusters=clusters)), None
-    if how.matrix is not None:
-        matrix = replace(about, scores=side_by_side(sheets), empty=one_if_alike([sheets[0].empty.T]))
-    return replace(how, tally=sums, matrix=matrix).difference(0, 0, 1)
-
-
-# Zero probabilities, more cases, labels, shorter lists
+# What the results say
 
 
 def _infinite(results: Comparison, rule: str) -> list[ModelRow]:
@@ -541,7 +569,7 @@ def _infinite(results: Comparison, rule: str) -> list[ModelRow]:
 
 
 def _floored(
-    results: Comparison, invocation: Invocation | None, cost: Callable[[str, str], str] = lambda name, rule: ""
+    results: Comparison, typed: Invocation, cost: Callable[[str, str], str] = lambda name, rule: ""
 ) -> Iterator[Action]:
     """A floor under the probabilities of the best model that gave zero to a true class.
 
@@ -552,115 +580,50 @@ def _floored(
     if rule is None or soft or results.classes == INFINITELY_MANY:
         return
     row, *others = _infinite(results, rule)
-    n, them = row.scores[rule].infinite, len(others)
-    more = f", {them} other {noun(them, 'model')} in some too" if them else ""
-    zero = f"probability 0 for the true class in {count(n)} of {number_of(row.cases, 'case')}{more}"
-    command = "" if invocation is None else invocation.recalibrate(row.name, "log", "rest-floor", results.time)
-    title, reason = "Give no class probability 0 in {0}", zero + cost(row.name, rule)
-    yield Action("floor", (row.name,), title, reason, command=command)
+    more = f", {len(others)} other {noun(len(others), 'model')} in some too" if others else ""
+    zero = f"probability 0 for the true class in {count(row.scores[rule].infinite)} of {number_of(row.cases, 'case')}"
+    title, command = (
+        "Give no class probability 0 in {0}",
+        typed.recalibrate(row.name, "log", "rest-floor", results.time),
+    )
+    yield Action("floor", (row.name,), title, f"{zero}{more}{cost(row.name, rule)}", command=command)
 
 
-def _floor_cost(board: Leaderboard, details: CaseDetails, name: str, rule: str) -> str:
-    """The finite mean score under a rule that a floor leads to, and what it costs under the rule that ranks."""
-    ranking, sample = board.comparison.rules[0], _fitted_to(board.comparison, details, name)
-    rules = list(dict.fromkeys([rule, ranking]))
-    if sample is None or not set(rules) <= set(RULES):
-        return ""
-    from toplist.postprocess.recalibration import RestFloor  # noqa: PLC0415  optimisers are not cheap to import
-    from toplist.postprocess.recalibration.automatic import cross_validated  # noqa: PLC0415
+def _planned(results: Comparison, typed: Invocation) -> Iterator[Action]:
+    """How many more cases the difference of the first two needs, where it is not significant.
 
-    how: Any = {"clusters": sample.clusters, "sample_weight": sample.weights}
-    try:
-        (_, finite), *others = cross_validated(RestFloor(rule="log"), sample.lists, sample.y, rules, **how)
-    except TopListError:
-        return ""
-    if finite.score is None or finite.infinite:
-        return ""
-    told = f"; a floor makes the mean {kind(rule)} score finite, {fixed(finite.score, 4)}"
-    for before, after in others:
-        if after.difference is not None and after.low is not None:
-            change = Estimate(after.difference, after.low, after.high)
-            told += f", and changes the {_change(change, ranking, (before.score, after.score))}"
-            return f"{told}{_CROSS_VALIDATED}{sample.on})"
-    return f"{told} ({_FOLDS}-fold cross-validation{sample.on})"
-
-
-def _planned(results: Comparison, invocation: Invocation | None) -> Iterator[Action]:
-    """How many more cases the difference of the first two needs, where it is not significant."""
+    Nothing where few units are known, or so many more are needed that nobody would collect them.
+    """
     rule = results.rules[0]
     top = [row.name for row in results.overall.rows if row.rank is not None][:2]
     pair = next((pair for pair in results.pairs if pair.rule == rule and {pair.a, pair.b} == set(top)), None)
-    if pair is None or not _is_open(pair, results):
+    if pair is None or not pair.extra_units or not pair.difference.value:
         return
-    more = pair.extra_units or 0
+    more, verdict = pair.extra_units, judge(pair, results.level)
+    if not verdict.tested or verdict.significant or results.units < _PILOT or more > _FAR * results.units:
+        return
     about = round(more, 2 - len(str(more))) if more >= 100 else more
     apart = abs(pair.difference.value)
     tested = sum(one.rule == rule and one.adjusted_p is not None for one in results.pairs)
     family = "" if tested < 2 else f", adjusted for {count(tested)} pairs"
-    flag = "" if invocation is None else " as --smallest"
     reason = (
-        f"choose the smallest difference that matters{flag}; with the observed one, "
+        f"choose the smallest difference that matters{' as --smallest' if typed.files else ''}; with the observed one, "
         f"{fixed(apart, decimals([pair.difference]))}, about {number_of(about, f'more {results.unit}')} "
         f"(80% power{family})"
     )
-    command = "" if invocation is None else invocation.plan(top[0], top[1], float(f"{apart:.2g}"), results)
+    command = typed.plan(top[0], top[1], float(f"{apart:.2g}"), results)
     yield Action("plan", (top[0], top[1]), "Plan more cases for {0} and {1}", reason, command=command)
-
-
-def _is_open(pair: Pair, results: Comparison) -> bool:
-    """Whether a difference is not significant, and a number of further units is known that is worth naming."""
-    found = judge(pair, results.level)
-    return (
-        found.tested
-        and not found.significant
-        and pair.difference.value != 0
-        and results.units >= _PILOT
-        and bool(pair.extra_units)
-        and (pair.extra_units or 0) <= _FAR * results.units
-    )
 
 
 def _doubtful(lead: ModelDetails) -> Iterator[Action]:
     """The worst predictions of the best in cases that no model has right: their labels may be wrong."""
     cases = [one.case for one in lead.worst if one.models > _OTHERS and one.right == 0]
     named = [case for case in cases if not set("{}") & set(case)][:_NAMED]
-    if not cases or not named:
+    if not named:
         return
-    more = f" and {len(cases) - len(named)} more" if len(cases) > len(named) else ""
-    which = (
-        f"{noun(len(cases), 'case')} {', '.join(named)}{more}"
-        if more
-        else f"{noun(len(cases), 'case')} {listed(named)}"
-    )
+    more = len(cases) - len(named)
+    which = f"{', '.join(named)} and {more} more" if more else listed(named)
     among = f"among the {len(lead.worst)} worst predictions of {{0}}, {len(cases)}"
-    reason = f"{among} {'has' if len(cases) == 1 else 'have'} no model with the true class first: {which}"
+    have = "has" if len(cases) == 1 else "have"
+    reason = f"{among} {have} no model with the true class first: {noun(len(cases), 'case')} {which}"
     yield Action("label", (lead.name,), f"Check the labels of {number_of(len(cases), 'case')}", reason)
-
-
-def _shortened(
-    board: Leaderboard, details: CaseDetails, lead: ModelDetails, invocation: Invocation | None
-) -> Iterator[Action]:
-    """The shortest lists of the best whose mean score is not worse by a thousandth of the uniform score."""
-    results, rule = board.comparison, board.comparison.rules[0]
-    if not lead.curve or lead.cases < _MANY or lead.longest <= 3 or rule == "zero-one" or rule not in RULES:
-        return
-    sample = details.compared(lead.name)
-    if sample is None or results.overall.rows[0].scores[rule].infinite or not math.isfinite(lead.curve[0]):
-        return
-    mean = sum(size * n for size, n in lead.sizes) / sum(n for _, n in lead.sizes)
-    margin = FLAT * lead.curve[0]  # of no classes, which is the uniform prediction
-    for k in (k for k in lead.ks if 1 <= k <= mean / 2):
-        found = _paired(board, details, (sample.lists.truncate(k), sample.lists), sample.y, sample.rows)
-        if found is not None and found.high is not None and found.high < margin:
-            break
-    else:
-        return
-    better = found.high < 0
-    short = "the most probable class alone" if k == 1 else f"the {k} most probable classes"
-    length = f"lists of {lead.longest}" if lead.longest == lead.shortest else f"lists of {mean:.1f} on average"
-    changed = f"{'improves' if better else 'changes'} the {_change(found, rule)}{percent(results.level)} CI"
-    small = "" if better else f"; at most {percent(FLAT)} of the uniform score"
-    reason = f"cutting {length} to {short} {changed}{small}{_on(sample, results)})"
-    title = f"Cut the lists of {{0}} to {number_of(k, 'class', 'classes')}"
-    command = "" if invocation is None else invocation.truncate(lead.name, k)
-    yield Action("truncate", (lead.name,), title, reason, found if better else None, command)
