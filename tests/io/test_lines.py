@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.io.boards import only
 from toplist.errors import FileError
 from toplist.io.opening import open_path
+from toplist.io.readers.json_lines import json_value
 
 N, LATE = 300, 150  # cases, and the first one that differs
 
@@ -169,3 +172,36 @@ def test_a_value_that_is_no_number_is_named_among_many_classes(tmp_path: Path) -
     early, late = {f"k{i}": 0.001 for i in range(400)}, {"k399": "0.5"}
     with pytest.raises(FileError, match=r"p\.jsonl, row 151: 'k399' is text, but a number elsewhere"):
         only(_made(tmp_path, early, late), _truth(tmp_path), space=500)
+
+
+@st.composite
+def written(draw: Any) -> str:
+    """JSON with fields that are there twice, colons in texts, escapes, numbers and damages of all kinds."""
+    text = draw(st.sampled_from([
+        '{"a": 1, "b": {"c": [1.5, "x:y", {"d": null, "e": "\\u003a"}]}, "a:": "\\ud83d\\ude00"}',
+        '[{"a": 1, "a": 2}, NaN]', '{"k" : 1, "k":2, "z" :3}', '{"\\u003a": 1e400, "a": 2, "a": 3}',
+        '{"\\u0061":1,"a":-0.0}',
+    ]))  # fmt: skip
+    for _ in range(draw(st.integers(0, 3))):
+        at, length = draw(st.integers(0, len(text))), draw(st.integers(0, 8))
+        text = (
+            text[:at]
+            + draw(st.sampled_from(['"', ":", "\\", "{", "}", ",", "1", "e", text[at : at + length]]))
+            + text[at:]
+        )
+    return text
+
+
+@given(written())
+def test_a_text_is_read_as_json_reads_it_with_every_field_once(text: str) -> None:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        assert len(dict(pairs)) == len(pairs)
+        return dict(pairs)
+
+    try:
+        expected = repr(json.loads(text, object_pairs_hook=unique))
+    except (ValueError, AssertionError) as error:
+        with pytest.raises(ValueError, match="twice" if isinstance(error, AssertionError) else None):
+            json_value(text)
+    else:
+        assert repr(json_value(text)) == repr(json_value(text.encode())) == expected

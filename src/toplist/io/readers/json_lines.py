@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -71,8 +72,26 @@ class RepeatedFieldError(ValueError):
 
 
 def json_value(text: str | bytes) -> Any:
-    """What a JSON text says; a ValueError or a RecursionError where it is none, or repeats a field."""
+    """What a JSON text says; a ValueError or a RecursionError where it is none, or repeats a field.
+
+    msgspec reads it in a third of the time, but of two fields with one name it keeps the last, in silence. Every member
+    has a colon, and so may texts: the text has more of them than what was read of it, written again, exactly where a
+    member was lost. A colon that is written as an escape would make up for one. Where there may be one of either, or
+    NaN, or half a character, json reads the text.
+    """
+    msgspec = need("msgspec")
+    if isinstance(text, bytes):
+        text = text.decode(json.detect_encoding(text))
+    try:
+        value = msgspec.json.decode(text)
+        if text.count(":") == msgspec.json.encode(value).count(b":") and not _ESCAPED_COLON.search(text):
+            return value
+    except (msgspec.MsgspecError, ValueError):
+        pass
     return json.loads(text, object_pairs_hook=_object)
+
+
+_ESCAPED_COLON = re.compile(r"\\u003[aA]")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
