@@ -97,6 +97,7 @@ class RecordConditions:
         self._settled: dict[str, Condition] = {}  # by text: the reading whose field some record had
         self._fields: dict[str, None] = {}
         self._results: dict[tuple[Condition, type, Any], bool] = {}  # most records have one of a few values
+        self.total = self.kept = 0  # records
 
     def __str__(self) -> str:
         return " and ".join(argument("where", text) for text in self.where)
@@ -107,6 +108,17 @@ class RecordConditions:
             self._fields |= dict.fromkeys(record)
         fulfilled = [self._holds(readings, record) for readings in self._readings]  # each notes whether it is there
         return all(fulfilled)
+
+    def keep(self, *views: Mapping[str, Any]) -> list[int]:
+        """Count a record that may be seen in several ways; the places of those views that fulfil all conditions."""
+        places = [place for place, view in enumerate(views) if self.hold(view)]
+        self.total += 1
+        self.kept += bool(places)
+        return places
+
+    def notes(self) -> list[str]:
+        """How many records were kept, where it is not all of them."""
+        return [f"{self.kept:,} of {self.total:,} records fulfil {self}"] if self.kept < self.total else []
 
     def _holds(self, readings: Sequence[Condition], record: Mapping[str, Any]) -> bool:
         condition = self._settled.get(readings[0].text)
@@ -132,13 +144,22 @@ class RecordConditions:
         return self._results[key]
 
     def require_met(self) -> None:
-        """Once all records are read: every field that is named was there."""
+        """Once all records are read: every field that is named was there, and some record fulfils all conditions."""
         for readings in self._readings:
             if readings[0].text not in self._settled and self._fields:
                 name = readings[0].name
                 near = did_you_mean(name, self._fields)
                 said = argument("where", readings[0].text)
                 raise FileError(self.source, f"{said}: no record has {quote(name)}.{near}")
+        if not self.total or self.kept:
+            return
+        for condition in self._settled.values():
+            values = {value: held for (asked, _, value), held in self._results.items() if asked == condition}
+            if not any(values.values()):
+                there = listed(["(blank)" if one is None or one == "" else quote(one) for one in values], show=str)
+                said = argument("where", condition.text)
+                raise FileError(self.source, f"{said}: no record fulfils it. The values are {there}.")
+        raise FileError(self.source, f"no record fulfils {self} together. Leave out one of them.")
 
 
 _ABSENT = object()

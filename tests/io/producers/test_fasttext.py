@@ -55,7 +55,7 @@ def test_lists_that_add_up_to_slightly_more_than_one_are_divided_by_the_sum_and_
     p, names = softmax(made), names_of(made)
     rows, notes = produced(home / "softmax.txt")
     assert notes == (
-        "7 lists added up to slightly more than 1, because fastText adds 1e-5 to each probability: divided by the sum",
+        "7 lists added up to slightly more than 1, because fastText adds 1e-5 to each probability: divided by the sum.",
     )
     for row, expected in zip(rows, p, strict=True):
         exact = {name: (q + ADDED) / (1 + len(names) * ADDED) for name, q in zip(names, expected, strict=True)}

@@ -43,7 +43,7 @@ def test_lists_are_the_five_most_likely_classes_of_the_softmax(results, known, t
     assert [row["classes"] for row in rows] == [[names[at] for at in few] for few in order]
     found = np.array([row["confidences"] for row in rows])
     np.testing.assert_allclose(found, np.take_along_axis(p, order, 1), rtol=0, atol=1e-6)
-    assert notes == (f"classes are the values of {'label' if table in ('labels', 'described') else 'index'}",)
+    assert notes == (f"Classes are the values of {'label' if table in ('labels', 'described') else 'index'}.",)
 
 
 @every_format
@@ -90,7 +90,7 @@ def test_probabilities_of_all_classes_are_numbered_and_those_of_some_need_their_
     found = np.array([row["confidences"] for row in rows])
     np.testing.assert_allclose(found, softmax(known), rtol=0, atol=1e-6)
     assert rows[0]["classes"] == [str(at) for at in range(1000)]
-    assert notes == ("classes are numbered as the columns are",)
+    assert notes == ("Classes are numbered as the columns are.",)
     with pytest.raises(FileError, match="--include-index"):
         produced(results / f"bare{suffix}")
 

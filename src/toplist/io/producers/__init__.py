@@ -57,8 +57,8 @@ PRODUCERS: dict[str, Entry] = {
         ("*.txt", "*.txt.gz", "*.txt.zst", "*.csv", "*.csv.gz"),
         head="__label__",
     ),
-    "speciesnet": Entry("speciesnet", "SpeciesNet", ("*.json",), keys=("predictions.0.filepath",)),
-    "plantnet": Entry("plantnet", "Pl@ntNet", (*JSON, "*.csv"), head="r1 name|scientificName|bestMatch"),
+    "speciesnet": Entry("species", "SpeciesNet", ("*.json",), keys=("predictions.0.filepath",)),
+    "plantnet": Entry("species", "Pl@ntNet", (*JSON, "*.csv"), head="r1 name|scientificName|bestMatch"),
     "metaculus": Entry(
         "metaculus",
         "Metaculus forecasts",
@@ -78,7 +78,8 @@ PRODUCERS: dict[str, Entry] = {
 
 def load(name: str) -> Producer:
     """The producer of this name."""
-    producer: Producer = import_module(f"toplist.io.producers.{PRODUCERS[name].module}").PRODUCER
+    module = import_module(f"toplist.io.producers.{PRODUCERS[name].module}")
+    producer: Producer = module.PRODUCERS[name] if hasattr(module, "PRODUCERS") else module.PRODUCER
     return producer
 
 

@@ -51,6 +51,12 @@ class Match:
     notes: tuple[str, ...] = ()  # sentences about what was seen
 
 
+def matched(match: Match, reason: Callable[[Path], str]) -> Match | None:
+    """The files of a match for which there is a reason, and the first reason; None where there are none."""
+    reasons = {path: why for path in match.paths if (why := reason(path))}
+    return Match(tuple(reasons), next(iter(reasons.values()))) if reasons else None
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What a producer reads: files, or objects in memory, with the options of the caller."""

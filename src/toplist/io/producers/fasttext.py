@@ -13,13 +13,11 @@ import numpy as np
 from toplist._files import need
 from toplist.errors import FileError
 from toplist.io.columns import as_numpy
-from toplist.io.producers.base import CLASSES, CONFIDENCES, Match, ProducedReader, Producer, Request
-from toplist.io.producers.entries import DIVIDED, counted, matched
+from toplist.io.producers.base import CLASSES, CONFIDENCES, Match, ProducedReader, Producer, Request, matched
+from toplist.io.producers.cases import DIVIDED, sentences
 from toplist.io.readers.base import FirstLook, TableChunk
 from toplist.io.readers.delimited import FastTextReader, is_fasttext
 from toplist.lists.pipelines import REMEDIES, fasttext_excess
-
-_EMPTY = "without an entry, which are rejects"
 
 
 def _open(request: Request) -> ProducedReader:
@@ -31,7 +29,7 @@ def _open(request: Request) -> ProducedReader:
         offsets, _, excess = _masses(piece)
         divided += int(np.count_nonzero(excess))
         empty += int(np.count_nonzero(np.diff(offsets) == 0))
-    notes = (*counted(divided, "list", DIVIDED), *counted(empty, "list", _EMPTY))
+    notes = sentences([], {("list", DIVIDED): divided, ("list", "without an entry, which are rejects"): empty})
     return _reader(request, plain, lambda: map(_divided, plain.pieces([CLASSES, CONFIDENCES])), notes)
 
 

@@ -7,20 +7,16 @@ is read as well. A case is a document of a task, by its number in the task.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from toplist._files import need
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError, TopListError
-from toplist.io.conditions import RecordConditions
-from toplist.io.producers import fields
-from toplist.io.producers.base import Match, ProducedReader, Producer, Request, Row
-from toplist.io.producers.fields import FieldError
-from toplist.io.producers.harness import Cases, NoListsError, known_of, require_files
+from toplist.io.producers.cases import Cases, NoListsError, Record, reading
+from toplist.io.producers.choices import about
 from toplist.io.producers.likelihoods import MEANINGS, NormError, ScoredChoices
 from toplist.io.readers.base import FirstLook, unreadable
 
@@ -31,109 +27,86 @@ _ROWS = 1024
 
 def _columns(names: list[str]) -> tuple[str, str, str] | None:
     """What document, response and metrics are called."""
-    return next((found for found in _COLUMNS if set(found) <= set(names)), None)
+    return next((columns for columns in _COLUMNS if set(columns) <= set(names)), None)
 
 
-def _open(request: Request) -> ProducedReader:
-    cases, conditions = Cases(request), RecordConditions(request.options.where, request.name)
+def _read(cases: Cases) -> None:
     tasks: dict[str, Path] = {}
-    for path in require_files(request):
+    for path in cases.request.paths:
         name = _NAME.fullmatch(path.name)
         task = name["task"] if name else path.stem
         if task in tasks:
-            raise FileError(
-                request.name,
-                f"{tasks[task].name} and {path.name} are two runs of the task {quote(task)}: name one of them.",
-            )
+            problem = f"{tasks[task].name} and {path.name} are two runs of the task {quote(task)}: name one of them."
+            raise FileError(cases.request.name, problem)
         tasks[task] = path
+    norm = cases.request.options.norm
     for task, path in tasks.items():
-        try:
-            _add(cases, task, path, conditions)
-        except NoListsError as error:
-            cases.left_out[task] = str(error)
-    conditions.require_met()
-    return cases.reader()
+        with cases.task(task):
+            for record in _records(path):
+                if cases.conditions.keep({"task": task, **record.value}):
+                    _add(cases, record, task)
+    cases.notes.append(f"probabilities are {MEANINGS[norm]} ({argument('norm', norm)})")
 
 
-def _add(cases: Cases, task: str, path: Path, conditions: RecordConditions) -> None:
-    """The cases of one task."""
-    norm, made, total = cases.request.options.norm, [], 0
-    for row, record in enumerate(_records(path), 1):
-        total += 1
-        if conditions.hold({"task": task, **record}):
-            try:
-                made.append((str(path), _row(record, task, path, row, cases.request)))
-            except FieldError as error:
-                raise FileError(str(path), f"this is not as lighteval writes it: {error}.", row=row) from None
-    if not made:
-        raise NoListsError(f"none of {total:,} rows fulfils {conditions}." if total else "it has no rows.")
-    cases.rows += made
-    cases.notes.append(f"probabilities are {MEANINGS[norm]} ({argument('norm', norm)}).")
-    if len(made) < total:
-        cases.notes.append(f"task {quote(task)}: {len(made):,} of {total:,} rows fulfil {conditions}.")
-
-
-def _records(path: Path) -> Iterator[Mapping[str, Any]]:
+def _records(path: Path) -> Iterator[Record]:
     pa, pq = need("pyarrow"), need("pyarrow.parquet")
     try:
         with pq.ParquetFile(path) as file:
-            found = _columns(file.schema_arrow.names)
-            if found is None:
+            names = _columns(file.schema_arrow.names)
+            if names is None:
                 raise FileError(str(path), f"details of lighteval have the columns {listed(list(_COLUMNS[0]))}.")
-            for batch in file.iter_batches(_ROWS, columns=list(found)):
-                for record in batch.to_pylist():
-                    yield {plain: record[name] for plain, name in zip(_COLUMNS[0], found, strict=True)}
+            row = 0
+            for batch in file.iter_batches(_ROWS, columns=list(names)):
+                for row, record in enumerate(batch.to_pylist(), row + 1):  # noqa: B020  goes on with the next batch
+                    yield Record(str(path), row, dict(zip(_COLUMNS[0], (record[name] for name in names), strict=True)))
     except (pa.ArrowException, OSError) as error:
         raise unreadable(error, path) from None
 
 
-def _row(record: Mapping[str, Any], task: str, path: Path, row: int, request: Request) -> Row:
+def _add(cases: Cases, record: Record, task: str) -> None:
     """One document: log-likelihoods of its choices; those without the question stand behind them, or apart."""
-    norm = request.options.norm
-    choices, values = fields.items(record, "doc.choices"), fields.items(record, "model_response.logprobs")
+    choices = record.items("doc.choices")
+    values = record.numbers("model_response.logprobs")
     if not values:
-        raise NoListsError(f"row {row:,} has no log-likelihoods: its answer was generated.")
+        raise NoListsError(f"{record.place} has no log-likelihoods: its answer was generated.")
     if len(choices) < 2 or len(values) not in (len(choices), 2 * len(choices)):
-        raise NoListsError(f"row {row:,} has {len(values)} log-likelihoods for {len(choices)} choices.")
-    gold = fields.at(record, "doc.gold_index")
+        raise NoListsError(f"{record.place} has {len(values)} log-likelihoods for {len(choices)} choices.")
+    gold = record.at("doc.gold_index")
     golds = list(dict.fromkeys(gold)) if isinstance(gold, list) else [gold]
     if len(golds) != 1:
-        raise NoListsError(f"row {row:,} has {len(golds)} correct choices.")
+        raise NoListsError(f"{record.place} has {len(golds)} correct choices.")
     if not isinstance(golds[0], int) or not 0 <= golds[0] < len(choices):
-        raise NoListsError(f"row {row:,} has the correct choice {quote(golds[0])} of {len(choices)}.")
-    tokens = fields.each(record, "model_response.output_tokens", lambda one: len(fields.items(one, "")))
-    numbers = fields.each(record, "model_response.logprobs", fields.known_number)
+        raise NoListsError(f"{record.place} has the correct choice {quote(golds[0])} of {len(choices)}.")
+    tokens = [
+        len(Record(record.source, record.row, one).items("")) for one in record.items("model_response.output_tokens")
+    ]
     scored = ScoredChoices(
-        numbers[: len(choices)],
+        values[: len(choices)],
         [str(choice).removeprefix(" ") for choice in choices],
         tokens[: len(choices)] if len(tokens) >= len(choices) else None,
-        numbers[len(choices) :]
-        or fields.each(record, "model_response.unconditioned_logprobs", fields.known_number)
-        or None,
+        values[len(choices) :] or record.numbers("model_response.unconditioned_logprobs") or None,
     )
     try:
-        p, best = scored.probabilities(norm), int(np.argmax(scored.scores("none")))
+        p, best = scored.probabilities(cases.request.options.norm), int(np.argmax(scored.scores("none")))
     except NormError as error:
         raise NoListsError(str(error)) from None
     except TopListError as error:
-        raise FileError(str(path), str(error), row=row) from None
-    hit = fields.at(record, "metric.acc")
+        raise record.error(str(error)) from None
+    hit = record.at("metric.acc")
     if hit in (0, 1) and hit != (best == golds[0]):
         raise NoListsError(
-            f"acc of row {row:,} is {hit:g}, but its correct choice is {'' if best == golds[0] else 'not '}the most "
+            f"acc of {record.place} is {hit:g}, but its correct choice is {'' if best == golds[0] else 'not '}the most "
             "probable one: the task counts something else."
         )
     names = [str(place) for place in range(len(choices))]
-    own = fields.at(record, "doc.id")
-    case = f"{task}/{row - 1 if own in (None, '') else own}"
-    return Row(case, names, p.tolist(), known_of(names[golds[0]], len(choices), task=task, unit=case))
+    own = record.at("doc.id")
+    case = f"{task}/{(record.row or 1) - 1 if own in (None, '') else own}"
+    cases.add(record, case, names, p.tolist(), **about(names[golds[0]], len(choices), case))
 
 
-def _match(look: FirstLook, match: Match) -> Match | None:
-    """Details that have the three columns."""
-    found = tuple(path for path in match.paths if _columns(look.columns(path)))
-    names = listed([name for path in found[:1] for name in _columns(look.columns(path)) or ()])
-    return Match(found, f"it has the columns {names}") if found else None
+def _is_lighteval(look: FirstLook, path: Path) -> str:
+    names = _columns(look.columns(path))
+    return f"it has the columns {listed(names)}" if names else ""
 
 
-PRODUCER = Producer(open=_open, match=_match, options=("norm", "where"))
+PRODUCER = reading(_read, sees=_is_lighteval, options=("norm", "where"), files_only=True)

@@ -10,27 +10,28 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from toplist._text import argument, listed, quote
-from toplist.errors import FileError
-from toplist.io.conditions import RecordConditions
-from toplist.io.producers.base import ProducedReader, Producer, Request, Row
-from toplist.io.producers.harness import HARD, Cases, NoListsError, hard_label, known_of, letters, others, require_files
-from toplist.io.producers.likelihoods import MEANINGS
-from toplist.io.producers.lm_eval_samples import NAME, HarnessSample, Samples
+from toplist.errors import FileError, TopListError
+from toplist.io.producers.cases import Cases, NoListsError, Record, reading, records_in
+from toplist.io.producers.choices import HARD, about, add_answer, letters
+from toplist.io.producers.likelihoods import MEANINGS, NormError, ScoredChoices
+from toplist.io.readers.json_lines import json_value
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from toplist.io.options import Norm
 
+_NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+))?\.jsonl(?:\.gz|\.zst)?", re.IGNORECASE)
+_KEYS = ("doc_id", "arguments", "filtered_resps")
+_OPTIONS = ("choices", "options", "choices.text")  # fields of a document that may hold the texts of lettered answers
 _HASH = 16  # digits of the hash of a document in a case id
 # What the harness counts as correct, and the distribution whose most probable choice it looks at.
 _COUNTED: dict[str, Norm] = {
@@ -39,238 +40,328 @@ _COUNTED: dict[str, Norm] = {
     "acc_norm": "chars",
     "acc_bytes": "bytes",
 }
+_BLANK = re.compile(r" |\n+")
 _LETTER = re.compile(r"\s*\(?([A-Z])\)?\s*")
 _NUMBER = re.compile(r"\s*\d+\s*")
+_NO_CHOICES = ScoredChoices(())
 
 
-def _open(request: Request) -> ProducedReader:
-    samples, cases = Samples(RecordConditions(request.options.where, request.name)), Cases(request)
-    files = _of_one_model(request, require_files(request))
-    for path in files:
-        samples.add(path, alone=len(files) == 1)
-    samples.conditions.require_met()
-    cases.beside += samples.results
-    for name, every in samples.tasks.items():
+# Records
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """One record: the choices and their log-likelihoods, or a generated answer, and what the harness counted."""
+
+    record: Record  # without the document and the contexts, which are long
+    document: str  # its hash, or its number where there is none
+    options: int  # lettered options of the document; 0 where it has none, or it is not clear where
+    choices: ScoredChoices
+    by_context: bool  # whether the contexts differ between choices, and the continuation does not
+    answer: Any  # generated
+
+    @classmethod
+    def of(cls, record: Record, delimiter: str | None) -> _Sample:
+        """What each version of the harness writes, as one form; an error where it is none of the harness."""
+        lacks = next((key for key in _KEYS if record.value.get(key) is None), None)
+        if lacks is not None:
+            raise record.error(f"this record of lm-evaluation-harness has no {quote(lacks)}.")
+        document, metrics = str(record.value.get("doc_hash") or record.value["doc_id"]), record.value.get("metrics")
+        names = [name for name in (metrics if isinstance(metrics, list) else ()) if isinstance(name, str)]
+        counted = {name: record.value.get(name) for name in names}
+        said = {"target": record.value.get("target"), "filter": str(record.value.get("filter", "none"))}
+        short = Record(record.source, record.row, {**said, "counted": counted})
+        lists = [one for name in _OPTIONS if isinstance(one := record.at(f"doc.{name}"), list)]
+        options = len(lists[0]) if len(lists) == 1 and 2 <= len(lists[0]) <= 26 else 0
+        answers, arguments = record.value["filtered_resps"], _arguments(record.value["arguments"])
+        if not isinstance(answers, list) or arguments is None:
+            raise record.error("'arguments' and 'filtered_resps' are not as lm-evaluation-harness writes them.")
+        if not answers or not all(map(_is_pair, answers)):
+            return cls(short, document, options, _NO_CHOICES, False, answers[0] if len(answers) == 1 else answers)
         try:
-            task = _Task.of(name, every, request.options.norm)
-            cases.rows += [(one.source, row) for one, row in zip(task.samples, task.rows, strict=True)]
-            cases.notes += task.notes
-        except NoListsError as error:
-            cases.left_out[name] = str(error)
-    kept = sum(map(len, samples.tasks.values())) + samples.repeated
-    if kept < samples.total:
-        cases.notes.append(f"{kept:,} of {samples.total:,} records fulfil {samples.conditions}.")
-    if samples.repeated:
-        cases.notes.append(f"{samples.repeated:,} records repeat others word for word, and count once.")
-    nothing = f"none of {samples.total:,} records fulfils {samples.conditions}." if samples.total else ""
-    return cases.reader(nothing or "there is no record here.")
+            values = [float(one[0]) for one in answers]
+        except (TypeError, ValueError):
+            raise record.error("a log-likelihood in 'filtered_resps' is no number.") from None
+        if len(arguments) != len(values) or not all(len(one) >= 2 for one in arguments):
+            pairs = f"{len(arguments)} pairs of a context and a continuation"
+            raise record.error(f"{len(values)} log-likelihoods, but {pairs}.")
+        contexts, texts = [str(one[0] or "") for one in arguments], [str(one[1]) for one in arguments]
+        half, unconditional = len(values) // 2, None
+        before = _before_same(texts[:half], texts[half:])
+        if before is not None and _without_question(contexts[:half], contexts[half:]):
+            values, unconditional = values[:half], values[half:]
+            contexts, texts, delimiter = contexts[:half], texts[:half], before or delimiter
+        by_context = len(set(texts)) == 1 and len(set(contexts)) > 1
+        choices = ScoredChoices(
+            values, None if by_context else _without_delimiter(texts, delimiter), None, unconditional
+        )
+        return cls(short, document, options, choices, by_context, None)
+
+    @property
+    def targets(self) -> list[str]:
+        """What is correct: one value, or several that were written as a list."""
+        value = self.record.value["target"]
+        if isinstance(value, str) and value.strip().startswith("["):
+            with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+                value = ast.literal_eval(value.strip())
+        return list(dict.fromkeys(str(one).strip() for one in (value if isinstance(value, list) else [value])))
+
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """What two records of one document have in common if one of them repeats the other."""
+        return self.record.value, self.choices, self.answer
+
+    @property
+    def size(self) -> int:
+        """How many choices have a log-likelihood."""
+        return len(self.choices.loglikelihoods)
+
+    def best(self, norm: Norm) -> int:
+        """The place of the most probable choice; of several, the first one, as the harness has it."""
+        return int(np.argmax(self.of_choices(self.choices.scores, norm)))
+
+    def of_choices(self, make: Callable[[Norm], Any], norm: Norm) -> Any:
+        """What is made of the choices."""
+        try:
+            return make(norm)
+        except NormError as error:
+            raise NoListsError(str(error)) from None
+        except TopListError as error:
+            raise self.record.error(str(error)) from None
 
 
-def _of_one_model(request: Request, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+def _arguments(value: Any) -> list[list[Any]] | None:
+    """Contexts and continuations: a list of lists or, in later versions, `{"gen_args_0": {"arg_0": ...}}`."""
+    if isinstance(value, Mapping):
+        value = [value.get(f"gen_args_{at}") for at in range(len(value))]
+    if not isinstance(value, list):
+        return None
+    every = [[one.get(f"arg_{at}") for at in range(len(one))] if isinstance(one, Mapping) else one for one in value]
+    return every if all(isinstance(one, list) for one in every) else None
+
+
+def _is_pair(value: Any) -> bool:
+    """Whether this is a log-likelihood with whether the text is what greedy decoding gives."""
+    return isinstance(value, list) and len(value) == 2 and str(value[1]) in ("True", "False")
+
+
+def _before_same(first: Sequence[str], second: Sequence[str]) -> str | None:
+    """What precedes each of the second texts to make the first ones: nothing, a delimiter, or None if neither does.
+
+    Some versions of the harness ask for the choices alone, others for the delimiter and the choices.
+    """
+    if not first or len(first) != len(second) or not first[0].endswith(second[0]):
+        return None
+    before = first[0].removesuffix(second[0]) if second[0] else first[0]
+    return before if all(a == before + b for a, b in zip(first, second, strict=True)) else None
+
+
+def _without_question(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Whether contexts are empty or, as a task may set it, one and the same text in place of one question."""
+    one_each = len(second) > 1 and len(set(first)) == 1 == len(set(second))
+    return not any(second) or (one_each and first[0] != second[0])
+
+
+def _without_delimiter(texts: Sequence[str], delimiter: str | None) -> tuple[str, ...]:
+    """The choices themselves: without the one blank, or what the task has in its place, that precedes all of them."""
+    if delimiter is None:
+        blank = _BLANK.match(texts[0])
+        delimiter = blank[0] if blank else ""
+    cut = len(delimiter) if all(text.startswith(delimiter) for text in texts) else 0
+    return tuple(text[cut:] for text in texts)
+
+
+# Files
+
+
+def _read(cases: Cases) -> None:
+    tasks: dict[str, dict[tuple[str, ...], _Sample]] = defaultdict(dict)
+    for path in _of_one_model(cases):
+        name = _NAME.fullmatch(path.name)
+        alone = "" if len(cases.request.paths) == 1 else path.name.partition(".")[0]
+        task = name["task"] if name else alone
+        results = path.with_name(f"results_{name['date']}.json") if name else path
+        delimiter = _configured_delimiter(results, task) if name else None
+        cases.beside += [results] * (delimiter is not None)
+        for record in records_in(path):
+            if not isinstance(record.value, Mapping):
+                raise record.error(f"this should be an object, not {quote(record.value)}.")
+            said = record.value.get("task")
+            own = task if name or not isinstance(said, str) else said
+            if cases.conditions.keep({"task": own, **record.value}):
+                sample = _Sample.of(record, delimiter)
+                key = (sample.record.value["filter"], sample.document, str(record.value["doc_id"]))
+                first = tasks[own].setdefault(key, sample)
+                if first is not sample:
+                    _require_repetition(first, sample, own)
+                    cases.count("record", "repeated word for word: counted once")
+    for task, samples in tasks.items():
+        with cases.task(task):
+            _add_task(cases, _of_one_filter(cases, list(samples.values())))
+
+
+def _of_one_model(cases: Cases) -> Sequence[Path]:
     """The files with samples; an error where they are in folders of several models."""
-    files = tuple(path for path in paths if NAME.fullmatch(path.name)) or paths
+    files = tuple(path for path in cases.request.paths if _NAME.fullmatch(path.name)) or cases.request.paths
     folders = {path.parent.name: path.parent for path in files}
     if len(folders) > 1:
         raise FileError(
-            request.name,
+            cases.request.name,
             f"these are the samples of {len(folders)} models: {listed(list(folders))}. Name the folder of one of them, "
             f"such as {next(iter(folders.values()))}.",
         )
     return files
 
 
-@dataclass
-class _Task:
-    """The samples of a task as cases."""
-
-    name: str
-    samples: Sequence[HarnessSample]
-    norm: Norm
-    notes: list[str] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, name: str, samples: Sequence[HarnessSample], norm: Norm) -> _Task:
-        """The samples of the filter "none", or of the only one: a document is there once for each filter."""
-        filters = Counter(one.filter for one in samples)
-        chosen = "none" if "none" in filters else next(iter(filters))
-        task = cls(name, [one for one in samples if one.filter == chosen], norm)
-        if len(filters) > 1 and chosen != "none" and task.rows:
-            raise FileError(
-                samples[0].source,
-                f"every document is there once for each of the filters {listed(list(filters))}: choose one with "
-                f"{argument('where', f'filter={chosen}')}.",
-            )
-        if len(filters) > 1:
-            others = len(samples) - filters[chosen]
-            task._say(f"{others:,} records of other filters than 'none' are left out.")
-        return task
-
-    @cached_property
-    def rows(self) -> list[Row]:
-        """One list for each sample."""
-        if all(one.size for one in self.samples):
-            return self._with_probabilities()
-        odd = next(one for one in self.samples if not one.size)
-        if any(one.size for one in self.samples):
-            raise FileError(odd.source, "this record has no log-likelihoods, others of its task have.", row=odd.row)
-        return self._with_letters()
-
-    def _say(self, text: str) -> None:
-        self.notes.append(f"task {quote(self.name)}: {text}" if self.name else text)
-
-    @cached_property
-    def _ids(self) -> list[str]:
-        """A case by its document; a document that is there again has a number, too."""
-        met: Counter[str] = Counter()
-        found = []
-        for one in self.samples:
-            met[one.document] += 1
-            again = f"/{met[one.document]}" if met[one.document] > 1 else ""
-            found.append(f"{self.name}/{one.document[:_HASH]}{again}".removeprefix("/"))
-        return found
-
-    # Choices with log-likelihoods
-
-    def _with_probabilities(self) -> list[Row]:
-        if min(one.size for one in self.samples) < 2:
-            raise NoListsError(
-                "a question has the log-likelihood of one text, so there is nothing to choose from (output_type is "
-                "loglikelihood, not multiple_choice)."
-            )
-        outcomes, names = self._outcomes(), self._names()
-        self.notes.append(f"probabilities are {MEANINGS[self.norm]} ({argument('norm', self.norm)}).")
-        made, tied, lost = [], 0, 0
-        for case, sample, outcome in zip(self._ids, self.samples, outcomes, strict=True):
-            p = sample.probabilities(self.norm)
-            classes = names or [str(place) for place in range(len(p))]
-            known = known_of(classes[outcome], len(p), task=self.name, unit=sample.document)
-            made.append(Row(case, classes, p.tolist(), known))
-            tied += int((p == p.max()).sum() > 1)
-            lost += bool(((p == 0) & np.isfinite(sample.choices.loglikelihoods)).any())
-        if tied:
-            self._say(
-                f"in {tied:,} question{'s' * (tied > 1)} the most probable choices tie. Accuracy shares the credit "
-                "between them; the harness counts the first."
-            )
-        if lost:
-            self._say(
-                f"in {lost:,} question{'s' * (lost > 1)} a choice is so improbable that its probability is 0 in double "
-                "precision."
-            )
-        self._compare_counts(outcomes)
-        return made
-
-    def _names(self) -> list[str] | None:
-        """The texts of the choices, where all questions have the same ones."""
-        every = {tuple(text.strip() for text in one.choices.texts or ()) for one in self.samples}
-        texts = next(iter(every))
-        shared = len(every) == 1 and len({one.document for one in self.samples}) > 1
-        return list(texts) if shared and all(texts) and len(set(texts)) == len(texts) else None
-
-    def _outcomes(self) -> list[int]:
-        """The places of the correct choices."""
-        if any(one.by_context for one in self.samples):
-            return [_by_count(one) for one in self.samples]
-        readings = [found for found in map(self._read, (_by_place, _by_text)) if found]
-        if not readings:
-            odd = max(self.samples, key=lambda one: (_by_place(one) is None) + (_by_text(one) is None))
-            several = len(_targets(odd.target)) > 1
-            raise NoListsError(
-                f"row {odd.row:,} has the target {quote(odd.target)}: "
-                + ("several choices are correct." if several else "neither the place nor the text of a choice.")
-            )
-        fitting = [one for one in readings if not self._contradiction(one)]
-        if not fitting:
-            raise NoListsError(f"{self._contradiction(readings[0])}.")
-        if fitting[0] != fitting[-1]:
-            raise NoListsError("targets are numbers that may be the places or the texts of choices.")
-        return fitting[0]
-
-    def _read(self, reading: Callable[[HarnessSample], int | None]) -> list[int]:
-        found = [place for place in map(reading, self.samples) if place is not None]
-        return found if len(found) == len(self.samples) else []
-
-    def _contradiction(self, outcomes: Sequence[int]) -> str:
-        """Where the harness counted otherwise than these outcomes say; or nothing."""
-        metric = next((name for name in _COUNTED if name in self.samples[0].counted), None)
-        if metric is None:
-            return ""
-        for sample, outcome in zip(self.samples, outcomes, strict=True):
-            hit, mine = sample.counted.get(metric), sample.best(_COUNTED[metric]) == outcome
-            if hit not in (0, 1):
-                return f"{metric} of row {sample.row:,} is {quote(hit)}, neither a hit (1) nor a miss (0)"
-            if hit != mine:
-                return (
-                    f"{metric} of row {sample.row:,} is {hit:g}, but its target is {'' if mine else 'not '}the most "
-                    "probable choice: the task counts something else than one correct choice per question"
-                )
-        return ""
-
-    def _compare_counts(self, outcomes: Sequence[int]) -> None:
-        """Say so where the harness, with the same norm, counted another number of correct answers."""
-        metric = next((name for name, norm in _COUNTED.items() if norm == self.norm), "")
-        pairs = zip(self.samples, outcomes, strict=True)
-        counted = [(one.counted.get(metric), one.best(self.norm) == outcome) for one, outcome in pairs]
-        other = sum(hit in (0, 1) and hit != mine for hit, mine in counted)
-        if other:
-            self._say(
-                f"{metric} of {other:,} records is another than {argument('norm', self.norm)} gives: the harness took "
-                "another length of the choices."
-            )
-
-    # Generated answers
-
-    def _with_letters(self) -> list[Row]:
-        """Hard labels, where the documents say from how many options a letter was chosen."""
-        if not all(isinstance(one.answer, str) for one in self.samples):
-            raise NoListsError("the records are neither log-likelihoods of choices nor one generated answer each.")
-        targets = [_letter(one.target, one.options) for one in self.samples]
-        if not all(targets):
-            raise NoListsError(
-                "the answers are generated text, and the documents do not say from which answers they were chosen "
-                "(no list of choices with a letter as the target): there is nothing to spread probability over."
-            )
-        self._say(HARD)
-        answers = [_letter(one.answer, one.options) for one in self.samples]
-        rows = [
-            Row(
-                case,
-                *hard_label(answer, letters(one.options)),
-                known_of(target, one.options + 1, task=self.name, unit=one.document),
-            )
-            for case, one, answer, target in zip(self._ids, self.samples, answers, targets, strict=True)
-        ]
-        self.notes += others(self.name, rows)
-        return rows
+def _configured_delimiter(results: Path, task: str) -> str | None:
+    """What stands before each choice, as the results of the run say; None where they do not."""
+    try:
+        return str(json_value(results.read_bytes())["configs"][task]["target_delimiter"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
-def _targets(value: Any) -> list[str]:
-    """What is correct: one value, or several that were written as a list."""
-    if isinstance(value, str) and value.strip().startswith("["):
-        try:
-            value = ast.literal_eval(value.strip())
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return [value]
-    return list(dict.fromkeys(str(one).strip() for one in value)) if isinstance(value, list) else [str(value).strip()]
+def _require_repetition(first: _Sample, sample: _Sample, task: str) -> None:
+    """Two records of one document say the same."""
+    if first.content == sample.content:
+        return
+    if first.record.source == sample.record.source:
+        raise sample.record.error(
+            f"this is the document of {first.record.place} with another answer: a second run was appended to the file. "
+            f"Keep the rows of one run, or choose them with {argument('where', 'FIELD=VALUE')}."
+        )
+    raise sample.record.error(
+        f"this file and {first.record.source} are two runs of the task {quote(task)}, with other answers. Name the "
+        "file of one of them."
+    )
 
 
-def _by_place(sample: HarnessSample) -> int | None:
+def _of_one_filter(cases: Cases, samples: list[_Sample]) -> list[_Sample]:
+    """The samples of the filter "none", or of the only one: a document is there once for each filter."""
+    filters = Counter(sample.record.value["filter"] for sample in samples)
+    if "none" in filters and len(filters) > 1:
+        others = len(samples) - filters["none"]
+        cases.say(f"{others:,} records of other filters than 'none' are left out")
+        return [sample for sample in samples if sample.record.value["filter"] == "none"]
+    return samples
+
+
+# Tasks
+
+
+def _add_task(cases: Cases, samples: list[_Sample]) -> None:
+    filters = list(dict.fromkeys(sample.record.value["filter"] for sample in samples))
+    if len(filters) > 1:  # which is worth saying only of a task that has lists
+        one = [sample for sample in samples if sample.record.value["filter"] == filters[0]]
+        _add_task(Cases(cases.request, False), one)
+        raise FileError(
+            samples[0].record.source,
+            f"every document is there once for each of the filters {listed(filters)}: choose one with "
+            f"{argument('where', f'filter={filters[0]}')}.",
+        )
+    if not any(sample.size for sample in samples):
+        _add_letters(cases, samples)
+        return
+    odd = next((sample for sample in samples if not sample.size), None)
+    if odd is not None:
+        raise odd.record.error("this record has no log-likelihoods, others of its task have.")
+    _add_probabilities(cases, samples)
+
+
+def _ids(cases: Cases, samples: Sequence[_Sample]) -> list[str]:
+    """A case by its document; a document that is there again has a number, too."""
+    met = Counter[str]()
+    ids = []
+    for sample in samples:
+        met[sample.document] += 1
+        again = f"/{met[sample.document]}" if met[sample.document] > 1 else ""
+        ids.append(f"{cases.current}/{sample.document[:_HASH]}{again}".removeprefix("/"))
+    return ids
+
+
+def _add_probabilities(cases: Cases, samples: list[_Sample]) -> None:
+    if min(sample.size for sample in samples) < 2:
+        raise NoListsError(
+            "a question has the log-likelihood of one text, so there is nothing to choose from (output_type is "
+            "loglikelihood, not multiple_choice)."
+        )
+    norm = cases.request.options.norm
+    outcomes, names = _outcomes(samples), _names(samples)
+    cases.notes.append(f"probabilities are {MEANINGS[norm]} ({argument('norm', norm)})")
+    tied = lost = 0
+    for case, sample, outcome in zip(_ids(cases, samples), samples, outcomes, strict=True):
+        p = sample.of_choices(sample.choices.probabilities, norm)
+        classes = names or [str(place) for place in range(len(p))]
+        cases.add(sample.record, case, classes, p.tolist(), **about(classes[outcome], len(p), sample.document))
+        tied += int((p == p.max()).sum() > 1)
+        lost += bool(((p == 0) & np.isfinite(sample.choices.loglikelihoods)).any())
+    if tied:
+        cases.say(
+            f"in {tied:,} question{'s' * (tied > 1)} the most probable choices tie. Accuracy shares the credit between "
+            "them; the harness counts the first"
+        )
+    if lost:
+        cases.say(
+            f"in {lost:,} question{'s' * (lost > 1)} a choice is so improbable that its probability is 0 in double "
+            "precision"
+        )
+    metric = next((name for name, own in _COUNTED.items() if own == norm), "")
+    hits = [
+        (sample.record.value["counted"].get(metric), sample.best(norm) == y)
+        for sample, y in zip(samples, outcomes, strict=True)
+    ]
+    other = sum(hit in (0, 1) and hit != mine for hit, mine in hits)
+    if other:
+        cases.say(
+            f"{metric} of {other:,} records is another than {argument('norm', norm)} gives: the harness took another "
+            "length of the choices"
+        )
+
+
+def _names(samples: Sequence[_Sample]) -> list[str] | None:
+    """The texts of the choices, where all questions have the same ones."""
+    every = {tuple(text.strip() for text in sample.choices.texts or ()) for sample in samples}
+    texts = next(iter(every))
+    shared = len(every) == 1 and len({sample.document for sample in samples}) > 1
+    return list(texts) if shared and all(texts) and len(set(texts)) == len(texts) else None
+
+
+def _outcomes(samples: Sequence[_Sample]) -> list[int]:
+    """The places of the correct choices."""
+    if any(sample.by_context for sample in samples):
+        return [_by_count(sample) for sample in samples]
+    readings = [[by(sample) for sample in samples] for by in (_by_place, _by_text)]
+    whole = [[place for place in reading if place is not None] for reading in readings if None not in reading]
+    if not whole:
+        odd = max(samples, key=lambda sample: (_by_place(sample) is None) + (_by_text(sample) is None))
+        several = (
+            "several choices are correct" if len(odd.targets) > 1 else "neither the place nor the text of a choice"
+        )
+        raise NoListsError(f"{odd.record.place} has the target {quote(odd.record.value.get('target'))}: {several}.")
+    fitting = [reading for reading in whole if not _contradiction(samples, reading)]
+    if not fitting:
+        raise NoListsError(f"{_contradiction(samples, whole[0])}.")
+    if fitting[0] != fitting[-1]:
+        raise NoListsError("targets are numbers that may be the places or the texts of choices.")
+    return fitting[0]
+
+
+def _by_place(sample: _Sample) -> int | None:
     """The place that the target is, if it is one."""
-    targets = _targets(sample.target)
+    targets = sample.targets
     place = int(targets[0]) if len(targets) == 1 and _NUMBER.fullmatch(targets[0]) else -1
     return place if 0 <= place < sample.size else None
 
 
-def _by_text(sample: HarnessSample) -> int | None:
+def _by_text(sample: _Sample) -> int | None:
     """The place of the choice whose text is the target, if there is one."""
-    targets = _targets(sample.target)
-    found = [at for at, text in enumerate(sample.choices.texts or ()) if [text.strip()] == targets]
-    return found[0] if len(found) == 1 else None
+    places = [at for at, text in enumerate(sample.choices.texts or ()) if [text.strip()] == sample.targets]
+    return places[0] if len(places) == 1 else None
 
 
-def _by_count(sample: HarnessSample) -> int:
+def _by_count(sample: _Sample) -> int:
     """The correct choice where only the contexts differ: what the harness counted tells, if it tells."""
-    hit, best = sample.counted.get("acc"), sample.best("none")
+    hit, best = sample.record.value["counted"].get("acc"), sample.best("none")
     if hit in (0, 1) and (hit or sample.size == 2):
         return best if hit else 1 - best
     raise NoListsError(
@@ -279,10 +370,41 @@ def _by_count(sample: HarnessSample) -> int:
     )
 
 
+def _contradiction(samples: Sequence[_Sample], outcomes: Sequence[int]) -> str:
+    """Where the harness counted otherwise than these outcomes say; or nothing."""
+    metric = next((name for name in _COUNTED if name in samples[0].record.value["counted"]), None)
+    for sample, outcome in zip(samples, outcomes, strict=True) if metric else ():
+        hit, mine = sample.record.value["counted"].get(str(metric)), sample.best(_COUNTED[str(metric)]) == outcome
+        if hit not in (0, 1):
+            return f"{metric} of {sample.record.place} is {quote(hit)}, neither a hit (1) nor a miss (0)"
+        if hit != mine:
+            return (
+                f"{metric} of {sample.record.place} is {hit:g}, but its target is {'' if mine else 'not '}the most "
+                "probable choice: the task counts something else than one correct choice per question"
+            )
+    return ""
+
+
+def _add_letters(cases: Cases, samples: Sequence[_Sample]) -> None:
+    """Hard labels, where the documents say from how many options a letter was chosen."""
+    if not all(isinstance(sample.answer, str) for sample in samples):
+        raise NoListsError("the records are neither log-likelihoods of choices nor one generated answer each.")
+    targets = [_letter(sample.record.value["target"], sample.options) for sample in samples]
+    if not all(targets):
+        raise NoListsError(
+            "the answers are generated text, and the documents do not say from which answers they were chosen "
+            "(no list of choices with a letter as the target): there is nothing to spread probability over."
+        )
+    cases.say(HARD)
+    for case, sample, target in zip(_ids(cases, samples), samples, targets, strict=True):
+        answer, options = _letter(sample.answer, sample.options), letters(sample.options)
+        add_answer(cases, sample.record, case, answer, options, target, sample.document)
+
+
 def _letter(value: Any, options: int) -> str:
     """A letter of one of the options, in parentheses or not; or nothing."""
-    found = _LETTER.fullmatch(str(value))
-    return found[1] if found and found[1] in letters(options) else ""
+    letter = _LETTER.fullmatch(str(value))
+    return letter[1] if letter and letter[1] in letters(options) else ""
 
 
-PRODUCER = Producer(open=_open, options=("norm", "where"))
+PRODUCER = reading(_read, options=("norm", "where"), files_only=True)

@@ -9,29 +9,16 @@ them.
 from __future__ import annotations
 
 import ast
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from toplist._files import need
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError
-from toplist.io.conditions import RecordConditions
-from toplist.io.producers.base import (
-    CLUSTER,
-    N_CLASSES,
-    OUTCOME,
-    Match,
-    ProducedReader,
-    Producer,
-    Request,
-    Row,
-    batches_of,
-    columns_of,
-)
-from toplist.io.producers.entries import rows_in
+from toplist.io.producers.base import CLUSTER, N_CLASSES, OUTCOME
+from toplist.io.producers.cases import Cases, Record, reading, rows_in
 from toplist.io.readers.base import FirstLook
 
 QUESTIONS = "question_data.csv"
@@ -40,195 +27,147 @@ _START, _END, _CLOSE, _RESOLUTION = "Start Time", "End Time", "Actual Close Time
 _ALL = ("MC Options (All)", "MC Options")  # what probabilities are aligned with; older downloads have one column only
 _CURRENT = ("MC Options (Current)", *_ALL)
 _NAMES = ("Forecaster Username", "Forecaster (Anonymized)", "Forecaster ID")
-_CHOICE = "multiple_choice"
 _UNRESOLVED = ("", "annulled", "ambiguous")
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
+    record: Record
     every: tuple[str, ...]  # options that there ever were
     options: tuple[str, ...]  # those that are left, the last of which stands for all others
-    resolution: str
-    close: str
-    post: str
+
+    @property
+    def close(self) -> str:
+        return str(self.record.value.get(_CLOSE, ""))
 
 
-@dataclass(frozen=True, slots=True)
-class _Forecast:
-    row: int | None
-    path: Path
-    start: str
-    end: str
-    probabilities: str
-
-
-def _open(request: Request) -> ProducedReader:
-    made = _Download(RecordConditions(request.options.where, request.name))
-    for path in request.paths:
-        made.read(path)
-    made.conditions.require_met()
-    made.require_one(request)
-    pa = need("pyarrow")
-    columns = columns_of(**{OUTCOME: pa.string(), N_CLASSES: pa.int64(), CLUSTER: pa.string()})
-    batches = list(batches_of(list(made.rows()), columns))
-    return ProducedReader(request.name, lambda: iter(batches), columns, request.paths, tuple(made.notes()))
-
-
-@dataclass
-class _Download:
-    """The forecasts of one model, as they are read."""
-
-    conditions: RecordConditions
-    questions: dict[str, _Question] = field(default_factory=dict)
-    forecasts: dict[str, list[_Forecast]] = field(default_factory=dict)  # by question
-    forecasters: Counter[str] = field(default_factory=Counter)
-    column: str = _NAMES[0]
-    counts: Counter[str] = field(default_factory=Counter)
-
-    def read(self, path: Path) -> None:
-        """The forecasts of a file that are about multiple choice and fulfil the conditions."""
-        self.questions |= _questions(path.with_name(QUESTIONS))
+def _read(cases: Cases) -> None:
+    questions: dict[str, _Question] = {}
+    forecasts: dict[str, list[Record]] = defaultdict(list)  # by question
+    forecasters, column = Counter[str](), ""
+    for path in cases.request.paths:
+        questions |= _questions(path.with_name(QUESTIONS))
         rows = list(rows_in(path))
         names = rows[0].value if rows else ()
-        lacks = next((name for name in (_ID, _START, _PROBABILITIES) if name not in names), None)
-        self.column = next((name for name in _NAMES if name in names), "")
-        if lacks is not None or not self.column:
-            raise FileError(
-                str(path), f"there is no column {quote(lacks or _NAMES[0])}, which forecasts of Metaculus have."
-            )
+        column = next((name for name in _NAMES if name in names), "")
+        _require((_ID, _START, _PROBABILITIES, column or _NAMES[0]), names, path, "forecasts")
         for record in rows:
             row = record.value
-            if row[_ID] not in self.questions or not row[_PROBABILITIES]:
-                self.counts["other"] += 1
-            elif self.conditions.hold(row):
-                who = row[self.column] or row.get("Forecaster ID", "")
-                self.forecasters[who] += 1
-                one = _Forecast(record.row, path, row[_START], row.get(_END, ""), row[_PROBABILITIES])
-                self.forecasts.setdefault(row[_ID], []).append(one)
+            if row[_ID] not in questions or not row[_PROBABILITIES]:
+                cases.count("forecast", "not used, since it is not about multiple choice")
+            elif cases.conditions.keep(row):
+                forecasters[row[column] or row.get("Forecaster ID", "")] += 1
+                forecasts[row[_ID]].append(record)
+    cases.conditions.require_met()
+    if not forecasters:
+        raise FileError(cases.request.name, "there is no forecast of a multiple-choice question here.")
+    if len(forecasters) > 1:
+        raise _several(cases, forecasters, column)
+    cases.clustered = True
+    for number, records in forecasts.items():
+        last = _last(cases, records, questions[number].close)
+        if last is not None:
+            _add(cases, last, number, questions[number])
 
-    def require_one(self, request: Request) -> None:
-        """The forecasts are those of one forecaster, or of one aggregate."""
-        if not self.forecasters:
-            raise FileError(request.name, "there is no forecast of a multiple-choice question here.")
-        if len(self.forecasters) == 1:
-            return
-        first, second = [name for name, _ in self.forecasters.most_common(2)]
-        path = request.paths[0]
-        raise FileError(
-            request.name,
-            f"it has the forecasts of {len(self.forecasters):,} forecasters and aggregates "
-            f"({listed([name for name, _ in self.forecasters.most_common()], 6)}), each a model of its own. Say which, "
-            f"{argument('where', f'{self.column}={first}')}, as in toplist compare a={path} b={path} --where "
-            f"'a={self.column}={first}' --where 'b={self.column}={second}'.",
-        )
 
-    def rows(self) -> Iterator[tuple[str, Row]]:
-        """The last forecast of each question before it closed, if it still stood then."""
-        for number, forecasts in self.forecasts.items():
-            question = self.questions[number]
-            before = [one for one in forecasts if not question.close or one.start <= question.close]
-            self.counts["late"] += len(forecasts) - len(before)
-            if not before:
-                continue
-            last = max(before, key=lambda one: one.start)
-            self.counts["earlier"] += len(before) - 1
-            if last.end and question.close and last.end < question.close:
-                self.counts["withdrawn"] += 1
-                continue
-            yield str(last.path), self._row(number, question, last)
+def _require(needed: Sequence[str], names: Any, path: Path, what: str) -> None:
+    lacks = next((name for name in needed if name not in names), None)
+    if lacks is not None:
+        raise FileError(str(path), f"there is no column {quote(lacks)}, which {what} of Metaculus have.")
 
-    def _row(self, number: str, question: _Question, forecast: _Forecast) -> Row:
-        given = _literal(forecast.probabilities, forecast.path, forecast.row, _PROBABILITIES)
-        if len(given) != len(question.every):
-            raise FileError(
-                str(forecast.path),
-                f"{len(given)} probabilities for {len(question.every)} options of question {number}.",
-                row=forecast.row,
-            )
-        mass = dict(zip(question.every, given, strict=True))
-        last = question.options[-1]
-        gone = [float(p) for option, p in mass.items() if option not in question.options and p is not None]
-        listed_ = {option: float(mass[option]) for option in question.options if mass[option] is not None}
-        later = len(question.options) - len(listed_)
-        if gone:
-            self.counts["removed"] += 1
-            listed_[last] = listed_.get(last, 0.0) + sum(gone)
-        if later:
-            self.counts["later"] += 1
-            listed_.pop(last, None)
-        resolved = question.resolution not in _UNRESOLVED
-        if resolved and question.resolution not in question.options:
-            raise FileError(
-                str(forecast.path.with_name(QUESTIONS)),
-                f"question {number} is resolved as {quote(question.resolution)}, which is none of its options.",
-            )
-        self.counts["unresolved"] += not resolved
-        known = {OUTCOME: question.resolution if resolved else None, N_CLASSES: len(question.options)}
-        return Row(number, list(listed_), list(listed_.values()), {**known, CLUSTER: question.post or number})
 
-    def notes(self) -> Iterator[str]:
-        """What is to be said of the forecasts."""
-        told = {
-            "earlier": "forecasts are not used: of several for a question the last before it closed counts",
-            "late": "forecasts were made after their question closed, and are left out",
-            "withdrawn": "questions are left out: the forecast was withdrawn before they closed",
-            "other": "forecasts are not used: they are not about multiple choice",
-            "unresolved": "questions are not resolved, and have no outcome",
-            "removed": "forecasts give mass to options that were removed: it is added to the last option",
-            "later": (
-                "forecasts are from before some options came: these share the mass of the last option with it, which "
-                "Metaculus counts in full for each"
-            ),
-        }
-        for what, text in told.items():
-            if self.counts[what]:
-                yield f"{self.counts[what]:,} {text}"
+def _several(cases: Cases, forecasters: Counter[str], column: str) -> FileError:
+    """The error about the forecasts of several models."""
+    names, path = [name for name, _ in forecasters.most_common()], cases.request.paths[0]
+    return FileError(
+        cases.request.name,
+        f"it has the forecasts of {len(names):,} forecasters and aggregates ({listed(names, 6)}), each a model of its "
+        f"own. Say which, {argument('where', f'{column}={names[0]}')}, as in toplist compare a={path} b={path} --where "
+        f"'a={column}={names[0]}' --where 'b={column}={names[1]}'.",
+    )
+
+
+def _last(cases: Cases, records: list[Record], close: str) -> Record | None:
+    """The last forecast of a question before it closed, if it still stood then."""
+    before = [record for record in records if not close or record.value[_START] <= close]
+    late, withdrawn = len(records) - len(before), "withdrawn before it closed: left out"
+    cases.count("forecast", "made after the question closed, and left out", late)
+    if not before:
+        return None
+    cases.count("forecast", "not used: of several for a question the last before it closed counts", len(before) - 1)
+    last = max(before, key=lambda record: str(record.value[_START]))
+    gone = bool(close and last.value.get(_END) and last.value[_END] < close)
+    cases.count("question", f"with a forecast that was {withdrawn}", gone)
+    return None if gone else last
+
+
+def _add(cases: Cases, record: Record, number: str, question: _Question) -> None:
+    numbers = _literal(record, _PROBABILITIES)
+    if len(numbers) != len(question.every):
+        raise record.error(f"{len(numbers)} probabilities for {len(question.every)} options of question {number}.")
+    mass = dict(zip(question.every, numbers, strict=True))
+    p = {option: float(mass[option]) for option in question.options if mass[option] is not None}
+    removed = [float(mass[one]) for one in mass if one not in question.options and mass[one] is not None]
+    last, later = question.options[-1], len(p) < len(question.options)
+    if removed:
+        p[last] = p.get(last, 0.0) + sum(removed)
+    if later:
+        p.pop(last, None)
+    cases.count("forecast", "with mass on options that were removed: it is added to the last option", bool(removed))
+    cases.count(
+        "forecast",
+        "from before some options came: these share the mass of the last option with it, which Metaculus counts in "
+        "full for each",
+        later,
+    )
+    resolution, post = question.record.value[_RESOLUTION], question.record.value.get("Post ID")
+    resolved = resolution not in _UNRESOLVED
+    if resolved and resolution not in question.options:
+        problem = f"question {number} is resolved as {quote(resolution)}, which is none of its options."
+        raise FileError(question.record.source, problem)
+    cases.count("question", "not resolved, and without an outcome", not resolved)
+    known = {OUTCOME: resolution if resolved else None, N_CLASSES: len(question.options), CLUSTER: post or number}
+    cases.add(record, number, list(p), list(p.values()), **known)
 
 
 def _questions(path: Path) -> dict[str, _Question]:
     """The multiple-choice questions of a download."""
     if not path.is_file():
         raise FileError(str(path), "there is no such file: the options and resolutions of questions are in it.")
-    rows = list(rows_in(path))
-    names = rows[0].value if rows else ()
-    every, current = (next((name for name in known if name in names), "") for known in (_ALL, _CURRENT))
-    lacks = next((name for name in (_ID, _KIND, _RESOLUTION) if name not in names), None if every else _ALL[0])
-    if lacks is not None:
-        raise FileError(str(path), f"there is no column {quote(lacks)}, which questions of Metaculus have.")
-    found = {}
-    for record in rows:
-        row, number = record.value, record.row
-        if row[_KIND] != _CHOICE:
-            continue
-        options = _options(row[current], path, number, current) or _options(row[every], path, number, every)
-        ever = _options(row[every], path, number, every) or options
-        if not options:
-            raise FileError(str(path), f"question {row[_ID]} has no options.", row=number)
-        found[row[_ID]] = _Question(ever, options, row[_RESOLUTION], row.get(_CLOSE, ""), row.get("Post ID", ""))
-    return found
+    records = list(rows_in(path))
+    names = records[0].value if records else ()
+    every, current = (next((name for name in ways if name in names), _ALL[0]) for ways in (_ALL, _CURRENT))
+    _require((_ID, _KIND, _RESOLUTION, every), names, path, "questions")
+    questions = {}
+    for record in records:
+        if record.value[_KIND] == "multiple_choice":
+            options = _options(record, current) or _options(record, every)
+            if not options:
+                raise record.error(f"question {record.value[_ID]} has no options.")
+            questions[record.value[_ID]] = _Question(record, _options(record, every) or options, options)
+    return questions
 
 
-def _options(cell: str, path: Path, row: int | None, column: str) -> tuple[str, ...]:
-    return tuple(map(str, _literal(cell, path, row, column))) if cell else ()
+def _options(record: Record, column: str) -> tuple[str, ...]:
+    return tuple(map(str, _literal(record, column))) if record.value[column] else ()
 
 
-def _literal(cell: str, path: Path, row: int | None, column: str) -> Sequence[Any]:
+def _literal(record: Record, column: str) -> Sequence[Any]:
     """A list as Python writes it, which is how the download has it."""
+    kinds = int | float | None if column == _PROBABILITIES else str | int | float | None
     try:
-        value = ast.literal_eval(cell)
+        value = ast.literal_eval(record.value[column])
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         value = None
-    numbers = isinstance(value, list | tuple) and all(isinstance(one, str | int | float | None) for one in value)
-    if not numbers or (column == _PROBABILITIES and any(isinstance(one, str) for one in value)):
-        raise FileError(str(path), f"{column} is {quote(cell)}, not a list.", row=row)
-    found: Sequence[Any] = value
-    return found
+    if not isinstance(value, list | tuple) or not all(isinstance(one, kinds) for one in value):
+        raise record.error(f"{column} is {quote(record.value[column])}, not a list.")
+    return value
 
 
-def _match(look: FirstLook, match: Match) -> Match | None:
+def _is_metaculus(look: FirstLook, path: Path) -> str:
     """Forecasts that have their questions beside them."""
-    paths = tuple(path for path in match.paths if path.with_name(QUESTIONS).is_file())
-    return Match(paths, f"{match.reason}, and {QUESTIONS} is beside it") if paths else None
+    columns = listed([_ID, _PROBABILITIES])
+    return f"it has the columns {columns}, and {QUESTIONS} is beside it" * path.with_name(QUESTIONS).is_file()
 
 
-PRODUCER = Producer(open=_open, match=_match, options=("where",), files_only=True)
+PRODUCER = reading(_read, sees=_is_metaculus, options=("where",), files_only=True)

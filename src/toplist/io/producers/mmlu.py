@@ -8,9 +8,7 @@ the column `subject`, or each file of a folder. One file alone may be called aft
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,10 +17,8 @@ from pathlib import Path
 
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError
-from toplist.io.conditions import RecordConditions
-from toplist.io.producers.base import ProducedReader, Producer, Request, Row
-from toplist.io.producers.entries import text_of
-from toplist.io.producers.harness import Cases, known_of, letters, require_files
+from toplist.io.producers.cases import Cases, Record, cells_of, number_of, reading
+from toplist.io.producers.choices import about, letters
 
 _PROBABILITIES = re.compile(r"(?P<model>.+)_choice(?P<letter>[A-Z])_probs?")
 _ANSWERS = ("answer", "label", "target", "gold")
@@ -33,65 +29,43 @@ _MODEL = "the model"  # of a table without a header
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
-    """The columns of a file: probabilities by model and letter, the answer, and whether each model was correct."""
+class _Columns:
+    """Where in a row what stands: probabilities by model and letter, the answer, and whether each model was correct."""
 
-    path: Path
-    header: Sequence[str]  # empty where there is none
-    rows: Sequence[Sequence[str]]
+    names: Sequence[str]  # of the header; none where there is none
     models: Mapping[str, Mapping[str, int]]
     answer: int
     correct: Mapping[str, int]
     question: Sequence[int]  # the text and the choices
 
-    def field(self, name: str, row: Sequence[str], otherwise: str) -> str:
-        """What stands in the column of a name, if there is one."""
-        return row[self.header.index(name)].strip() if name in self.header else otherwise
 
-
-def _table(path: Path) -> _Table:
-    try:
-        rows = [row for row in csv.reader(io.StringIO(text_of(path), newline=""), strict=True) if row]
-    except csv.Error as error:
-        raise FileError(str(path), f"this is no CSV: {error}.") from None
-    if not rows:
-        raise FileError(str(path), "this file is empty.")
-    header = [name.strip() for name in rows[0]]
+def _columns(path: Path, first: Sequence[str]) -> _Columns:
+    names = [cell.strip() for cell in first]
     models: dict[str, dict[str, int]] = {}
-    for place, name in enumerate(header):
-        if found := _PROBABILITIES.fullmatch(name):
-            models.setdefault(found["model"], {})[found["letter"]] = place
-    table = _with_header(path, header, rows[1:], models) if models else _without_header(path, rows)
-    odd = next((at for at, row in enumerate(table.rows, 1) if len(row) != len(rows[0])), None)
-    if odd is not None:
-        raise FileError(str(path), f"this row has not as many fields as the first, {len(rows[0])}.", row=odd)
-    return table
+    for place, name in enumerate(names):
+        if column := _PROBABILITIES.fullmatch(name):
+            models.setdefault(column["model"], {})[column["letter"]] = place
+    if not models:
+        return _without_header(path, names)
+    named = next((name for name in _ANSWERS if name in names), None)
+    correct = {model: names.index(f"{model}_correct") for model in models if f"{model}_correct" in names}
+    start = min(*correct.values(), *(place for places in models.values() for place in places.values()))
+    if named is None and not all(name.isdigit() for name in names[:start]):
+        known = " or ".join(map(quote, _ANSWERS))
+        raise FileError(str(path), f"no column is called {known}: which one holds the correct answer?")
+    answer = start - 1 if named is None else names.index(named)
+    question = [place for place in range(start) if place != answer and names[place] != "subject"]
+    return _Columns(names, models, answer, correct, question)
 
 
-def _with_header(
-    path: Path, header: list[str], rows: list[list[str]], models: Mapping[str, Mapping[str, int]]
-) -> _Table:
-    named = next((name for name in _ANSWERS if name in header), None)
-    correct = {model: header.index(f"{model}_correct") for model in models if f"{model}_correct" in header}
-    first = min(*correct.values(), *(place for one in models.values() for place in one.values()))
-    if named is None and not all(name.isdigit() for name in header[:first]):
-        raise FileError(
-            str(path), f"no column is called {' or '.join(map(quote, _ANSWERS))}: which one holds the correct answer?"
-        )
-    answer = first - 1 if named is None else header.index(named)
-    question = [place for place in range(first) if place != answer and header[place] != "subject"]
-    return _Table(path, header, rows, models, answer, correct, question)
-
-
-def _without_header(path: Path, rows: list[list[str]]) -> _Table:
+def _without_header(path: Path, row: Sequence[str]) -> _Columns:
     """The shape of the benchmark: question, k choices, answer, perhaps whether it is correct, and k probabilities."""
-    width, row = len(rows[0]), [cell.strip() for cell in rows[0]]
     for extra in (1, 0):
-        k = (width - 2 - extra) // 2
-        fits = k >= 2 and width == 2 * k + 2 + extra and row[k + 1].upper() in (*letters(k), *map(str, range(k)))
+        k = (len(row) - 2 - extra) // 2
+        fits = k >= 2 and len(row) == 2 * k + 2 + extra and row[k + 1].upper() in (*letters(k), *map(str, range(k)))
         if fits and (not extra or row[k + 2].lower() in _HITS) and all(map(_is_share, row[-k:])):
-            columns = {letter: width - k + at for at, letter in enumerate(letters(k))}
-            return _Table(path, [], rows, {_MODEL: columns}, k + 1, {_MODEL: k + 2} if extra else {}, range(k + 1))
+            places = {letter: len(row) - k + at for at, letter in enumerate(letters(k))}
+            return _Columns([], {_MODEL: places}, k + 1, {_MODEL: k + 2} if extra else {}, range(k + 1))
     raise FileError(
         str(path),
         "no column is called NAME_choiceA_probs, and without a header this is not the shape of MMLU results: question, "
@@ -100,83 +74,65 @@ def _without_header(path: Path, rows: list[list[str]]) -> _Table:
 
 
 def _is_share(text: str) -> bool:
-    try:
-        return 0 <= float(text) <= 1.01
-    except ValueError:
-        return False
+    number = number_of(text)
+    return isinstance(number, float) and 0 <= number <= 1.01
 
 
-def _open(request: Request) -> ProducedReader:
-    cases, conditions, absent = Cases(request), RecordConditions(request.options.where, request.name), 0
-    tables = [_table(path) for path in require_files(request)]
-    alone = request.name in map(str, request.paths) or Path(request.name).is_file()
-    for table in tables:
-        for row, cells in enumerate(table.rows, 1):
-            record = {name: cell.strip() for name, cell in zip(table.header, cells, strict=False)}
-            subject = table.field("subject", cells, "" if alone else table.path.name.partition(".")[0])
-            about = {"subject": subject, **record}
-            kept = [name for name in table.models if conditions.hold({**about, "model": name})]
-            if len(kept) > 1:
-                raise FileError(
-                    str(table.path),
-                    f"there are columns of {len(kept)} models, {listed(kept)}: choose one with "
-                    f"{argument('where', f'model={kept[0]}')}.",
-                )
-            if kept:
-                made = _row(table, cells, kept[0], subject, row)
-                cases.rows.append((str(table.path), made))
-                absent += any(p < _ABSENT for p in made.confidences)
-    conditions.require_met()
-    if absent:
-        cases.notes.append(
-            f"in {absent:,} questions a probability is below {_ABSENT:g}: it stands for a letter that was not among "
-            "the listed tokens, and is no forecast of the model."
-        )
-    total = sum(len(table.rows) for table in tables)
-    if len(cases.rows) < total:
-        cases.notes.append(f"{len(cases.rows):,} of {total:,} rows fulfil {conditions}.")
-    _number(cases)
-    return cases.reader(f"no row fulfils {conditions}." if total else "there are no rows.")
+def _read(cases: Cases) -> None:
+    name, met = cases.request.name, Counter[str]()
+    alone = name in map(str, cases.request.paths) or Path(name).is_file()
+    for path in cases.request.paths:
+        rows = list(cells_of(path))
+        if not rows:
+            raise FileError(str(path), "this file is empty.")
+        columns = _columns(path, rows[0])
+        file = "" if alone else path.name.partition(".")[0]
+        for row, cells in enumerate(rows[bool(columns.names) :], 1):
+            record = Record(str(path), row, [cell.strip() for cell in cells])
+            if len(cells) != len(rows[0]):
+                raise record.error(f"this row has not as many fields as the first, {len(rows[0])}.")
+            fields = {"subject": file, **dict(zip(columns.names, record.value, strict=False))}
+            models = list(columns.models)
+            models = [models[at] for at in cases.conditions.keep(*({**fields, "model": one} for one in models))]
+            if len(models) > 1:
+                way = argument("where", f"model={models[0]}")
+                problem = f"there are columns of {len(models)} models, {listed(models)}: choose one with {way}."
+                raise FileError(str(path), problem)
+            if models:
+                cases.current = fields["subject"]
+                question = "\0".join(cells[place] for place in columns.question)
+                _add(cases, columns, record, models[0], question, met)
+    cases.current = None
 
 
-def _row(table: _Table, cells: Sequence[str], model: str, subject: str, row: int) -> Row:
-    """One question; a choice without a probability is not there."""
-    found: dict[str, float] = {}
-    for letter, place in table.models[model].items():
-        text = cells[place].strip()
-        try:
-            if text and text.lower() != "nan":
-                found[letter] = float(text)
-        except ValueError:
-            raise FileError(str(table.path), f"the probability {quote(text)} is no number.", row=row) from None
-    answer = cells[table.answer].strip().upper()
-    every = letters(len(table.models[model]))
-    outcome = every[int(answer)] if answer.isdigit() and int(answer) < len(every) else answer
-    if outcome not in found:
-        raise FileError(str(table.path), f"the answer {quote(answer)} is none of {listed(list(found))}.", row=row)
-    hit = _HITS.get(cells[table.correct[model]].strip().lower()) if model in table.correct else None
-    top = max(found.values())
-    best = [letter for letter, p in found.items() if p == top]
-    if hit is not None and (hit != (outcome in best)) and len(best) == 1:
-        raise FileError(
-            str(table.path),
+def _add(cases: Cases, columns: _Columns, record: Record, model: str, question: str, met: Counter[str]) -> None:
+    """One question; a choice without a probability is not there, and a question that is there again has a number."""
+    p: dict[str, float] = {}
+    for letter, place in columns.models[model].items():
+        text = record.value[place]
+        if text and text.lower() != "nan":
+            p[letter] = record.as_number(number_of(text), "the probability")
+    answer, every = record.value[columns.answer].upper(), letters(len(columns.models[model]))
+    outcome = every[int(answer)] if answer.isdecimal() and int(answer) < len(every) else answer
+    if outcome not in p:
+        raise record.error(f"the answer {quote(answer)} is none of {listed(list(p))}.")
+    hit = _HITS.get(record.value[columns.correct[model]].lower()) if model in columns.correct else None
+    best = [letter for letter in p if p[letter] == max(p.values())]
+    if hit is not None and hit != (outcome in best) and len(best) == 1:
+        raise record.error(
             f"the model is marked as {'correct' if hit else 'wrong'}, the answer is {outcome}, and {best[0]} is most "
-            "probable: these are not the columns of one question.",
-            row=row,
+            "probable: these are not the columns of one question."
         )
-    question = "\0".join(cells[place] for place in table.question)
-    digest = hashlib.sha256(question.encode()).hexdigest()[:_HASH]
-    unit = f"{subject}/{digest}".removeprefix("/")
-    return Row(unit, list(found), list(found.values()), known_of(outcome, len(found), task=subject, unit=unit))
+    if min(p.values()) < _ABSENT:
+        cases.count(
+            "question",
+            f"with a probability below {_ABSENT:g}: it stands for a letter that was not among the listed tokens, and "
+            "is no forecast of the model",
+        )
+    unit = f"{cases.current}/{hashlib.sha256(question.encode()).hexdigest()[:_HASH]}".removeprefix("/")
+    met[unit] += 1
+    case = unit if met[unit] == 1 else f"{unit}/{met[unit]}"
+    cases.add(record, case, list(p), list(p.values()), **about(outcome, len(p), unit))
 
 
-def _number(cases: Cases) -> None:
-    """A question that is there again has a number, too."""
-    met: Counter[str] = Counter()
-    for at, (source, row) in enumerate(cases.rows):
-        met[row.case] += 1
-        if met[row.case] > 1:
-            cases.rows[at] = source, Row(f"{row.case}/{met[row.case]}", row.classes, row.confidences, row.known)
-
-
-PRODUCER = Producer(open=_open, options=("where",))
+PRODUCER = reading(_read, options=("where",), files_only=True)

