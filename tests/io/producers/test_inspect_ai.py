@@ -79,13 +79,13 @@ def test_without_log_probabilities_the_answer_of_the_scorer_is_a_hard_label(runs
 def test_an_answer_that_is_no_choice_is_other(runs):
     rows, notes = produced(runs / "odd/no_answer")
     assert {tuple(row["classes"]) for row in rows} == {("OTHER",)}
-    assert any("15 answers are none of the choices" in note for note in notes)
+    assert any("15 answers of task 'quiz' named no choice" in note for note in notes)
 
 
 def test_samples_that_failed_are_missing_and_counted(runs):
     rows, notes = produced(runs / "odd/failing")
     assert "quiz/q3_epoch_1" not in {row["case"] for row in rows}
-    assert "Task 'quiz': 1 of 15 samples ended in an error: they are missing." in notes
+    assert "1 sample of task 'quiz' ended in an error: missing cases." in notes
 
 
 def test_several_tasks_are_groups_and_two_runs_of_one_are_refused(runs):
@@ -111,7 +111,7 @@ def test_a_scorer_is_chosen_by_a_condition_and_must_agree_with_its_own_count(run
     assert len(produced(runs / "odd/scorers", where="scorer=choice")[0]) == 15
     with pytest.raises(FileError, match=r"the scorer 'match' counts sample q\d+ as correct, but its answer is"):
         produced(runs / "odd/scorers", where="scorer=match")
-    with pytest.raises(FileError, match="no sample fulfils where='scorer=exact'"):
+    with pytest.raises(FileError, match="where='scorer=exact': no record fulfils it"):
         produced(runs / "odd/scorers", where="scorer=exact")
 
 

@@ -68,15 +68,16 @@ class NoListsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A value of a file, and where it stands: a row, or None for the only value."""
+    """A value of a file, and where it stands: a row, or None for the only value; or a part with a name."""
 
     source: str
     row: int | None
     value: Any
+    name: str = ""
 
     def error(self, problem: str) -> FileError:
         """The error about this record."""
-        return FileError(self.source, problem, row=self.row)
+        return FileError(self.source, f"{self.name}: {problem}" if self.name else problem, row=self.row)
 
     @property
     def place(self) -> str:

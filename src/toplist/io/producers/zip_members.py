@@ -1,4 +1,4 @@
-"""ZipMembers of a ZIP file, also those compressed by Zstandard, which `zipfile` reads only from Python 3.14 on."""
+"""Members of a ZIP file, also those compressed by Zstandard, which `zipfile` reads only from Python 3.14 on."""
 
 from __future__ import annotations
 
@@ -45,21 +45,17 @@ class ZipMembers:
             self.stream.seek(info.header_offset + _LOCAL + sum(lengths))
             packed = self.stream.read(info.compress_size)
             data: bytes = pa.Codec("zstd").decompress(packed, info.file_size, asbytes=True)
-        except (
-            zipfile.BadZipFile,
-            zlib.error,
-            struct.error,
-            pa.ArrowException,
-            OSError,
-            EOFError,
-            ValueError,
-        ) as error:
-            raise FileError(str(self.path), f"the member {name} is damaged: {str(error)[:200].rstrip('.')}.") from None
-        except (NotImplementedError, RuntimeError) as error:
-            raise FileError(str(self.path), f"the member {name} cannot be read: {str(error).rstrip('.')}.") from None
+        except (*_DAMAGE, pa.ArrowException) as error:
+            raise FileError(
+                str(self.path), f"the member {name} cannot be read: {str(error)[:200].rstrip('.')}."
+            ) from None
         if zlib.crc32(data) != info.CRC:
             raise FileError(str(self.path), f"the member {name} is damaged: its checksum is another one.")
         return data
+
+
+# A later version of the format, or an encrypted member, is a NotImplementedError or a RuntimeError.
+_DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, ValueError, RuntimeError)
 
 
 @contextmanager
@@ -70,5 +66,7 @@ def members_of(path: Path) -> Iterator[ZipMembers]:
             yield ZipMembers(path, stream, archive)
     except zipfile.BadZipFile:
         raise FileError(str(path), "this is no ZIP file, or it is cut short.") from None
+    except NotImplementedError as error:
+        raise FileError(str(path), f"this ZIP file cannot be read: {str(error).rstrip('.')}.") from None
     except OSError as error:
         raise FileError(str(path), f"this cannot be opened: {error.strerror}.") from None
