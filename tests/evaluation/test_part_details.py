@@ -15,8 +15,9 @@ from tests.report.html.parse_page import read
 from toplist.calibration.top_bins import ReliabilityBins
 from toplist.evaluation.breakdown import groups_of_sums
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.evaluation.part_details import ReliabilityWatcher, SumDetails
-from toplist.evaluation.stream import ScoringSpec, SumCollector, run
+from toplist.evaluation.part_details import SumDetails
+from toplist.evaluation.partials import PartSums
+from toplist.evaluation.stream import ScoringSpec, run
 from toplist.inference.results import PartRecord
 from toplist.io.options import ReadOptions, ReadRequest
 from toplist.io.plan import plan_of
@@ -170,7 +171,7 @@ def test_groups_from_sums_have_the_means_and_tests_of_groups_from_cases(boards: 
 
 
 @pytest.mark.parametrize("size", [7, 1000])
-def test_a_watcher_adds_up_what_batches_of_files_have(tmp_path: Path, size: int) -> None:
+def test_bins_of_a_part_are_those_of_its_batches(tmp_path: Path, size: int) -> None:
     pa = pytest.importorskip("pyarrow", reason="files need pyarrow")
     from pyarrow import parquet
 
@@ -181,14 +182,8 @@ def test_a_watcher_adds_up_what_batches_of_files_have(tmp_path: Path, size: int)
     parquet.write_table(pa.table([ids, y], ["case", "outcome"]), tmp_path / "y.parquet")
     request = ReadRequest.of({name: tmp_path / "a.parquet"}, tmp_path / "y.parquet", ReadOptions())
     plan = plan_of(request, 6, missing="error", find=())
-    watcher = ReliabilityWatcher()
-
-    class Watched(SumCollector):
-        @property
-        def watchers(self) -> dict[str, Any]:
-            return {name: watcher}
-
-    run(plan, ScoringSpec((tl.Brier(),)), lambda: Watched(plan))
+    sums = PartSums(plan)
+    run(plan, ScoringSpec((tl.Brier(),)), [sums])
     right = CaseScores.from_lists(lists, y, (tl.Brier(),)).metrics["accuracy"]
-    assert watcher.found == ReliabilityBins.of(lists, right)
-    assert watcher.found.cases == CASES
+    assert sums.watching[name].found == ReliabilityBins.of(lists, right)
+    assert sums.watching[name].found.cases == CASES

@@ -48,7 +48,7 @@ def dataset(folder: Path, kind: str) -> OpenTable:
 def read(table: OpenTable) -> list[tuple[str, int, str, tuple[float, ...]]]:
     """File, row, id and confidences of every case."""
     found = []
-    for batch in table.batches(together=True):
+    for batch in table.batches():
         lists = np.split(batch.confidences, batch.offsets[1:-1])
         cases = zip(batch.rows.tolist(), batch.ids.to_pylist(), lists, strict=True)
         found += [(batch.source, row, one, tuple(values.tolist())) for row, one, values in cases]

@@ -46,7 +46,7 @@ from toplist.evaluation.samples import (
     sample_cases,
     thinned_sample,
 )
-from toplist.evaluation.stream import MatrixCollector, ScoredBatch, ScoringSpec, coder_of, run
+from toplist.evaluation.stream import MatrixCollector, ScoredBatch, ScoredRows, ScoringSpec, coder_of, run
 from toplist.inference.aggregates import ScoreMatrix
 from toplist.inference.intervals import Intervals, rounding
 from toplist.inference.ranking import differences, turning
@@ -305,7 +305,8 @@ def _held(given: ArrayModels, name: str) -> CaseSample | None:
 def from_files(plan: Plan, scoring: ScoringSpec, shown: Sequence[str], progress: Progress) -> CaseDetails:
     """From the files, which are read once more."""
     rule = scoring.rules[0]
-    seen, _ = run(plan, scoring, lambda: DetailsCollector(plan, rule, shown), progress)
+    seen = DetailsCollector(plan, rule, shown)
+    run(plan, scoring, [seen], progress)
     panel, right = seen.panel(), seen.right()
 
     def counted(cases: Sequence[tuple[str, int]]) -> list[tuple[float, int]]:
@@ -507,7 +508,7 @@ class DetailsWatcher:
     _lock: Lock = field(default_factory=Lock)
 
     def __call__(self, seen: ScoredBatch) -> None:
-        """See `Collector.watchers`."""
+        """The lists of the source for some cases."""
         names = FileNames(
             seen.batch,
             seen.names,
@@ -567,16 +568,14 @@ class DetailsCollector(MatrixCollector):
         self.guesses.close()
         super().__del__()
 
-    @property
-    def watchers(self) -> Mapping[str, Callable[[ScoredBatch], None]]:
+    def make(self, rows: ScoredRows) -> Any:
         """See `Collector`."""
-        return self.looks
-
-    def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
-        """See `Collector`."""
-        right = np.stack([np.asarray(one.metrics["accuracy"], np.float64) for one in sheets], axis=1)
+        for lists in rows.lists:
+            self.looks[lists.name](lists)
+        truth = rows.truth
+        right = np.stack([np.asarray(one.metrics["accuracy"], np.float64) for one in rows.scores], axis=1)
         outcomes = self._outcomes(truth) if self.hard else None
-        return super().make(truth, sheets, present), right, outcomes, (truth.source, truth.rows, truth.ids)
+        return super().make(rows), right, outcomes, (truth.source, truth.rows, truth.ids)
 
     def _outcomes(self, truth: Batch) -> Column:
         """The names of the true classes of a batch: whole numbers may be the places of labels."""

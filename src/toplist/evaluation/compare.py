@@ -25,7 +25,6 @@ from toplist.evaluation.stream import (
     ReadSummary,
     ScoringSpec,
     SumCollector,
-    TeeCollector,
     run,
     scores_of_files,
 )
@@ -376,20 +375,13 @@ def held_models(request: ReadRequest, space: Any, question: Question) -> tuple[A
 def _score_files(request: ReadRequest, space: Any, question: Question, progress: Progress) -> Scored:
     plan, settings = planned(request, space, question, ("cluster", "time", "group"))
     by_case = not settings.by_sums or question.missing == "pairwise" or plan.space is None
-
-    def sums() -> TeeCollector[SumCollector, SampleCollector]:
-        return TeeCollector(SumCollector(plan, settings.method == "poisson"), SampleCollector(plan))
-
-    def both() -> TeeCollector[TeeCollector[SumCollector, SampleCollector], MatrixCollector]:
-        return TeeCollector(sums(), MatrixCollector(plan))
-
+    sums, sample = SumCollector(plan, settings.method == "poisson"), SampleCollector(plan)
+    matrix = MatrixCollector(plan) if by_case else None
     with empty_set_explained(plan.set_separator):
-        if by_case:
-            every, read = run(plan, question.scoring, both, progress)
-            found, panel = every.one, every.other.panel()
-        else:
-            (found, read), panel = run(plan, question.scoring, sums, progress), None
-    return Scored.of_files(plan, question, settings, found.one.tallies, panel, found.other, read)
+        read = run(plan, question.scoring, list(filter(None, (sums, sample, matrix))), progress)
+    return Scored.of_files(
+        plan, question, settings, sums.tallies, None if matrix is None else matrix.panel(), sample, read
+    )
 
 
 def _score_arrays(request: ReadRequest, space: Any, question: Question) -> Scored:

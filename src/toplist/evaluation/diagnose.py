@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
 
 from toplist._files import as_path
 from toplist._typing import Progress
@@ -19,10 +16,9 @@ from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.arrays import given
 from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, TableSummary, measure
 from toplist.evaluation.samples import EXACT, CaseSample, CaseSampler, by_place, sample_cases
-from toplist.evaluation.stream import Collector, ScoredBatch, ScoringSpec, run
+from toplist.evaluation.stream import Collector, ScoredRows, ScoringSpec, run
 from toplist.inference.settings import Inference, as_inference
 from toplist.io.align import silent
-from toplist.io.batches import Batch
 from toplist.io.encoding import empty_set_explained, space_in_files
 from toplist.io.lists import check_file, filled
 from toplist.io.options import ReadOptions, ReadRequest, as_source, as_truth
@@ -35,7 +31,6 @@ from toplist.lists.checks.detect import MemoryNames
 from toplist.lists.converters import is_soft, raw_rows
 from toplist.lists.space import ClassSpace, as_space, show_size
 from toplist.lists.validation import Repairs
-from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import as_rule
 
 Checked = tuple[Diagnosis, CaseSample | None]
@@ -71,10 +66,11 @@ def _in_files(
             "Draw an outcome per case from it.",
         )
     with empty_set_explained(separator):
-        seen, _ = run(plan, ScoringSpec((as_rule("brier"),), ()), lambda: _Reading(plan, EXACT), progress)
+        cases = _Sampling(plan, EXACT)
+        run(plan, ScoringSpec((as_rule("brier"),), ()), [cases], progress)
     issues = checks.counts.issues(repaired={*BLOCKING, *repaired_kinds(repairs)})
     many = many if plan.space is None else show_size(plan.space.size)
-    return replace(found, issues=issues, classes=_classes(many), reason=""), seen.reader.sampler.sample()
+    return replace(found, issues=issues, classes=_classes(many), reason=""), cases.sampler.sample()
 
 
 def _checks(
@@ -104,34 +100,20 @@ def _many(space: ClassSpace | None, source: OpenTable, n_classes: str | None) ->
     return "per case" if n_classes is not None or N_CLASSES in source.reader.schema.names else ""
 
 
-@dataclass(slots=True)
-class _Reader:
-    """Called with every scored batch: samples its cases."""
+class _Sampling(Collector):
+    """Samples the cases of one model, and keeps nothing of their scores."""
 
-    cluster: str | None  # a column of the truth
-    sampler: CaseSampler
-
-    def __call__(self, seen: ScoredBatch) -> None:
-        clusters = None if self.cluster is None else filled(seen.truth, self.cluster, "cluster")
-        self.sampler.add(seen.lists, seen.y, seen.truth.rows, seen.truth.source, clusters)
-
-
-class _Reading(Collector):
-    """A collector that keeps nothing of the scores; its watcher samples the cases."""
-
-    __slots__ = ("name", "reader")
+    __slots__ = ("cluster", "sampler")
 
     def __init__(self, plan: Plan, limit: int) -> None:
-        self.name = plan.sources[0].name
-        self.reader = _Reader(plan.cluster, CaseSampler(limit))
+        self.cluster, self.sampler = plan.cluster, CaseSampler(limit)
 
-    @property
-    def watchers(self) -> Mapping[str, Callable[[ScoredBatch], None]]:
+    def make(self, rows: ScoredRows) -> None:
         """See `Collector`."""
-        return {self.name: self.reader}
-
-    def make(self, truth: Batch, sheets: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> None:
-        """See `Collector`."""
+        for scored in rows.lists:
+            truth = scored.truth
+            clusters = None if self.cluster is None else filled(truth, self.cluster, "cluster")
+            self.sampler.add(scored.lists, scored.y, truth.rows, truth.source, clusters)
 
     def add(self, made: Any) -> None:
         """See `Collector`."""

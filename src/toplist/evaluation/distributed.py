@@ -30,7 +30,8 @@ from toplist.evaluation.samples import ROOM, PairLoss, columns_of
 from toplist.evaluation.stream import scores_of_files
 from toplist.inference.diagnostics import SAMPLED
 from toplist.inference.results import SourceSummary
-from toplist.io.align import UniqueIds
+from toplist.io.align import require_unique
+from toplist.io.ids import UniqueIds
 from toplist.io.options import ReadRequest
 from toplist.io.plan import Plan, as_tables, plan_of, with_indicators
 from toplist.io.slices import Span, file_rows, inner, sliced, spans_between
@@ -374,7 +375,7 @@ def _merge_losses(parts: Sequence[Losses]) -> Losses:
 
 def _ends(truth: OpenTable) -> tuple[Any, Any]:
     """The first and the last id of a part; no last one where ids do not rise."""
-    first, unique = None, UniqueIds(truth)
+    first, unique = None, UniqueIds()
     for ids, _ in truth.ids():
         if first is None and len(ids):
             first = ids[0].as_py()
@@ -394,7 +395,7 @@ def _all_rise(ends: Sequence[tuple[int, Any, Any]]) -> bool:
 
 def _require_unique(truth: OpenTable) -> None:
     """Read all ids here: what rises in no order may be there twice, in different parts."""
-    unique = UniqueIds(truth)
+    unique = UniqueIds()
     for ids, _ in truth.ids():
         unique.see(ids)
-    unique.require()
+    require_unique(truth, unique)

@@ -6,10 +6,8 @@ digit, in whatever order; classes of confidence zero are not listed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from threading import Lock
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,9 +80,7 @@ def prints_by_case(scored: ScoredBatch, separator: str | None) -> tuple[Hashes, 
 
     None of predictions that are missing, and were taken as empty lists: these have no ids here.
     """
-    truth = scored.truth
-    places = truth.extra.get(POSITION) if truth.ids is None else truth.ids
-    ids = scored.batch.ids if places is None else places
+    ids = scored.truth.extra[POSITION] if scored.truth.ids is None else scored.batch.ids
     if ids is None:
         return np.zeros(0, np.uint64), np.zeros(0, np.uint64)
     return id_hashes(ids, 0), of_batch(scored, separator)
@@ -97,15 +93,11 @@ class PrintKeeper:
         self.separator, self._lock = separator, Lock()
         self._prints: dict[str, dict[int, int]] = {name: {} for name in names}
 
-    @property
-    def watchers(self) -> Mapping[str, Any]:
-        """By the name of a source, what is called with each batch."""
-        return {name: partial(self._see, name) for name in self._prints}
-
-    def _see(self, name: str, scored: ScoredBatch) -> None:
+    def see(self, scored: ScoredBatch) -> None:
+        """The lists of a model for some cases."""
         cases, prints = prints_by_case(scored, self.separator)
         with self._lock:
-            self._prints[name].update(zip(cases.tolist(), prints.tolist(), strict=True))
+            self._prints[scored.name].update(zip(cases.tolist(), prints.tolist(), strict=True))
 
     def prints(self, name: str, cases: Hashes) -> Hashes:
         """Those of a model for the cases with these hashes."""

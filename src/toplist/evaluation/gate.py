@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from toplist._text import argument
 from toplist._typing import Progress
@@ -25,16 +24,14 @@ from toplist.evaluation.score_files import (
     outcome_texts,
     outcomes_in_memory,
 )
-from toplist.evaluation.stream import Collector, MatrixCollector, SumCollector, case_hashes, run
+from toplist.evaluation.stream import Collector, MatrixCollector, ScoredRows, SumCollector, case_hashes, run
 from toplist.inference.aggregates import tally
 from toplist.inference.settings import Inference, as_inference
 from toplist.io.align import silent
-from toplist.io.batches import Batch
 from toplist.io.encoding import empty_set_explained
 from toplist.io.options import ReadOptions, ReadRequest, Source
 from toplist.io.plan import Plan, as_tables, with_indicators
 from toplist.report.gate import GateReport
-from toplist.scoring.case_scores import CaseScores
 
 
 def gate(
@@ -181,13 +178,10 @@ def _of_files(
     plan, settings = planned(request, space, question, ("cluster", "time"), MISSING)
     if baseline is not None:
         baseline.require_same_question(plan.classes, plan.space)
-
-    def collector() -> PairCollector:
-        return PairCollector(plan, None if baseline is None else replace(baseline))
-
+    found = PairCollector(plan, baseline)
     with empty_set_explained(plan.set_separator):
-        found, read = run(plan, question.scoring, collector, progress)
-    notes = () if found.baseline is None else found.baseline.require_same_cases()
+        read = run(plan, question.scoring, [found], progress)
+    notes = () if baseline is None else baseline.require_same_cases()
     matrix, cases = found.matrix.panel(), np.concatenate([np.zeros(0, np.uint64), *found.hashes])
     scored = Scored.of_files(plan, question, settings, {}, matrix, found.sample, read)
     prints = [found.prints.prints(one.name, cases) for one in plan.sources]
@@ -223,11 +217,12 @@ class PairCollector(Collector):
         self.ids: list[str] = []
         self.hashes: list[fingerprints.Hashes] = []
 
-    def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
+    def make(self, rows: ScoredRows) -> Any:
         """See `Collector`."""
-        alone, ids = self.alone.make(truth, scored, ()), ids_of(truth)
-        outcomes = None if self.baseline is None else outcome_texts(truth, self.plan)
-        return alone, (truth, scored, ids, outcomes)
+        for lists in rows.lists:
+            self.prints.see(lists)
+        outcomes = None if self.baseline is None else outcome_texts(rows.truth, self.plan)
+        return self.alone.make(rows), (rows.truth, rows.scores, ids_of(rows.truth), outcomes)
 
     def add(self, made: Any) -> None:
         """See `Collector`."""
@@ -240,12 +235,8 @@ class PairCollector(Collector):
             scored, ids = [*scored, self.baseline.scores(places, scored[0])], [ids[at] for at in keep.tolist()]
         if not len(truth):
             return
-        self.sample.add(self.sample.make(truth, scored, ()))
-        self.matrix.add(self.matrix.make(truth, scored, ()))
+        rows = ScoredRows(truth, scored)
+        self.sample.add(self.sample.make(rows))
+        self.matrix.add(self.matrix.make(rows))
         self.ids += ids
         self.hashes.append(case_hashes(truth, 0))
-
-    @property
-    def watchers(self) -> Mapping[str, Any]:
-        """See `Collector`."""
-        return self.prints.watchers

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from toplist._files import need
 from toplist._text import argument
 from toplist._typing import Codes
-from toplist.errors import AlignmentError, SpaceError, TopListError
+from toplist.errors import AlignmentError, FileError, SpaceError, TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
-from toplist.evaluation.stream import ScoredBatch, ScoringSpec, aligned, coder_of, scorers_of
+from toplist.evaluation.stream import ScoringSpec, coder_of, scorers_of
 from toplist.inference.results import SequentialPath
 from toplist.inference.sequential import by_step, follow
 from toplist.inference.settings import Inference, as_inference
-from toplist.io.align import Matched
-from toplist.io.batches import Batch
+from toplist.io.align import AlignedCases
+from toplist.io.batches import Batch, concat
 from toplist.io.columns import plain as plain_column
 from toplist.io.encoding import ClassEncoder, within_case
 from toplist.io.lists import filled, groups_of, in_time
@@ -177,17 +177,26 @@ def from_memory(held: ArrayModels) -> AlignedModels:
 
 def from_files(plan: Plan, scoring: ScoringSpec) -> AlignedModels:
     """Files and frames, read whole."""
-    truth, found = aligned(plan).whole()
-    coders = _coders(plan, truth, found)
-    seen: list[ScoredBatch] = []
-    judges = scorers_of(plan, scoring, {source.name: seen.append for source in plan.sources})
-    for judge, coder, one in zip(judges, coders, found, strict=True):
-        judge.coder = coder or judge.coder
-        judge.score(one.batch, one.first)
-    predicted = {
-        judge.source.name: AlignedModel(it.lists, it.y, one.places, one.unknown)
-        for judge, it, one in zip(judges, seen, found, strict=True)
-    }
+    aligned = AlignedCases((plan.truth, *plan.sources), plan.missing)
+    parts = list(aligned.cases())
+    if not parts:
+        raise FileError(plan.truth.path, "there are no cases.")
+    truth = concat([part.first for part in parts], plan.truth.path, plan.truth.names)
+    batches = [
+        concat([part.others[at] for part in parts], source.path, source.names) for at, source in enumerate(plan.sources)
+    ]
+    present = [
+        np.concatenate([part.present[at] if part.present else np.ones(len(part), bool) for part in parts])
+        for at in range(len(plan.sources))
+    ]
+    places = list(map(np.flatnonzero, present))
+    coders = _coders(plan, truth, batches, places)
+    predicted = {}
+    for scorer, coder, batch, at in zip(scorers_of(plan, scoring), coders, batches, places, strict=True):
+        scorer.coder = coder or scorer.coder
+        scored = scorer.score(batch, truth if len(at) == len(truth) else truth.take(at))
+        name = scorer.source.name
+        predicted[name] = AlignedModel(scored.lists, scored.y, at, aligned.unknown[name])
     times = None if plan.time is None else in_time(filled(truth, plan.time, "time"), plan.time)
     many = plan.classes
     clusters = None if plan.cluster is None else _codes(groups_of(filled(truth, plan.cluster, "cluster")), len(truth))
@@ -245,14 +254,14 @@ class _Settled(ClassEncoder):
         return self.mine, self.theirs
 
 
-def _coders(plan: Plan, truth: Batch, found: Sequence[Matched]) -> Sequence[ClassEncoder | None]:
+def _coders(plan: Plan, truth: Batch, lists: Sequence[Batch], cases: Sequence[Places]) -> Sequence[ClassEncoder | None]:
     """A coder for each source where those of the plan would number classes differently; else none."""
     coder = coder_of(plan)
     if coder.labels is not None or coder.integers:
-        return [None] * len(found)
+        return [None] * len(lists)
     pa, pc, per_case = need("pyarrow"), need("pyarrow.compute"), plan.space is None
     names = [source.names for source in (*plan.sources, plan.truth)]
-    batches, texts = [*(one.batch for one in found), truth], []
+    batches, texts = [*lists, truth], []
     for batch, columns in zip(batches, names, strict=True):
         values = pc.cast(plain_column(coder.values(batch, columns)), pa.string())
         if per_case and batch.classes is None:
@@ -266,14 +275,14 @@ def _coders(plan: Plan, truth: Batch, found: Sequence[Matched]) -> Sequence[Clas
         )
     codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     if per_case:
-        places = [*(one.places for one in found), np.arange(len(truth))]
+        places = [*cases, np.arange(len(truth))]
         sizes = [np.diff(batch.offsets) for batch in batches]
         codes = within_case(np.concatenate(list(map(np.repeat, places, sizes))), codes)
     ends = np.cumsum([len(text) for text in texts])
     *mine, theirs = np.split(codes, ends[:-1])
     return [
-        _Settled(plan.space, False, plan.set_separator, mine=own, theirs=_of_cases(truth, theirs, one.places, per_case))
-        for own, one in zip(mine, found, strict=True)
+        _Settled(plan.space, False, plan.set_separator, mine=own, theirs=_of_cases(truth, theirs, at, per_case))
+        for own, at in zip(mine, cases, strict=True)
     ]
 
 

@@ -34,7 +34,7 @@ class ReliabilityWatcher:
     _lock: Lock = field(default_factory=Lock)
 
     def __call__(self, seen: ScoredBatch) -> None:
-        """See `Collector.watchers`."""
+        """The lists of the source for some cases."""
         part = ReliabilityBins.of(seen.lists, seen.scores.metrics["accuracy"])
         with self._lock:
             self.found = self.found + part

@@ -38,9 +38,9 @@ from toplist.evaluation.samples import (
 )
 from toplist.evaluation.stream import (
     ReadSummary,
+    ScoredRows,
     ScoringSpec,
     SumCollector,
-    TeeCollector,
     most_repaired,
     require_cases,
     run,
@@ -234,10 +234,11 @@ class PartSums(SumCollector):
     def __post_init__(self) -> None:
         self.watching = {one.name: ReliabilityWatcher() for one in self.plan.sources}
 
-    @property
-    def watchers(self) -> Mapping[str, ReliabilityWatcher]:
+    def make(self, rows: ScoredRows) -> dict[Hashable, Aggregates]:
         """See `Collector`."""
-        return self.watching
+        for lists in rows.lists:
+            self.watching[lists.name](lists)
+        return SumCollector.make(self, rows)
 
 
 def require_sums(settings: InferenceSettings, missing: str, *, per_case: bool) -> None:
@@ -324,22 +325,19 @@ def score_part(
     asked = PartQuestion.of(question, plan, settings)
     drawn: Any = {"limit": sample} if total is None else {"threshold": min(1.0, SAMPLED / max(total, 1))}
 
-    def collector() -> TeeCollector[PartSums, SampleCollector]:
-        return TeeCollector(PartSums(plan, settings.method == "poisson"), SampleCollector(plan, **drawn))
-
+    sums, kept = PartSums(plan, settings.method == "poisson"), SampleCollector(plan, **drawn)
     with empty_set_explained(plan.set_separator):
-        both, read = run(plan, question.scoring, collector, progress, part=True, start=start)
-        kept = both.other
+        read = run(plan, question.scoring, [sums, kept], progress, part=True, start=start)
         names = columns_of(plan, settings, repeated=False) if columns is None else columns
         found = PartialResult(
             asked,
             tuple(covers),
-            both.one.tallies,
+            sums.tallies,
             read,
             kept.heaviest,
             kept.cases(names).in_order(),
-            spelled=_spelled(plan, both.one.tallies),
-            bins={name: one.found for name, one in both.one.watching.items() if one.found.cases},
+            spelled=_spelled(plan, sums.tallies),
+            bins={name: one.found for name, one in sums.watching.items() if one.found.cases},
         )
         return replace(found, losses=_losses(plan, question, found)) if losses else found
 

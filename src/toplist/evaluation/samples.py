@@ -24,11 +24,11 @@ from toplist.calibration.miscalibration import SIGNIFICANT, CalibrationVerdict
 from toplist.core.kernel import exact_sums, hash_integers, to_float, uniform
 from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels
-from toplist.evaluation.stream import Collector, ScoringSpec, case_hashes, coder_of
+from toplist.evaluation.stream import Collector, ScoredRows, ScoringSpec, case_hashes, coder_of
 from toplist.inference.dependence import TruthColumn
 from toplist.inference.diagnostics import MOST_VALUES, SAMPLED, UNSEEN, ScoreSample
 from toplist.inference.settings import InferenceSettings
-from toplist.io.align import AlignedCases, OutOfStepError
+from toplist.io.align import AlignedCases
 from toplist.io.batches import Batch
 from toplist.io.columns import as_numpy, plain
 from toplist.io.encoding import CommonEncoder
@@ -349,16 +349,16 @@ class SampleCollector(Collector):
         self.seen = 0
         self.parts: list[_Part] = []
 
-    def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
+    def make(self, rows: ScoredRows) -> Any:
         """See `Collector`."""
-        plan = self.plan
+        plan, truth = self.plan, rows.truth
         weights = None if plan.weight is None else weights_of(truth, plan.weight)
         heaviest = 1.0 if weights is None else float(weights.max(initial=0.0))
         first, threshold = case_hashes(truth, _SEED), self.threshold
         some = None if threshold >= 1 else np.flatnonzero(uniform(first) < threshold)
         here: Any = slice(None) if some is None else some  # the second hash is made for cases that are kept
-        scores = np.stack([one.scores[0][here] for one in scored], axis=1)
-        for a, there in enumerate(present):
+        scores = np.stack([one.scores[0][here] for one in rows.scores], axis=1)
+        for a, there in enumerate(rows.present):
             scores[~there[here], a] = np.nan
         keys = np.stack([first[here], case_hashes(truth, _SEED + 1, some)], axis=1)
         weights = None if weights is None else weights[here]
@@ -763,25 +763,20 @@ class FileLosses:
         self, pairs: Sequence[tuple[str, str]], names: Sequence[str], more: int = 0
     ) -> dict[tuple[str, str], PairLoss]:
         """The losses of these pairs, over the cases of the models with these names."""
-        plan, found = self.plan, dict[tuple[str, str], PairLosses]()
+        plan = self.plan
         sources = [one for one in plan.sources if one.name in names]
         cases = AlignedCases((plan.truth, *sources), "error" if plan.missing == "error" else "common")
-        for way in cases.attempts():
-            found = {pair: PairLosses(self.scoring, self.heaviest, more) for pair in pairs}
-            coder = coder_of(plan)
-            common = CommonEncoder(coder.space, coder.integers, coder.sets)
-            try:
-                for truth, *batches in way:
-                    codes, _ = common.together(batches, [one.names for one in sources])
-                    lists = self._lists(sources, batches, codes)
-                    weights = None if plan.weight is None else weights_of(truth, plan.weight)
-                    for (a, b), one in found.items():
-                        one.add(lists[a], lists[b], weights)
-                        one.add_gain(lists[a], lists[b], weights)
-            except OutOfStepError:
-                continue
-            break
-        return {pair: one.found for pair, one in found.items()}
+        losses = {pair: PairLosses(self.scoring, self.heaviest, more) for pair in pairs}
+        coder = coder_of(plan)
+        common = CommonEncoder(coder.space, coder.integers, coder.sets)
+        for truth, *batches in cases.common():
+            codes, _ = common.together(batches, [one.names for one in sources])
+            lists = self._lists(sources, batches, codes)
+            weights = None if plan.weight is None else weights_of(truth, plan.weight)
+            for (a, b), pair in losses.items():
+                pair.add(lists[a], lists[b], weights)
+                pair.add_gain(lists[a], lists[b], weights)
+        return {names: pair.found for names, pair in losses.items()}
 
     def _lists(self, sources: Sequence[Any], batches: Sequence[Batch], codes: Sequence[Codes]) -> dict[str, Any]:
         plan = self.plan

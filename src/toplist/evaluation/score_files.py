@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -17,7 +18,6 @@ from threading import Lock
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from toplist._files import as_path, as_remote, from_json_number, need, shown, to_json_number
 from toplist._text import argument, quote
@@ -35,8 +35,8 @@ from toplist.evaluation.stream import (
     MatrixCollector,
     ReadSummary,
     ScoredBatch,
+    ScoredRows,
     SumCollector,
-    TeeCollector,
     run,
 )
 from toplist.inference.aggregates import Aggregates, overall
@@ -81,9 +81,11 @@ class ScoreWriter(Collector):
         self.by_position = False
         self._lists, self._lists_seen, self._lock = 0, 0, Lock()
 
-    def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
+    def make(self, rows: ScoredRows) -> Any:
         """See `Collector`. One file alone has no case without a prediction that counts."""
-        (sheet,) = scored
+        truth, (sheet,) = rows.truth, rows.scores
+        for lists in rows.lists if self.described else ():
+            self._see(lists)
         self.by_position = truth.ids is None
         columns: dict[str, Any] = {"case": as_arrow(truth.rows - 1) if truth.ids is None else truth.ids}
         columns |= {name: as_arrow(score) for name, score in zip(self.rules, sheet.scores, strict=True)}
@@ -98,11 +100,6 @@ class ScoreWriter(Collector):
     def add(self, made: Any) -> None:
         """See `Collector`."""
         self.writer.write(made)
-
-    @property
-    def watchers(self) -> Mapping[str, Callable[[ScoredBatch], None]]:
-        """See `Collector`."""
-        return {self.plan.sources[0].name: self._see} if self.described else {}
 
     def _see(self, scored: ScoredBatch) -> None:
         cases, prints = prints_by_case(scored, self.plan.set_separator)
@@ -149,36 +146,19 @@ def score_model(
 ) -> ScoredModel:
     """Score every case of one file, and write the scores of the cases where an `output` is named."""
     plan, settings = planned(request, space, question, ("cluster", "time"), MISSING, keep)
-    writers: list[ScoreWriter] = []
-
-    def sums() -> SumCollector | TeeCollector[SumCollector, MatrixCollector]:
-        return SumCollector(plan) if settings.by_sums else TeeCollector(SumCollector(plan), MatrixCollector(plan))
-
-    def collector() -> Any:
-        if output is None:
-            return sums()
-        if writers:  # in a second attempt
-            writers.pop().writer.__exit__(TopListError)
-        writers.append(ScoreWriter(output, plan, question.rules))
-        return TeeCollector(writers[0], sums())
-
-    try:
+    sums, matrix = SumCollector(plan), None if settings.by_sums else MatrixCollector(plan)
+    writer = None if output is None else ScoreWriter(output, plan, question.rules)
+    with nullcontext() if writer is None else writer.writer:
         with empty_set_explained(plan.set_separator):
-            found, read = run(plan, question.scoring, collector, progress)
-        found = found if output is None else found.other
-        own, panel = (found, None) if isinstance(found, SumCollector) else (found.one, found.other.panel())
-        scored = Scored.of_files(plan, question, settings, own.tallies, panel, None, read)
-        if writers:
-            doubtful = doubts(question, scored, own.tallies)[question.names[0]]
-            writers[0].describe(read.compared, read.origins[0].filled, question.scoring.penalty, doubtful)
-    except BaseException:
-        for one in writers:
-            one.writer.__exit__(TopListError)
-        raise
-    for one in writers:
-        one.writer.__exit__(None)
+            read = run(plan, question.scoring, list(filter(None, (writer, sums, matrix))), progress)
+        scored = Scored.of_files(
+            plan, question, settings, sums.tallies, None if matrix is None else matrix.panel(), None, read
+        )
+        if writer is not None:
+            doubtful = doubts(question, scored, sums.tallies)[question.names[0]]
+            writer.describe(read.compared, read.origins[0].filled, question.scoring.penalty, doubtful)
     results, _ = standings(question, scored, intervals_of(scored))
-    everything = overall(own.tallies)
+    everything = overall(sums.tallies)
     found = warnings(results, everything, question.names, scored.size, scored.spelled)
     return ScoredModel(replace(results, warnings=found), everything, read)
 

@@ -1,6 +1,6 @@
-"""Score the batches of files against the truth, in step where all have one order, else through a join.
+"""The table of scores by case of files, in the order of the truth, and what is made of its rows.
 
-A collector takes what was scored: it adds it up, keeps it side by side, or both.
+A collector takes rows of the table: it adds them up, or keeps something of them.
 """
 
 from __future__ import annotations
@@ -9,24 +9,23 @@ import math
 import tempfile
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from threading import Lock
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import allocate, disk_full_explained, need, temporary_folder
+from toplist._files import disk_full_explained, need
 from toplist._text import argument
-from toplist._typing import Codes, Floats, Progress
+from toplist._typing import Codes, Progress
 from toplist.core.kernel import hash_text, parallel_map
 from toplist.errors import AlignmentError, CaseError, FileError, OutcomeError
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, merge, tally
 from toplist.inference.missing import Difficulty
 from toplist.inference.results import SourceSummary
-from toplist.io.align import AlignedCases, Matched, OutOfStepError
+from toplist.io.align import AlignedCases, Cases
 from toplist.io.batches import Batch
 from toplist.io.columns import as_arrow, id_hashes, plain
 from toplist.io.encoding import ClassEncoder, NamesSeen, has_integers
@@ -57,89 +56,6 @@ from toplist.scoring.scores import highest_score
 _IN_MEMORY = 1 << 31  # bytes for all models together; more goes to disk
 
 
-class ScoreStore:
-    """The CaseScores of one model, written in any order: one record per case, in memory or in a file.
-
-    What the empty list scores is kept once where it is the same for all, and scores without the penalty only where
-    they differ.
-    """
-
-    def __init__(self, path: Path, cases: int, models: int = 1) -> None:
-        self.path, self.cases, self.room = path, cases, _IN_MEMORY // models
-        self.present = np.zeros(cases, bool)
-        self.records: Any = None
-        self.empty: Any = None
-        self.rules: tuple[str, ...] = ()
-        self.metrics: tuple[str, ...] = ()
-        self._unpenalised: list[tuple[NDArray[np.int64], Floats]] = []
-
-    def put(self, places: NDArray[np.int64], scored: CaseScores) -> None:
-        """Write the cases at these places."""
-        self.present[places] = True
-        if self.records is None:
-            self._allocate(scored)
-        made = np.empty(len(places), self.records.dtype)
-        made["scores"] = scored.scores.T
-        for name in self.metrics:
-            made[name] = scored.metrics[name]
-        if self.empty is None:
-            made["empty"] = scored.empty.T
-        self.records[places] = made
-        invalid = np.flatnonzero(scored.invalid)
-        if len(invalid):
-            self._unpenalised.append((places[invalid], scored.unpenalised[:, invalid]))
-
-    def prepare(self, like: ScoreStore) -> None:
-        """Make room for the records of another store, where nothing was written."""
-        if self.records is None:
-            self._allocate(like.read(0, 1))
-
-    def read(self, lo: int, hi: int) -> CaseScores:
-        """Cases lo to hi. What was not written is zero."""
-        if self.records is None:
-            raise ValueError("nothing was written")
-        part = np.array(self.records[lo:hi])
-        scores = np.ascontiguousarray(part["scores"].T)
-        unpenalised = scores
-        places, values = self._all_unpenalised()
-        first, last = np.searchsorted(places, (lo, hi))
-        if last > first:
-            unpenalised = scores.copy()
-            unpenalised[:, places[first:last] - lo] = values[:, first:last]
-        empty = part["empty"].T if self.empty is None else np.broadcast_to(self.empty, scores.shape)
-        metrics = {name: np.ascontiguousarray(part[name]) for name in self.metrics}
-        return CaseScores(self.rules, scores, unpenalised, empty, metrics)
-
-    def _allocate(self, scored: CaseScores) -> None:
-        self.rules, self.metrics = scored.rules, tuple(scored.metrics)
-        fields: list[Any] = [("scores", "f8", (len(scored.rules),))]
-        for name, column in scored.metrics.items():  # yes and no may be shares in the next batch, where classes tie
-            fields.append((name, column.dtype if column.dtype.kind in "iu" else "f8"))
-        if scored.empty.strides[-1] == 0 or not len(scored):
-            self.empty = scored.empty[:, :1]
-        else:
-            fields.append(("empty", "f8", (len(scored.rules),)))
-        kind = np.dtype(fields)
-        large = kind.itemsize * self.cases > self.room
-        if large:
-            allocate(self.path, kind.itemsize * self.cases)
-        self.records = np.memmap(self.path, kind, "r+", shape=(self.cases,)) if large else np.zeros(self.cases, kind)
-
-    def _all_unpenalised(self) -> tuple[NDArray[np.int64], Floats]:
-        """The places of invalid lists in order, with their scores without the penalty."""
-        found = self._unpenalised
-        if len(found) != 1 or (np.diff(found[0][0]) < 0).any():
-            places = np.concatenate([np.zeros(0, np.int64), *(where for where, _ in found)])
-            values = np.concatenate([np.zeros((len(self.rules), 0)), *(value for _, value in found)], axis=1)
-            order = np.argsort(places)
-            self._unpenalised = [(places[order], values[:, order])]
-        return self._unpenalised[0]
-
-
-S = TypeVar("S", bound="Collector")
-_PART = 1 << 17
-
-
 @dataclass(frozen=True, slots=True)
 class ScoringSpec:
     """By what cases are scored."""
@@ -152,8 +68,9 @@ class ScoringSpec:
 
 @dataclass(frozen=True, slots=True)
 class ScoredBatch:
-    """A batch with its scores, and all that is known of it."""
+    """Lists of one model with their scores, and all that is known of them."""
 
+    name: str  # of the model
     lists: TopLists
     y: Any
     scores: CaseScores
@@ -176,32 +93,28 @@ class BatchScorer:
     repairs: Repairs
     truth_repairs: Repairs = field(default_factory=Repairs)  # of a truth that is a distribution per case
     sizes: str | None = None  # the column of the truth that says how many classes each case has
-    watch: Callable[[ScoredBatch], None] | None = None
     idle: int = 0  # classes that no outcome can be
-    cases: int = 0
     highest: float = -math.inf  # a bound on the score of any outcome under the first rule
     repaired: Counter[str] = field(default_factory=Counter)
     truth_repaired: Counter[str] = field(default_factory=Counter)
     _lock: Lock = field(default_factory=Lock)
 
-    def score(self, batch: Batch, truth: Batch) -> CaseScores:
+    def score(self, batch: Batch, truth: Batch) -> ScoredBatch:
         """The scores of a batch of cases."""
         lists, y, codes, outcomes = self._read(batch, truth)
         try:
             spec = self.scoring
-            made = CaseScores.from_lists(lists, y, spec.rules, ks=spec.ks, penalty=spec.penalty, idle=self.idle)
+            scores = CaseScores.from_lists(lists, y, spec.rules, ks=spec.ks, penalty=spec.penalty, idle=self.idle)
         except OutcomeError as error:
             raise in_file(error, truth) from None
         except CaseError as error:  # a list that a rule refuses
             raise in_file(error, batch) from None
-        if self.watch is not None:
-            self.watch(ScoredBatch(lists, y, made, batch, self.source.names, codes, truth, self.truth.names, outcomes))
         highest = highest_score(lists, rule=spec.rules[0], penalty=spec.penalty)
         with self._lock:
-            self.cases += len(batch)
             self.highest = max(self.highest, highest)
             self.repaired.update(repairs_made(lists, batch))
-        return made
+        own, theirs = self.source.names, self.truth.names
+        return ScoredBatch(self.source.name, lists, y, scores, batch, own, codes, truth, theirs, outcomes)
 
     def summary(self, cases: int, **counts: int) -> SourceSummary:
         """Where the predictions came from, and what was done to them."""
@@ -277,23 +190,32 @@ class ReadSummary:
     names: tuple[NamesSeen, ...] = ()  # of the classes of each model
 
 
+@dataclass(frozen=True, slots=True)
+class ScoredRows:
+    """Consecutive rows of the table of scores by case: what the truth says, and what each model scores.
+
+    `present` says by model which of the cases it has, and is empty where all count as predicted by all. `lists` are
+    those that were scored, of cases that some models lack too.
+    """
+
+    truth: Batch
+    scores: Sequence[CaseScores]
+    present: Sequence[NDArray[np.bool_]] = ()
+    lists: Sequence[ScoredBatch] = ()
+
+
 class Collector(ABC):
     """Takes the scored cases. What can be done apart from other cases is done in `make`, by several threads."""
 
     __slots__ = ()
 
     @abstractmethod
-    def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
-        """Something from some cases; `present` is empty where all predict all."""
+    def make(self, rows: ScoredRows) -> Any:
+        """Something from some cases, of which there may be none that are compared."""
 
     @abstractmethod
     def add(self, made: Any) -> None:
         """The next of what was made, in the order of the truth."""
-
-    @property
-    def watchers(self) -> Mapping[str, Callable[[ScoredBatch], None]]:
-        """By the name of a source, who sees its batches as they are scored, in any order and from any thread."""
-        return {}
 
 
 def coder_of(plan: Plan) -> ClassEncoder:
@@ -303,10 +225,9 @@ def coder_of(plan: Plan) -> ClassEncoder:
     return ClassEncoder(plan.space, whole, plan.set_separator)
 
 
-def scorers_of(
-    plan: Plan, scoring: ScoringSpec, watchers: Mapping[str, Callable[[ScoredBatch], None]]
-) -> list[BatchScorer]:
-    """One for each source, with the function that is called with every batch it scored."""
+def scorers_of(plan: Plan, scoring: ScoringSpec) -> list[BatchScorer]:
+    """One for each source."""
+    idle = int(any(one.has_other for one in plan.sources))
     return [
         BatchScorer(
             source,
@@ -316,8 +237,7 @@ def scorers_of(
             plan.repairs[source.name],
             plan.truth_repairs,
             plan.n_classes,
-            watchers.get(source.name),
-            int(any(one.has_other for one in plan.sources)),
+            idle,
         )
         for source in plan.sources
     ]
@@ -326,26 +246,121 @@ def scorers_of(
 def run(
     plan: Plan,
     scoring: ScoringSpec,
-    collector: Callable[[], S],
+    collectors: Sequence[Collector],
     progress: Progress = lambda what, done, total: None,
     *,
     part: bool = False,
     start: int = 0,
-) -> tuple[S, ReadSummary]:
-    """Read, align and score; a new collector is made for a second attempt, where the first finds no common order.
+) -> ReadSummary:
+    """Read, align and score, and hand what was scored to all collectors.
 
     Of a `part` of the cases a model may lack all, and none may be left to compare; where cases have no ids, `start` is
     the position of the first one.
     """
-    cases, to = aligned(plan), collector()
-    try:
-        found = _in_step(plan, cases, scoring, to, progress, part=part, start=start)
-    except OutOfStepError:
-        to = collector()
-        found = _joined(plan, cases, scoring, to, progress, part=part)
-    if not part:
-        require_cases(plan.truth.path, found.cases, found.compared)
-    return to, found
+    aligned = AlignedCases((plan.truth, *plan.sources), plan.missing, plan.choices, part)
+    scorers = scorers_of(plan, scoring)
+    names = [scorer.source.name for scorer in scorers]
+    stand_in = names.index(str(scoring.baseline)) if plan.missing == "baseline" else None
+    difficulty, lock = None if plan.missing == "error" else Difficulty(len(scorers)), Lock()
+
+    def work(cases: Cases) -> tuple[Cases, int, bool, list[Any]]:
+        rows = _scored(scorers, cases, fill=plan.missing == "uniform")
+        if difficulty is not None:
+            there = np.array(rows.present or np.ones((len(scorers), len(cases)), bool))
+            with lock:
+                difficulty.add(np.array([each.scores[0] for each in rows.scores]), there)
+        compared = _compared(rows, plan.missing, stand_in)
+        made = [collector.make(compared) for collector in collectors]
+        return cases, len(compared.truth), bool(rows.present), made
+
+    matched, total, kept, lacking = np.zeros(len(scorers), np.int64), 0, 0, False
+    for cases, count, incomplete, made in parallel_map(work, _with_positions(aligned.cases(), start)):
+        for collector, one in zip(collectors, made, strict=True):
+            collector.add(one)
+        matched += [np.count_nonzero(there) for there in cases.present] or len(cases)
+        total, kept, lacking = total + len(cases), kept + count, lacking or incomplete
+        progress("scoring", total, plan.truth.reader.rows)
+    if stand_in is not None and matched[stand_in] < total:
+        raise AlignmentError(
+            f"the baseline {scoring.baseline} lacks {total - matched[stand_in]:,} cases, so that its predictions "
+            f"cannot stand in for missing ones: choose {argument('missing', 'worst')}, or another baseline."
+        )
+    if not part:  # other parts may have other names, and cases
+        for scorer in scorers:
+            scorer.coder.finish()
+        require_cases(plan.truth.path, total, kept)
+    imputed, common = plan.missing in ("uniform", "worst", "baseline"), plan.missing == "common"
+    origins = tuple(
+        scorer.summary(
+            count,
+            filled=kept - count if imputed else 0,
+            left_out=aligned.unknown[name] + (count - kept if common else 0),
+        )
+        for scorer, name, count in zip(scorers, names, matched.tolist(), strict=True)
+    )
+    repaired = tuple(dict(scorer.truth_repaired) for scorer in scorers)
+    return ReadSummary(
+        origins,
+        total,
+        kept,
+        plan.truth.reading,
+        most_repaired(repaired),
+        {scorer.source.name: scorer.highest for scorer in scorers},
+        difficulty if lacking or part else None,
+        repaired,
+        tuple(matched.tolist()),
+        tuple(scorer.coder.seen for scorer in scorers) if part else (),
+    )
+
+
+def _scored(scorers: Sequence[BatchScorer], cases: Cases, *, fill: bool) -> ScoredRows:
+    """The scores of all models; where one lacks a case they are those of an empty list, with `fill`, or else zero."""
+    lists, scores = list[ScoredBatch](), list[CaseScores]()
+    for at, (scorer, batch) in enumerate(zip(scorers, cases.others, strict=True)):
+        own = scorer.score(batch, cases.first_of(at))
+        lists.append(own)
+        away = np.flatnonzero(~cases.present[at] if cases.present else ())
+        if not len(away):
+            scores.append(own.scores)
+        elif not fill:
+            scores.append(_spread(own.scores, cases.present[at]))
+        else:
+            happened = cases.first.take(away)
+            empty = scorer.score(_empty_lists(scorer, happened), happened)
+            lists.append(empty)
+            order = np.argsort(np.concatenate([np.flatnonzero(cases.present[at]), away]))
+            scores.append(CaseScores.concat([own.scores, empty.scores]).take(order))
+    return ScoredRows(cases.first, scores, () if fill else cases.present, lists)
+
+
+def _spread(scores: CaseScores, there: NDArray[np.bool_]) -> CaseScores:
+    """Scores of some cases as rows of all: zero where there are none."""
+    at, n = np.flatnonzero(there), len(there)
+
+    def column(values: Any) -> Any:
+        out = np.zeros((*values.shape[:-1], n), values.dtype)
+        out[..., at] = values
+        return out
+
+    alike = len(at) and scores.empty.strides[-1] == 0
+    empty = np.broadcast_to(scores.empty[:, :1], (len(scores.empty), n)) if alike else column(scores.empty)
+    metrics = {name: column(values) for name, values in scores.metrics.items()}
+    return replace(
+        scores, scores=column(scores.scores), unpenalised=column(scores.unpenalised), empty=empty, metrics=metrics
+    )
+
+
+def _compared(rows: ScoredRows, missing: str, stand_in: int | None) -> ScoredRows:
+    """The rows that are compared, and what missing predictions count as there."""
+    if not rows.present or missing == "pairwise":
+        return rows
+    if missing in ("worst", "baseline"):
+        rows = replace(rows, scores=_imputed(rows.scores, rows.present, stand_in))
+    if missing in ("common", "worst"):
+        together = np.logical_and if missing == "common" else np.logical_or
+        keep = np.flatnonzero(together.reduce(rows.present))
+        rows = replace(rows, truth=rows.truth.take(keep), scores=[each.take(keep) for each in rows.scores])
+    return replace(rows, present=())
 
 
 def require_cases(truth: str, cases: int, compared: int) -> None:
@@ -361,56 +376,19 @@ def most_repaired(repaired: Sequence[Mapping[str, int]]) -> Mapping[str, int]:
     return max(repaired, key=lambda counts: sum(counts.values()))
 
 
-def aligned(plan: Plan) -> AlignedCases:
-    """The truth and the models."""
-    return AlignedCases((plan.truth, *plan.sources), plan.missing, plan.choices)
-
-
-def _in_step(
-    plan: Plan,
-    aligned: AlignedCases,
-    scoring: ScoringSpec,
-    collector: Collector,
-    progress: Progress,
-    *,
-    part: bool,
-    start: int,
-) -> ReadSummary:
-    scorers, done = scorers_of(plan, scoring, collector.watchers), 0
-    difficulty = Difficulty(len(scorers)) if part and plan.missing != "error" else None  # others may lack cases
-    lock = Lock()
-
-    def work(cases: list[Batch]) -> tuple[int, Any]:
-        truth, *batches = cases
-        scored = [scorer.score(batch, truth) for scorer, batch in zip(scorers, batches, strict=True)]
-        if difficulty is not None:
-            scores = np.array([one.scores[0] for one in scored])
-            with lock:
-                difficulty.add(scores, np.ones(scores.shape, bool))
-        return len(truth), collector.make(truth, scored, ())
-
-    for count, made in parallel_map(work, _with_positions(aligned.in_step(), start)):
-        collector.add(made)
-        done += count
-        progress("scoring", done, plan.truth.reader.rows)
-    for scorer in scorers if not part else ():  # other parts may have other names
-        scorer.coder.finish()
-    origins = tuple(scorer.summary(scorer.cases) for scorer in scorers)
-    return _summary(plan, scorers, origins, done, done, [done] * len(scorers), difficulty, part=part)
-
-
 POSITION: Final = ""
 """What the column with the positions of cases is called, in a truth without ids."""
 
 
-def _with_positions(cases: Iterator[list[Batch]], start: int) -> Iterator[list[Batch]]:
+def _with_positions(parts: Iterator[Cases], start: int) -> Iterator[Cases]:
     """The same with the positions of the cases, where there are no ids."""
-    for truth, *others in cases:
+    for cases in parts:
+        truth = cases.first
         if truth.ids is None:
             places = as_arrow(np.arange(start, start + len(truth)))
-            yield [replace(truth, extra={**truth.extra, POSITION: places}), *others]
+            yield replace(cases, first=replace(truth, extra={**truth.extra, POSITION: places}))
         else:
-            yield [truth, *others]
+            yield cases
         start += len(truth)
 
 
@@ -426,106 +404,6 @@ def cluster_hashes(clusters: Grouping) -> NDArray[np.uint64]:
     ends = np.cumsum([0, *map(len, names)])
     made = hash_text(np.frombuffer(b"".join(names), np.uint8), ends.astype(np.int64))
     return made if clusters.codes is None else made[clusters.codes]
-
-
-def _summary(
-    plan: Plan,
-    scorers: Sequence[BatchScorer],
-    origins: tuple[SourceSummary, ...],
-    cases: int,
-    compared: int,
-    matched: Sequence[int],
-    difficulty: Difficulty | None = None,
-    *,
-    part: bool,
-) -> ReadSummary:
-    repaired = tuple(dict(scorer.truth_repaired) for scorer in scorers)
-    highest = {scorer.source.name: scorer.highest for scorer in scorers}
-    mended = most_repaired(repaired)
-    told = plan.truth.reading
-    names = tuple(scorer.coder.seen for scorer in scorers) if part else ()
-    return ReadSummary(origins, cases, compared, told, mended, highest, difficulty, repaired, tuple(matched), names)
-
-
-def _joined(
-    plan: Plan, aligned: AlignedCases, scoring: ScoringSpec, collector: Collector, progress: Progress, *, part: bool
-) -> ReadSummary:
-    scorers = scorers_of(plan, scoring, collector.watchers)
-    with aligned.joined(part=part) as join, temporary_folder() as folder:
-        stores = []
-        for at, scorer in enumerate(scorers):
-            store = ScoreStore(folder / f"scores-{at}", join.cases, len(scorers))
-            done = 0
-
-            def work(found: Matched, scorer: BatchScorer = scorer) -> tuple[Matched, CaseScores]:
-                return found, scorer.score(found.batch, found.first)
-
-            for found, one in parallel_map(work, join.look_up(scorer.source)):
-                store.put(found.places, one)
-                done += len(found.places)
-                progress(f"scoring {scorer.source.name}", done, scorer.source.reader.rows)
-            if not part:
-                scorer.coder.finish()
-            stores.append(store)
-        lacking = [np.flatnonzero(~store.present) for store in stores]
-        cases = [scorer.cases for scorer in scorers]
-        if not part or plan.missing == "error":
-            aligned.require_same_cases(join, {j.source.name: away for j, away in zip(scorers, lacking, strict=True)})
-        for scorer, store, away in zip(scorers, stores, lacking, strict=True):
-            if plan.missing == "uniform":
-                _fill(scorer, store, away, join.first)
-        stand_in = None
-        if plan.missing == "baseline":
-            stand_in = next(at for at, scorer in enumerate(scorers) if scorer.source.name == scoring.baseline)
-            if len(lacking[stand_in]):
-                raise AlignmentError(
-                    f"the baseline {scoring.baseline} lacks {len(lacking[stand_in]):,} cases, so that its predictions "
-                    f"cannot stand in for missing ones: choose {argument('missing', 'worst')}, or another baseline."
-                )
-        compared, difficulty = _in_order(plan, collector, stores, stand_in, progress, part=part)
-    nobody = join.cases - compared
-    imputed = plan.missing in ("uniform", "worst", "baseline")
-    filled = [len(away) - nobody if imputed else 0 for away in lacking]
-    beyond = [join.unknown[scorer.source.name][0] for scorer in scorers]
-    origins = tuple(
-        scorer.summary(count, filled=fills, left_out=unknown + (count - compared if plan.missing == "common" else 0))
-        for scorer, fills, unknown, count in zip(scorers, filled, beyond, cases, strict=True)
-    )
-    matched = [join.cases - len(away) for away in lacking]
-    return _summary(plan, scorers, origins, join.cases, compared, matched, difficulty, part=part)
-
-
-def _in_order(
-    plan: Plan, collector: Collector, stores: list[ScoreStore], stand_in: int | None, progress: Progress, *, part: bool
-) -> tuple[int, Difficulty | None]:
-    """The scored cases, in the order of the truth; how many there were, and how hard the missing ones are."""
-    lo = compared = 0
-    lacking = not all(store.present.all() for store in stores)
-    difficulty = Difficulty(len(stores)) if lacking or (part and plan.missing != "error") else None
-    written = next((store for store in stores if store.records is not None), None)
-    if written is None:
-        return 0, difficulty
-    for store in stores:
-        store.prepare(written)
-    for truth in plan.truth.batches(together=True):
-        hi = lo + len(truth)
-        present = [store.present[lo:hi] for store in stores]
-        scored = [store.read(lo, hi) for store in stores]
-        rest = truth
-        if difficulty is not None:
-            difficulty.add(np.array([one.scores[0] for one in scored]), np.array(present))
-        if plan.missing in ("worst", "baseline"):
-            scored = _imputed(scored, present, stand_in)
-        if plan.missing in ("common", "worst"):
-            together = np.logical_and if plan.missing == "common" else np.logical_or
-            keep = np.flatnonzero(together.reduce(present))
-            rest, scored = truth.take(keep), [one.take(keep) for one in scored]
-        present = present if plan.missing == "pairwise" else []
-        if len(rest):
-            collector.add(collector.make(rest, scored, present))
-        lo, compared = hi, compared + len(rest)
-        progress("adding up", lo, stores[0].cases)
-    return compared, difficulty
 
 
 def _imputed(
@@ -555,21 +433,10 @@ def _imputed(
     return out
 
 
-def _fill(scorer: BatchScorer, store: ScoreStore, away: NDArray[np.intp], truth: Batch) -> None:
-    """Absent predictions are empty lists."""
-    for lo in range(0, len(away), _PART):
-        at = away[lo : lo + _PART]
-        happened = truth.take(at)
-        store.put(at, scorer.score(_empty_lists(scorer, happened), happened))
-
-
 def _empty_lists(scorer: BatchScorer, truth: Batch) -> Batch:
     pa, n = need("pyarrow"), len(truth)
     kind = pa.string() if truth.classes is None else plain(truth.classes).type
     return Batch(scorer.source.path, truth.rows, None, np.zeros(n + 1, np.int64), pa.array([], kind), np.zeros(0))
-
-
-T = TypeVar("T", bound=Collector)
 
 
 @dataclass(slots=True)
@@ -580,19 +447,19 @@ class SumCollector(Collector):
     drawn: bool = False  # whether units are drawn from sums, in a Poisson bootstrap
     tallies: dict[Hashable, Aggregates] = field(default_factory=dict)
 
-    def make(
-        self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]
-    ) -> dict[Hashable, Aggregates]:
+    def make(self, rows: ScoredRows) -> dict[Hashable, Aggregates]:
         """See `Collector`."""
-        plan = self.plan
+        plan, truth = self.plan, rows.truth
+        if not len(truth):
+            return {}
         pairwise = plan.missing == "pairwise"
         clusters = None if plan.ordered or plan.cluster is None else groups_of(filled(truth, plan.cluster, "cluster"))
         keys = None
         if self.drawn:
             keys = case_hashes(truth, 0) if clusters is None else cluster_hashes(clusters)
         return tally(
-            scored,
-            present=present,
+            rows.scores,
+            present=rows.present,
             weights=None if plan.weight is None else weights_of(truth, plan.weight),
             groups=None if plan.group is None else self._groups(truth.extra[plan.group]),
             clusters=None if pairwise else clusters,
@@ -623,17 +490,17 @@ class MatrixCollector(Collector):
     def __del__(self) -> None:
         self.file.close()  # what a panel maps of it stays
 
-    def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
+    def make(self, rows: ScoredRows) -> Any:
         """See `Collector`."""
-        plan = self.plan
+        plan, truth = self.plan, rows.truth
         columns = {
-            "empty": _empty(scored, present),
+            "empty": _empty(rows.scores, rows.present),
             "weight": None if plan.weight is None else weights_of(truth, plan.weight),
             "cluster": None if plan.cluster is None else filled(truth, plan.cluster, "cluster"),
             "time": None if plan.time is None else filled(truth, plan.time, "time"),
             "by": None if plan.group is None else truth.extra[plan.group],
         }
-        return side_by_side(scored, present), columns
+        return side_by_side(rows.scores, rows.present), columns
 
     def add(self, made: Any) -> None:
         """See `Collector`."""
@@ -672,11 +539,11 @@ class ScoresCollector(Collector):
         self.plan = plan
         self.parts: list[list[CaseScores]] = []
 
-    def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
+    def make(self, rows: ScoredRows) -> Any:
         """See `Collector`: each model with the cases that it has."""
-        known = _metadata(truth, self.plan)
-        made = [replace(one, metadata=known) for one in scored]
-        return [one.take(there) for one, there in zip(made, present, strict=True)] if present else made
+        metadata = _metadata(rows.truth, self.plan)
+        scores = [replace(each, metadata=metadata) for each in rows.scores]
+        return [each.take(there) for each, there in zip(scores, rows.present, strict=True)] if rows.present else scores
 
     def add(self, made: Any) -> None:
         """See `Collector`."""
@@ -692,8 +559,9 @@ def scores_of_files(
     plan: Plan, scoring: ScoringSpec, progress: Progress = lambda what, done, total: None
 ) -> dict[str, CaseScores]:
     """Scores case by case, by model."""
-    found, _ = run(plan, scoring, lambda: ScoresCollector(plan), progress)
-    return found.scores()
+    collector = ScoresCollector(plan)
+    run(plan, scoring, [collector], progress)
+    return collector.scores()
 
 
 def _metadata(truth: Batch, plan: Plan) -> dict[str, Any]:
@@ -702,28 +570,6 @@ def _metadata(truth: Batch, plan: Plan) -> dict[str, Any]:
     found: dict[str, Any] = {"case": truth.rows - 1 if truth.ids is None else plain(truth.ids)}
     found |= {name: plain(truth.extra[column]) for name, column in named.items() if column is not None}
     return found if plan.weight is None else found | {"weight": weights_of(truth, plan.weight)}
-
-
-@dataclass(frozen=True, slots=True)
-class TeeCollector(Collector, Generic[S, T]):
-    """Two collectors in one."""
-
-    one: S
-    other: T
-
-    def make(self, truth: Batch, scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> Any:
-        """See `Collector`."""
-        return self.one.make(truth, scored, present), self.other.make(truth, scored, present)
-
-    def add(self, made: Any) -> None:
-        """See `Collector`."""
-        self.one.add(made[0])
-        self.other.add(made[1])
-
-    @property
-    def watchers(self) -> Mapping[str, Callable[[ScoredBatch], None]]:
-        """See `Collector`: a source is watched by one of the two."""
-        return {**self.one.watchers, **self.other.watchers}
 
 
 def _empty(scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> NDArray[np.float64]:

@@ -55,6 +55,12 @@ class Batch:
         """The rounding as `Rows` have it: by case an amount that each confidence may be off by, and a share of it."""
         return None if self.rounding is None else np.stack([self.rounding, np.zeros(len(self))], axis=1)
 
+    @property
+    def nbytes(self) -> int:
+        """The memory of its lists."""
+        classes = 0 if self.classes is None else self.classes.nbytes
+        return int(self.confidences.nbytes + self.offsets.nbytes + self.rows.nbytes) + classes
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -94,21 +100,22 @@ class Batch:
 
 
 def concat(batches: Sequence[Batch], source: str, names: Sequence[str] = ()) -> Batch:
-    """All cases as one batch, without their ids; `names` are the classes of a wide table."""
+    """All cases as one batch; `names` are the classes of a wide table."""
     if not batches:
         nothing = np.zeros(0, np.int64)
         return Batch(source, nothing, None, offsets_of(nothing), need("pyarrow").array([], "string"), np.zeros(0))
     if len(batches) == 1:
-        return replace(batches[0], ids=None)
+        return batches[0]
     rounding = None
     if any(batch.rounding is not None for batch in batches):
         parts = [np.zeros(len(batch)) if batch.rounding is None else batch.rounding for batch in batches]
         rounding = np.concatenate(parts)
+    ids = [batch.ids for batch in batches if batch.ids is not None]
     halves = [batch.halves for batch in batches if batch.halves is not None]
     return Batch(
         batches[0].source if len({batch.source for batch in batches}) == 1 else source,
         np.concatenate([batch.rows for batch in batches]),
-        None,
+        _one_column(ids) if ids else None,
         offsets_of(np.concatenate([np.diff(batch.offsets) for batch in batches])),
         _classes_of(batches, names),
         np.concatenate([batch.confidences for batch in batches]),
@@ -123,13 +130,11 @@ def _classes_of(batches: Sequence[Batch], names: Sequence[str]) -> Column | None
     """The classes of all batches; a batch of a wide table that has no blank lists all of its columns."""
     if all(batch.classes is None for batch in batches):
         return None
-    columns = []
-    for batch in batches:
-        column = batch.classes
-        if column is None:
-            every = need("pyarrow").array(names, "string")
-            column = every.take(as_arrow(np.tile(np.arange(len(names)), len(batch))))
-        columns.append(column)
+    every = need("pyarrow").array(names, "string")
+    columns = [
+        every.take(as_arrow(np.tile(np.arange(len(names)), len(batch)))) if batch.classes is None else batch.classes
+        for batch in batches
+    ]
     return _one_column([column for column in columns if len(column)] or columns[:1])
 
 
@@ -142,6 +147,36 @@ def _one_column(columns: Sequence[Column]) -> Column:
     elif len(kinds) > 1 and all(map(pa.types.is_integer, kinds)):
         columns = [column.cast(pa.int64()) for column in columns]
     return pa.concat_arrays(columns)
+
+
+def to_record_batch(batch: Batch) -> Any:
+    """The lists of a batch as a table of Arrow, as they are written to a file."""
+    pa, at = need("pyarrow"), as_arrow(batch.offsets)
+    columns = {"row": as_arrow(batch.rows), "id": batch.ids}
+    columns["confidences"] = pa.LargeListArray.from_arrays(at, as_arrow(batch.confidences))
+    if batch.classes is not None:
+        columns["classes"] = pa.LargeListArray.from_arrays(at, plain(batch.classes))
+    if batch.rounding is not None:
+        columns["rounding"] = as_arrow(batch.rounding)
+    if batch.halves is not None:
+        columns["halves"] = pa.FixedSizeListArray.from_arrays(as_arrow(batch.halves.ravel()), 3)
+    return pa.record_batch({name: column for name, column in columns.items() if column is not None})
+
+
+def read_back(table: Any, batch: Batch) -> Batch:
+    """The same batch with the lists of a table that it was written to."""
+    columns = dict(zip(table.schema.names, table.columns, strict=True))
+    return replace(
+        batch,
+        rows=as_numpy(columns["row"]),
+        ids=columns.get("id"),
+        offsets=as_numpy(columns["confidences"].offsets),
+        classes=columns["classes"].values if "classes" in columns else None,
+        confidences=as_numpy(columns["confidences"].values),
+        extra={},
+        halves=as_numpy(columns["halves"].flatten()).reshape(-1, 3) if "halves" in columns else None,
+        rounding=as_numpy(columns["rounding"]) if "rounding" in columns else None,
+    )
 
 
 def to_batch(piece: TableChunk, layout: Layout, *, halves: bool = False) -> Batch:
@@ -182,11 +217,12 @@ def to_batches(pieces: Iterator[TableChunk], layout: Layout, *, halves: bool = F
 def _last_run(table: Any, layout: Layout) -> int:
     """Where the last case begins: it may go on in the next batch."""
     ids = text_if_none(plain(table.column(layout.case)))
-    starts = _starts(ids) if not need("pyarrow").types.is_nested(ids.type) else np.ones(min(len(ids), 1), bool)
+    starts = starts_of(ids) if not need("pyarrow").types.is_nested(ids.type) else np.ones(min(len(ids), 1), bool)
     return int(np.flatnonzero(starts)[-1]) if len(starts) else 0
 
 
-def _starts(ids: Column) -> NDArray[np.bool_]:
+def starts_of(ids: Column) -> NDArray[np.bool_]:
+    """Where in a column of ids another one begins."""
     pc = need("pyarrow.compute")
     new = np.ones(len(ids), bool)
     if len(ids) > 1:
@@ -200,7 +236,7 @@ def _grouped(source: str, rows: NDArray[np.int64], table: Any, layout: Layout, h
     ids = identifiers(table.column(layout.case), source, rows)
     classes, t = plain(table.column(layout.classes[0])), table.column(layout.confidences[0])
     blank = blanks(classes) & blanks(t)
-    starts = _starts(ids)
+    starts = starts_of(ids)
     case = np.cumsum(starts) - 1
     sizes = np.bincount(case, minlength=int(starts.sum()))
     missing = np.zeros((len(sizes), 3), np.int64) if halves else None

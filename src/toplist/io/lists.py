@@ -323,7 +323,7 @@ def read_lists(data: Any, space: Any = None, *, read: ReadOptions | None = None,
 
 def table_rows(source: OpenTable, space: ClassSpace) -> tuple[Rows, ClassSpace, Any, dict[str, int]]:
     """The rows of a table with their numbers as they are, the space with the labels that occur, ids, and repairs."""
-    batches = list(source.batches(together=True))
+    batches = list(source.batches())
     whole, ids = concat(batches, source.path, source.names), None
     if batches and batches[0].ids is not None:
         ids = np.array(need("pyarrow").chunked_array([batch.ids for batch in batches]).to_pylist())
@@ -514,7 +514,7 @@ def check_file(
         if space is not None:
             require_all_columns(source, space)
         with empty_set_explained(sets):
-            for batch in source.batches(together=True, halves=True):
+            for batch in source.batches(halves=True):
                 checks.add(batch)
                 progress("checking", checks.counts.cases, source.reader.rows)
     except ResourceError:

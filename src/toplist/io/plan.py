@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from toplist._text import argument, listed
 from toplist._typing import Codes, Progress
 from toplist.core.arguments import as_array
 from toplist.errors import FileError, SpaceError, TopListError
-from toplist.io.align import AlignedCases, OutOfStepError, silent
+from toplist.io.align import AlignedCases, silent
 from toplist.io.batches import Batch
 from toplist.io.carried import carried_truth, space_of_producers
 from toplist.io.encoding import ClassNames, CommonEncoder, Gathering, has_integers, space_in_files
@@ -400,10 +400,6 @@ class AlignedFiles:
         """The classes."""
         return self.coder.space or ClassSpace(math.inf)
 
-    def attempts(self) -> Iterator[Iterator[list[Batch]]]:
-        """Ways through the cases: the second is for those who meet an `OutOfStepError` on the first."""
-        return self.cases.attempts()
-
     def lists(self, batches: Sequence[Batch]) -> tuple[list[TopLists], Codes | None, ClassNames]:
         """The lists of each file, the outcomes if the truth is among them, and what codes are called."""
         columns = [source.names for source in self.cases.sources]
@@ -421,25 +417,20 @@ class AlignedFiles:
 
     def gather(self, progress: Progress = silent) -> tuple[dict[str, TopLists], NDArray[np.int64]]:
         """All lists of each file, and the outcomes, in memory and with codes that are the same throughout."""
-        for way in self.attempts():
-            everything = Gathering(self.space, len(self.names))
-            self.repairs_made = {name: Counter() for name in self.names}
-            weights: list[NDArray[np.float64]] = []
-            clusters: list[Any] = []
-            try:
-                for batches in way:
-                    if self.weight is not None:
-                        weights.append(weights_of(batches[0], self.weight))
-                    if self.cluster is not None:
-                        clusters.append(filled(batches[0], self.cluster, "cluster"))
-                    lists, outcomes, known = self.lists(batches)
-                    everything.add(lists, outcomes, known)
-                    for name, one, batch in zip(self.names, lists, batches[int(self.truth) :], strict=True):
-                        self.repairs_made[name].update(repairs_made(one, batch))
-                    progress("reading", everything.cases, self.cases.total)
-            except OutOfStepError:
-                continue
-            break
+        everything = Gathering(self.space, len(self.names))
+        self.repairs_made = {name: Counter() for name in self.names}
+        weights: list[NDArray[np.float64]] = []
+        clusters: list[Any] = []
+        for batches in self.cases.common():
+            if self.weight is not None:
+                weights.append(weights_of(batches[0], self.weight))
+            if self.cluster is not None:
+                clusters.append(filled(batches[0], self.cluster, "cluster"))
+            lists, outcomes, names = self.lists(batches)
+            everything.add(lists, outcomes, names)
+            for name, own, batch in zip(self.names, lists, batches[int(self.truth) :], strict=True):
+                self.repairs_made[name].update(repairs_made(own, batch))
+            progress("reading", everything.cases, self.cases.total)
         self.coder.finish()
         if not everything.cases:
             raise FileError(self.cases.sources[0].path, "there are no cases.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from toplist._text import argument, listed, quote
 from toplist._typing import Floats
 from toplist.io import producers
 from toplist.io.answers import AnswerSpace
-from toplist.io.batches import Batch, case_by_case, of_one_kind, to_batch, to_batches
-from toplist.io.columns import as_numpy, identifiers, is_half, sound
+from toplist.io.batches import Batch, case_by_case, of_one_kind, starts_of, to_batch, to_batches
+from toplist.io.columns import as_arrow, as_numpy, identifiers, is_half, plain, sound
+from toplist.io.ids import UniqueIds, are_text, repeated_among
 from toplist.io.opening import open_table, require_effect
 from toplist.io.options import ReadOptions, Truth
 from toplist.io.producers.base import ANSWER_MASS, CLASSES, CONFIDENCES, LISTED_TOKENS, OUTCOME
@@ -30,7 +32,7 @@ from toplist.lists.validation import Repairs
 log = logging.getLogger("toplist")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OpenTable:
     """Where predictions, or the truth, come from."""
 
@@ -104,8 +106,8 @@ class OpenTable:
         columns = [piece.table.column(0).drop_null() for piece in self.reader.pieces([column])]
         return np.concatenate([np.zeros(0), *map(as_numpy, columns)])
 
-    def batches(self, *, together: bool = False, halves: bool = False) -> Generator[Batch, None, None]:
-        """The cases in the order of the file; `together` brings rows of a long table together that are apart.
+    def batches(self, *, halves: bool = False) -> Generator[Batch, None, None]:
+        """The cases in the order of the file; those of a long table in the order of their first rows.
 
         With `halves`, what lacks its class or its confidence is left out and counted, not refused.
         """
@@ -114,10 +116,37 @@ class OpenTable:
         if self.layout.kind != "long":
             yield from self._rounded(of_one_kind(to_batch(piece, self.layout, halves=halves) for piece in pieces))
             return
-        grouped = to_batches(
-            case_by_case(pieces, self.layout, self.path) if together else pieces, self.layout, halves=halves
-        )
-        yield from self._rounded(of_one_kind(grouped))
+        if not self._in_runs:
+            pieces = case_by_case(pieces, self.layout, self.path)
+        yield from self._rounded(of_one_kind(to_batches(pieces, self.layout, halves=halves)))
+
+    @cached_property
+    def _in_runs(self) -> bool:
+        """Whether the rows of each case of a long table follow each other.
+
+        Its ids are read once for that. Without it, cases would be scored before all of their rows are known.
+        """
+        unique = UniqueIds()
+        for ids, _ in self._runs():
+            unique.see(ids)
+        return unique.rising or repeated_among(self._runs(), self.path, text=self.ids_are_text) is None
+
+    def _runs(self) -> Iterator[tuple[Any, Any]]:
+        """The ids of a long table where they change, and their rows."""
+        source, last = "", None
+        for piece in self.pieces([str(self.layout.case)]):
+            rows, column = piece.row_numbers, plain(piece.table.column(0))
+            ids = identifiers(column, piece.source, rows)
+            new = starts_of(ids)
+            if len(ids) and piece.source == source and ids[0] == last:
+                new[0] = False
+            source, last = piece.source, ids[len(ids) - 1] if len(ids) else last
+            yield ids.filter(as_arrow(new)), rows[new]
+
+    @property
+    def ids_are_text(self) -> bool:
+        """Whether case ids are text, or else whole numbers."""
+        return are_text([self.reader.schema.field(self.layout.case).type])
 
     def _rounded(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Batches that know what their numbers were: text, as in JSON, or half floats."""
@@ -136,7 +165,10 @@ class OpenTable:
         return pieces if self.reader.text else map(sound, pieces)
 
     def ids(self) -> Iterator[tuple[Any, Any]]:
-        """The case ids alone, and their rows, of any layout but the long one."""
+        """The case ids alone, and the row where each case begins."""
+        if self.layout.kind == "long":
+            yield from self._runs() if self._in_runs else ((batch.ids, batch.rows) for batch in self.batches())
+            return
         for piece in self.pieces([str(self.layout.case)]):
             yield identifiers(piece.table.column(0), piece.source, piece.row_numbers), piece.row_numbers
 

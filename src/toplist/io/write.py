@@ -19,10 +19,11 @@ from toplist._text import quote
 from toplist._typing import Progress
 from toplist.core.kernel import parallel_map
 from toplist.errors import CaseError, TopListError
-from toplist.io.align import OutOfStepError, UniqueIds, silent
+from toplist.io.align import require_unique, silent
 from toplist.io.batches import Batch
 from toplist.io.columns import Column, as_arrow, truths
 from toplist.io.encoding import ClassEncoder, has_integers, label_sets
+from toplist.io.ids import UniqueIds
 from toplist.io.lists import in_file, lists_of, repairs_made, require_all_columns
 from toplist.io.plan import AlignedFiles
 from toplist.io.sources import OpenTable
@@ -228,11 +229,11 @@ def convert(
     require_apart([path], inputs_of([source]))
     pa, known = need("pyarrow"), ClassSpace(math.inf) if space is None else space
     whole = known.labels is None and sets is None and has_integers(source)
-    coder, unique, cases = ClassEncoder(known, whole, sets), UniqueIds(source), 0
+    coder, unique, cases = ClassEncoder(known, whole, sets), UniqueIds(), 0
     if space is not None:
         require_all_columns(source, space)
     with ListWriter(path) as writer:
-        for batch in source.batches(together=True):
+        for batch in source.batches():
             codes = coder.own_codes(batch, source.names)
             lists = lists_of(batch, source.names, codes, known, repairs)
             named = pa.array(source.names, pa.string()) if batch.classes is None else batch.classes
@@ -240,13 +241,13 @@ def convert(
             name_of, first = np.unique(codes, return_index=True)
             which = named.take(pa.array(first[np.searchsorted(name_of, lists.classes)]))
             writer.write(Lists(batch.ids, lists.offsets, which, lists.confidences))
-            if batch.ids is not None and source.layout.kind != "long":
+            if batch.ids is not None:
                 unique.see(batch.ids)
             cases += len(batch)
             repaired(repairs_made(lists, batch))
             progress("converting", cases, source.reader.rows)
         coder.finish()
-        unique.require()
+        require_unique(source, unique)
         if not cases:
             writer.write(no_lists())
     return cases
@@ -302,23 +303,18 @@ def transform(
         columns = Lists(batches[0].ids, made.offsets, names.of(made.classes), _doubles(made))
         return columns, count_faint(made), [repairs_made(*each) for each in zip(members, batches, strict=True)]
 
-    for way in files.attempts():
-        cases = entries = faint = 0
-        repairs: dict[str, Counter[str]] = {name: Counter() for name in files.names}
-        try:
-            with ListWriter(output) as writer:
-                for columns, few, mended in parallel_map(work, way):
-                    writer.write(columns)
-                    cases, entries, faint = cases + len(columns), entries + len(columns.confidences), faint + few
-                    for name, counts in zip(files.names, mended, strict=True):
-                        repairs[name].update(counts)
-                    progress(what, cases, files.cases.total)
-                files.coder.finish()
-                if not cases:
-                    writer.write(no_lists())
-        except OutOfStepError:
-            continue
-        break
+    cases = entries = faint = 0
+    repairs: dict[str, Counter[str]] = {name: Counter() for name in files.names}
+    with ListWriter(output) as writer:
+        for columns, few, mended in parallel_map(work, files.cases.common()):
+            writer.write(columns)
+            cases, entries, faint = cases + len(columns), entries + len(columns.confidences), faint + few
+            for name, counts in zip(files.names, mended, strict=True):
+                repairs[name].update(counts)
+            progress(what, cases, files.cases.total)
+        files.coder.finish()
+        if not cases:
+            writer.write(no_lists())
     return WriteSummary(shown(output), cases, entries, faint, repairs, dict(files.cases.left_out))
 
 
