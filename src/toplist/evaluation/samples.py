@@ -31,7 +31,6 @@ from toplist.inference.settings import InferenceSettings
 from toplist.io.align import AlignedCases
 from toplist.io.batches import Batch
 from toplist.io.columns import as_numpy, plain
-from toplist.io.encoding import CommonEncoder
 from toplist.io.lists import clusters_in_order, lists_of, untimely, weights_of
 from toplist.io.plan import Plan
 from toplist.lists import TopLists
@@ -768,9 +767,8 @@ class FileLosses:
         cases = AlignedCases((plan.truth, *sources), "error" if plan.missing == "error" else "common")
         losses = {pair: PairLosses(self.scoring, self.heaviest, more) for pair in pairs}
         coder = coder_of(plan)
-        common = CommonEncoder(coder.space, coder.integers, coder.sets)
         for truth, *batches in cases.common():
-            codes, _ = common.together(batches, [one.names for one in sources])
+            codes, _ = coder.together(batches, [one.names for one in sources])
             lists = self._lists(sources, batches, codes)
             weights = None if plan.weight is None else weights_of(truth, plan.weight)
             for (a, b), pair in losses.items():

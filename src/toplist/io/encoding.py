@@ -121,18 +121,8 @@ class NamesSeen:
 
 
 @dataclass(slots=True)
-class _Numbers:
-    """What is known of names that are numbers."""
-
-    named: bool = False  # whether some name is no number: then all are names
-    plain: str | None = None  # one without a decimal point
-    pointed: NamePlace | None = None  # the first with one
-    outside: NamePlace | None = None  # the first that is no code
-
-
-@dataclass(slots=True)
 class ClassEncoder:
-    """Codes for the classes of two sources that belong together: predictions, and the truth.
+    """Codes for the classes of sources that belong together: predictions, and the truth.
 
     With the labels of all classes, codes are their places. Whole numbers are their own codes. Other names are
     numbered batch by batch; where the number of classes differs per case, case by case.
@@ -146,7 +136,7 @@ class ClassEncoder:
     _supported: frozenset[tuple[str, ...]] | None = field(init=False, default=None)
     _seen: Any = field(init=False, default=None)
     _source: str = field(init=False, default="")  # where names were counted last
-    _numbers: _Numbers = field(init=False, default_factory=_Numbers)
+    _numbers: NamesSeen = field(init=False, default_factory=NamesSeen)  # without the names themselves
     _lock: Lock = field(init=False, default_factory=Lock)
 
     def __post_init__(self) -> None:
@@ -164,32 +154,62 @@ class ClassEncoder:
         self, lists: Batch, names: tuple[str, ...], truth: Batch, truth_names: tuple[str, ...]
     ) -> tuple[Codes, Codes]:
         """The codes of the listed classes of predictions and of the truth; of the columns, where all are listed."""
-        a, b = self.values(lists, names), self.values(truth, truth_names)
+        (mine, theirs), _ = self._encoded((lists, truth), (names, truth_names), truth=1)
+        return mine, theirs
+
+    def together(
+        self, batches: Sequence[Batch], names: Sequence[tuple[str, ...]], truth: bool = False
+    ) -> tuple[list[Codes], ClassNames]:
+        """The codes of each batch, and what they are called. With `truth`, the first batch holds the outcomes."""
+        codes, known = self._encoded(batches, names, truth=0 if truth else None)
         if self._labels is not None:
-            return self._places(a, lists, ClassError), self._places(b, truth, OutcomeError)
+            are_codes = self.integers and known is None and not _numeric(self._labels)
+            return codes, ClassNames(None if are_codes else self._labels, fixed=True)
+        if known is None:
+            return codes, ClassNames(None)
+        if self.integers:
+            odd = next(batch for batch in batches if not _are_whole(batch.classes))
+            raise FileError(odd.source, "classes are text here, but whole numbers in the lines before.")
+        order = as_numpy(need("pyarrow.compute").sort_indices(known)).astype(np.int64)
+        place = np.argsort(order)  # in the order of their names, so that ties are the same in any batch
+        known = known.take(as_arrow(order))
+        return [place[one] for one in codes], ClassNames(known if self.sets is None else self._sets(known))
+
+    def _encoded(
+        self, batches: Sequence[Batch], columns: Sequence[tuple[str, ...]], truth: int | None
+    ) -> tuple[list[Codes], Column | None]:
+        """The codes of each batch, and the names that they number, where that is no fixed number."""
         pa = need("pyarrow")
-        numbers = [pa.types.is_integer(values.type) for values in (a, b)]
-        if self.integers and all(numbers):
-            return _whole(a, lists), _whole(b, truth)
+        values = [self.values(batch, names) for batch, names in zip(batches, columns, strict=True)]
+        whole = [_are_whole(names) for names in values]
+        if self._labels is not None:
+            errors = [OutcomeError if at == truth else ClassError for at in range(len(batches))]
+            codes = [self._places(*each) for each in zip(values, batches, errors, strict=True)]
+            return codes, None if all(whole) else self._labels
+        if self.integers and all(whole):
+            return [_whole(names, batch) for names, batch in zip(values, batches, strict=True)], None
         if self.space is not None:
             require_declared_order(self.space)
-        if self._members is not None and self.sets is None and any(numbers) and len(a) and len(b):
-            raise FileError(
-                lists.source, f"codes go with codes, and label sets with label sets: {truth.source} differs."
-            )
-        both = pa.concat_arrays([_text(a), _text(b)]).dictionary_encode()
-        self._count(both.dictionary, lists)
-        sides = ((_text(a), lists, "class"), (_text(b), truth, "the outcome"))
-        self._note(both.dictionary, sides, typed=any(numbers), wide=bool(names or truth_names))
-        codes = as_numpy(both.indices).astype(np.int64)
-        mine, theirs = codes[: len(a)], codes[len(a) :]
+        typed = [pa.types.is_integer(names.type) and len(names) > 0 for names in values]
+        if self._members is not None and self.sets is None and any(typed):
+            other = next((at for at, names in enumerate(values) if len(names) and not typed[at]), None)
+            if other is not None:
+                sources = [batches[at].source for at in sorted((other, typed.index(True)))]
+                problem = f"codes go with codes, and label sets with label sets: {sources[1]} differs."
+                raise FileError(sources[0], problem)
+        texts = [_text(names) for names in values]
+        encoded = pa.concat_arrays(texts).dictionary_encode()
+        self._count(encoded.dictionary, batches[0 if truth else -1])
+        what = ["the outcome" if at == truth else "class" for at in range(len(batches))]
+        sides = tuple(zip(texts, batches, what, strict=True))
+        self._note(encoded.dictionary, sides, typed=any(typed), wide=any(columns))
+        codes = np.split(as_numpy(encoded.indices).astype(np.int64), np.cumsum([len(one) for one in texts])[:-1])
         if self.space is not None:
-            return mine, theirs
-        mine = np.tile(mine, len(lists)) if lists.classes is None else mine
-        theirs = np.tile(theirs, len(truth)) if truth.classes is None else theirs
-        case = np.concatenate([np.repeat(np.arange(len(b)), np.diff(b.offsets)) for b in (lists, truth)])
-        codes = within_case(case, np.concatenate([mine, theirs]))
-        return codes[: len(mine)], codes[len(mine) :]
+            return codes, encoded.dictionary
+        codes = [np.tile(own, len(b)) if b.classes is None else own for own, b in zip(codes, batches, strict=True)]
+        case = np.concatenate([np.repeat(np.arange(len(b)), np.diff(b.offsets)) for b in batches])
+        ends = np.cumsum([len(own) for own in codes])[:-1]
+        return np.split(within_case(case, np.concatenate(codes)), ends), encoded.dictionary
 
     def own_codes(self, lists: Batch, names: tuple[str, ...]) -> Codes:
         """The codes of predictions alone, where nothing is compared."""
@@ -276,6 +296,14 @@ class ClassEncoder:
         names = canonical.to_pylist()
         return names if self.sets is None else [name.replace(_UNIT, self.sets) or _EMPTY for name in names]
 
+    def _sets(self, canonical: Column) -> Column:
+        """Label sets with the delimiter, which no label may have in it."""
+        pa, pc = need("pyarrow"), need("pyarrow.compute")
+        odd = canonical.filter(pc.match_substring(canonical, self.sets))
+        if len(odd):
+            raise TopListError(f"{listed(self._written(odd[:1]))}: a label has the separator {self.sets!r} in it.")
+        return pa.array(self._written(canonical), pa.string())
+
     def _places(self, values: Any, batch: Batch, error: Any) -> Codes:
         pc, pa, space = need("pyarrow.compute"), need("pyarrow"), cast("ClassSpace", self.space)
         if pa.types.is_integer(values.type) and not _numeric(self._labels):
@@ -310,12 +338,9 @@ class ClassEncoder:
     @property
     def seen(self) -> NamesSeen:
         """What is known of the names, to be put together with those of other cases."""
-        found = self._numbers
         few = self._seen is not None and len(self._seen) <= _KEPT
         names = tuple(sorted(self._written(self._seen))) if few else ()
-        if self.sets is not None:
-            return NamesSeen(names, named=True)
-        return NamesSeen(names, found.named, found.plain, found.pointed, found.outside)
+        return NamesSeen(names, named=True) if self.sets is not None else replace(self._numbers, names=names)
 
     def _note(self, names: Any, sides: Sequence[tuple[Any, Batch, str]], *, typed: bool, wide: bool) -> None:
         """Remember whether all names are numbers, and the first that is no code.
@@ -327,22 +352,22 @@ class ClassEncoder:
             return
         pa, pc = need("pyarrow"), need("pyarrow.compute")
         if not pc.all(pc.match_substring_regex(names, _NUMBER)).as_py():
-            self._numbers.named = True
+            with self._lock:
+                self._numbers += NamesSeen(named=True)
             return
         size = math.inf if self.space is None else self.space.size
         pointed = truths(pc.match_substring(names, "."))
         values, low = _as_numbers(names), 0 if typed or size < math.inf else -math.inf
         size = min(size, _MOST) if typed else size
+        with_point, without = names.filter(pa.array(pointed)), names.filter(pa.array(~pointed))
         odd = names.filter(pa.array(~((values >= low) & (values < size))))
+        seen = NamesSeen(
+            plain=pc.min_max(without)["min"].as_py(),
+            pointed=_first(with_point, sides) if len(with_point) else None,
+            outside=_first(odd, sides) if len(odd) and not wide else None,
+        )
         with self._lock:
-            seen = self._numbers
-            if not pointed.all():
-                plain = pc.min_max(names.filter(pa.array(~pointed)))["min"].as_py()
-                seen.plain = plain if seen.plain is None else min(seen.plain, plain)  # whichever batch comes first
-            if pointed.any():
-                seen.pointed = _earlier(seen.pointed, _first(names.filter(pa.array(pointed)), sides))
-            if len(odd) and not wide:
-                seen.outside = _earlier(seen.outside, _first(odd, sides))
+            self._numbers += seen  # whichever batch comes first
 
     def _count(self, names: Any, batch: Batch) -> None:
         """Remember the names, of which there are no more than classes in any batch."""
@@ -525,54 +550,8 @@ class ClassNames:
         return self.known.take(as_arrow(np.ascontiguousarray(codes, np.int64)))
 
 
-@dataclass(slots=True)
-class CommonEncoder(ClassEncoder):
-    """Codes for the classes of any number of sources at once; see `ClassEncoder`."""
-
-    def together(
-        self, batches: Sequence[Batch], names: Sequence[tuple[str, ...]], truth: bool = False
-    ) -> tuple[list[Codes], ClassNames]:
-        """The codes of each batch, and what they are called. With `truth`, the first batch holds the outcomes."""
-        values = [self.values(batch, columns) for batch, columns in zip(batches, names, strict=True)]
-        whole = [_is_whole(one) for one in values]
-        if self._labels is not None:
-            errors = [OutcomeError if truth and not at else ClassError for at in range(len(values))]
-            codes = [self._places(*each) for each in zip(values, batches, errors, strict=True)]
-            named = self.integers and all(whole) and not _numeric(self._labels)
-            return codes, ClassNames(None if named else self._labels, fixed=True)
-        if self.integers and all(whole):
-            pairs = zip(values, batches, strict=True)
-            return [_whole(one, batch) if len(one) else np.zeros(0, np.int64) for one, batch in pairs], ClassNames(None)
-        pa = need("pyarrow")
-        if self.space is not None:
-            require_declared_order(self.space)
-        if self.integers:
-            odd = batches[whole.index(False)].source
-            raise FileError(odd, "classes are text here, but whole numbers in the lines before.")
-        texts = [_text(one) for one in values]
-        every = pa.concat_arrays(texts).dictionary_encode()
-        self._count(every.dictionary, batches[-1])
-        what = ["the outcome" if truth and not at else "class" for at in range(len(texts))]
-        self._note(every.dictionary, tuple(zip(texts, batches, what, strict=True)), typed=any(whole), wide=any(names))
-        ends = np.cumsum([len(one) for one in values])
-        order = as_numpy(need("pyarrow.compute").sort_indices(every.dictionary)).astype(np.int64)
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))  # in the order of their names, so that ties are the same in any batch
-        known = every.dictionary.take(as_arrow(order))
-        parts = np.split(place[as_numpy(every.indices)], ends[:-1])
-        return parts, ClassNames(known if self.sets is None else self._sets(known))
-
-    def _sets(self, canonical: Column) -> Column:
-        """Label sets with the delimiter, which no label may have in it."""
-        pa, pc = need("pyarrow"), need("pyarrow.compute")
-        odd = canonical.filter(pc.match_substring(canonical, self.sets))
-        if len(odd):
-            raise TopListError(f"{listed(self._written(odd[:1]))}: a label has the separator {self.sets!r} in it.")
-        return pa.array(self._written(canonical), pa.string())
-
-
-def _is_whole(values: Any) -> bool:
-    return not len(values) or need("pyarrow").types.is_integer(values.type)
+def _are_whole(values: Any) -> bool:
+    return values is not None and (not len(values) or need("pyarrow").types.is_integer(values.type))
 
 
 class Gathering:

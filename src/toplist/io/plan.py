@@ -20,7 +20,7 @@ from toplist.errors import FileError, SpaceError, TopListError
 from toplist.io.align import AlignedCases, silent
 from toplist.io.batches import Batch
 from toplist.io.carried import carried_truth, space_of_producers
-from toplist.io.encoding import ClassNames, CommonEncoder, Gathering, has_integers, space_in_files
+from toplist.io.encoding import ClassEncoder, ClassNames, Gathering, has_integers, space_in_files
 from toplist.io.lists import (
     by_appearance,
     clusters_in_order,
@@ -371,7 +371,7 @@ def open_aligned(
     for source in sources:
         require_all_columns(source, known)
     whole = separator is None and all(map(has_integers, sources))
-    encoder = CommonEncoder(known, whole, separator)
+    encoder = ClassEncoder(known, whole, separator)
     repairs = [source.repairs for source in sources[truth:]]
     return AlignedFiles(AlignedCases(sources, missing), encoder, repairs, truth, weight, cluster)
 
@@ -381,7 +381,7 @@ class AlignedFiles:
     """Open files whose cases belong together."""
 
     cases: AlignedCases
-    coder: CommonEncoder
+    coder: ClassEncoder
     repairs: Sequence[Repairs]
     truth: bool
     weight: str | None = None  # columns of the truth
