@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from toplist._files import need
 from toplist._text import argument, did_you_mean, listed, quote
@@ -83,24 +82,26 @@ def carried_truth(
     able = [source for source in sources if source.outcome is not None]
     if not able or (about.data is None and len(able) < len(sources)):
         raise TopListError(_not_carried(sources, able))
-    found = _columns_found(able, about, find)
-    columns: dict[str, str | None] = {what: value or found.get(what) for what, value in about.columns.items()}
+    by_name = _columns_by_name(able, about, find)
+    columns: dict[str, str | None] = {what: value or by_name.get(what) for what, value in about.columns.items()}
     extra = tuple(dict.fromkeys(filter(None, (*columns.values(), *keep))))
-    cases = _united([_Cases.of(source, extra) for source in able])
+    cases = _Cases.of(able, extra)
     unresolved = 0
-    if all(source.produced is not None for source in able):
-        cases, unresolved = _resolved(cases)
-    _require_all(cases)
-    if "group" in found and not _are_groups(cases.column(GROUP)):
+    if all(source.produced is not None for source in able):  # producers know of questions that are still open
+        resolved = cases.table.filter(cases.outcomes.is_valid())
+        unresolved = len(cases.table) - len(resolved) if len(resolved) else 0
+        cases = replace(cases, table=resolved) if unresolved else cases
+    cases.require_outcomes()
+    if "group" in by_name and not _are_groups(cases.column(GROUP)):
         columns["group"], extra = None, tuple(name for name in extra if name != GROUP)
     first = able[0]
     layout = Layout("labels", first.layout.case, (str(first.outcome),), extra=extra)
-    reader = _TruthReader(listed([source.path for source in able], 3, str), cases)
     told = f"outcomes in {quote(first.outcome)} of these predictions"
     told += f"; also used: {listed(extra)}" if extra else ""
     told += f"; {unresolved:,} cases without an outcome are left out" if unresolved else ""
     sizes = frozenset() if columns["n_classes"] is None else _whole_numbers(cases.column(columns["n_classes"]))
-    return CarriedTruth(OpenTable(TRUTH, reader, layout, truth=True, told=told), cases.outcome, columns, sizes)
+    table = OpenTable(TRUTH, _TruthReader(cases), layout, truth=True, told=told)
+    return CarriedTruth(table, cases.outcomes, columns, sizes)
 
 
 def _not_carried(sources: Sequence[OpenTable], able: Sequence[OpenTable]) -> str:
@@ -117,7 +118,7 @@ def _not_carried(sources: Sequence[OpenTable], able: Sequence[OpenTable]) -> str
     )
 
 
-def _columns_found(able: Sequence[OpenTable], about: Truth, find: Sequence[str]) -> dict[str, str]:
+def _columns_by_name(able: Sequence[OpenTable], about: Truth, find: Sequence[str]) -> dict[str, str]:
     """The columns that are used without being named, in all tables that carry outcomes."""
     named = any((about.cluster, about.time))
     found = {
@@ -150,89 +151,133 @@ def _whole_numbers(column: Any) -> frozenset[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Cases:
-    """What a source knows of its cases, each once: ids (None: rows are cases), outcomes and further columns."""
+    """What predictions say of their cases, each case once.
 
-    source: OpenTable
-    ids: Any  # Arrow
-    columns: Mapping[str, Any]  # the outcome first, under its name in the first source
-    places: NDArray[np.int64]  # of the file of each case among `files`
-    rows: NDArray[np.int64]
-    files: tuple[str, ...]
+    The table has the id (the number of the row, where there are no ids), the outcome and further columns by their
+    place among `names`, and the numbers of the source, of the file among `files`, and of the row in it.
+    """
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def column(self, name: str) -> Any:
-        return self.columns[name]
-
-    @property
-    def outcome(self) -> Any:
-        return next(iter(self.columns.values()))
+    table: Any  # Arrow
+    names: tuple[str, ...]
+    files: Sequence[str]
+    sources: Sequence[OpenTable]
 
     @classmethod
-    def of(cls, source: OpenTable, extra: Sequence[str]) -> _Cases:
-        """Read the columns, and keep the first row of every case; rows of one case that differ are refused."""
-        names = [str(source.outcome), *extra]
-        lacking = next((name for name in names if name not in source.reader.schema.names), None)
-        if lacking is not None:
-            known = source.reader.schema.names
-            near = did_you_mean(lacking, known) or f" The columns are {listed(known)}."
-            raise FileError(source.path, f"there is no column {quote(lacking)}.{near}")
-        case = source.layout.case
-        parts: dict[str, list[Any]] = {name: [] for name in names}
-        ids, rows, places = [], [], []
+    def of(cls, sources: Sequence[OpenTable], extra: Sequence[str]) -> _Cases:
+        """The cases of all, those of the first before the others; what they say of a case has to be the same.
+
+        Every source is reduced to its cases before the next one is read: a long table has many rows of each.
+        """
         files: list[str] = []
-        for piece in source.pieces(list(dict.fromkeys([*filter(None, [case]), *names]))):
-            if not files or files[-1] != piece.source:
-                files.append(piece.source)
-            numbers = piece.row_numbers
-            rows.append(numbers)
-            places.append(np.full(len(numbers), len(files) - 1))
-            if case is not None:
-                ids.append(identifiers(piece.table.column(case), piece.source, numbers))
-            for name in names:
-                parts[name].append(_scalar(piece.table.column(name), name, piece.source))
-        if not rows:
-            raise FileError(source.path, "there are no cases.")
-        made = cls(
-            source,
-            _joined(ids) if case is not None else None,
-            {name: _joined(part) for name, part in parts.items()},
-            np.concatenate(places),
-            np.concatenate(rows),
-            tuple(files),
-        )
-        return made if case is None else made._once()
+        names = (str(sources[0].outcome), *extra)
+        tables: list[Any] = []
+        for number, source in enumerate(sources):
+            rows = _rows_of(source, number, (str(source.outcome), *extra), files)
+            if source.layout.case is None and tables and len(rows) != len(tables[0]):
+                raise AlignmentError(
+                    f"without case ids, all files need the same number of rows: {sources[0].path} has "
+                    f"{len(tables[0]):,}, {source.path} has {len(rows):,}. Give every file a column with case ids."
+                )
+            tables.append(cls(rows, (str(source.outcome), *extra), files, sources)._once().table)
+        return cls(_concatenated(tables), names, files, sources)._once()
+
+    def column(self, name: str) -> Any:
+        return _array(self.table, str(self.names.index(name)))
+
+    @property
+    def outcomes(self) -> Any:
+        return _array(self.table, "0")
 
     def _once(self) -> _Cases:
-        """The same with the first row of every case; rows of a long table repeat what is known."""
-        codes = as_numpy(self.ids.dictionary_encode().indices)
-        _, first, which = np.unique(codes, return_index=True, return_inverse=True)
-        if len(first) == len(codes):
+        """The same with one row per case, the first; blanks are filled by what other rows say of it."""
+        pa, pc = need("pyarrow"), need("pyarrow.compute")
+        case = as_numpy(_array(self.table, "id").dictionary_encode().indices)
+        _, first = np.unique(case, return_index=True)  # numbered in the order in which they appear
+        if len(first) == len(case):
             return self
-        for name, column in self.columns.items():
-            odd = np.flatnonzero(_differ(column, column.take(as_arrow(first[which]))))
+        table = self.table.take(as_arrow(first))
+        for place in map(str, range(len(self.names))):
+            column = _array(self.table, place)
+            filled = np.flatnonzero(~blanks(column))
+            which, at = np.unique(case[filled], return_index=True)
+            said = np.full(len(first), -1)  # the first row of each case that says something
+            said[which] = filled[at]
+            before = said[case]
+            differs = pc.not_equal(column, column.take(pa.array(before, mask=before < 0)))
+            odd = np.flatnonzero(truths(pc.fill_null(differs, False)))
             if len(odd):
-                at = int(odd[0])
-                values = f"{quote(column[at].as_py())} and {quote(column[int(first[which[at]])].as_py())}"
-                raise FileError(
-                    self.files[self.places[at]],
-                    f"case {quote(self.ids[at].as_py())} has {values} in {quote(name)}.",
-                    row=int(self.rows[at]),
-                )
-        return self.take(np.sort(first))
+                many = len(np.unique(case[odd]))
+                raise self._disagreement(self.names[int(place)], column, int(before[odd[0]]), int(odd[0]), many)
+            values = column.take(pa.array(said, mask=said < 0))
+            table = table.set_column(table.schema.get_field_index(place), place, values)
+        return replace(self, table=table)
 
-    def take(self, at: NDArray[np.int64]) -> _Cases:
-        """Some of the cases."""
-        chosen = as_arrow(at)
-        columns = {name: column.take(chosen) for name, column in self.columns.items()}
-        ids = None if self.ids is None else self.ids.take(chosen)
-        return replace(self, ids=ids, columns=columns, places=self.places[at], rows=self.rows[at])
+    def _place(self, at: int) -> tuple[str, int, str]:
+        """The file and the row that say something, and what the case is called."""
+        row = self.table.slice(at, 1).to_pylist()[0]
+        has_ids = self.sources[row["source"]].layout.case is not None
+        called = f"case {quote(row['id'])}" if has_ids else f"row {row['row']:,}"
+        return self.files[row["file"]], row["row"], called
 
-    def with_types(self, ids: Any, kinds: Sequence[Any]) -> _Cases:
-        """The same with these types."""
-        columns = {n: c.cast(kind) for (n, c), kind in zip(self.columns.items(), kinds, strict=True)}
-        return replace(self, ids=None if self.ids is None else self.ids.cast(ids), columns=columns)
+    def _disagreement(self, name: str, column: Any, first: int, other: int, many: int) -> TopListError:
+        """That two rows say different things of one case: which, what, where, and what to do about it."""
+        values = [quote(column[at].as_py()) for at in (first, other)]
+        (source, _, _), (other_source, row, case) = self._place(first), self._place(other)
+        if len(self.table["source"].unique()) == 1:
+            return FileError(other_source, f"{case} has {values[1]} and {values[0]} in {quote(name)}.", row=row)
+        more = f" ({many:,} such cases)" if many > 1 else ""
+        is_outcome = name == self.names[0]
+        remedy = f"Give the outcomes in a file of their own, {argument('truth')}."
+        if not is_outcome and name in _FOUND.values():
+            remedy = f"Leave it out with {argument(next(w for w, n in _FOUND.items() if n == name), '')}."
+        what = "the outcome" if is_outcome else quote(name)
+        return AlignmentError(
+            f"{what} of {case} is {values[0]} in {source} and {values[1]} in {other_source}{more}. {remedy}"
+        )
+
+    def require_outcomes(self) -> None:
+        """Every case has an outcome."""
+        lacking = np.flatnonzero(blanks(self.outcomes))
+        if len(lacking):
+            source, row, case = self._place(int(lacking[0]))
+            of = f" of {case}" if self.sources[0].layout.case is not None else ""
+            more = f" ({len(lacking):,} such cases)" if len(lacking) > 1 else ""
+            problem = (
+                f"there is no outcome{of}{more}. Leave such rows out with {argument('where')}, or give the outcomes in "
+                f"a file of their own, {argument('truth')}."
+            )
+            raise FileError(source, problem, row=row)
+
+
+def _rows_of(source: OpenTable, number: int, names: Sequence[str], files: list[str]) -> Any:
+    """The rows of a source as `_Cases` has them; its files are added to those before."""
+    pa, case, known = need("pyarrow"), source.layout.case, source.reader.schema.names
+    lacking = next((name for name in names if name not in known), None)
+    if lacking is not None:
+        near = did_you_mean(lacking, known) or f" The columns are {listed(known)}."
+        raise FileError(source.path, f"there is no column {quote(lacking)}.{near}")
+    tables, count = [], 0
+    for piece in source.pieces(list(dict.fromkeys([*filter(None, [case]), *names]))):
+        if not files or files[-1] != piece.source:
+            files.append(piece.source)
+        rows = piece.row_numbers
+        ids = as_arrow(np.arange(count, count + len(rows)))
+        count += len(rows)
+        columns = {"id": ids if case is None else identifiers(piece.table.column(case), piece.source, rows)}
+        for place, name in enumerate(names):
+            columns[str(place)] = _scalar(piece.table.column(name), name, piece.source)
+        for what, value in (("source", number), ("file", len(files) - 1)):
+            columns[what] = as_arrow(np.full(len(rows), value))
+        tables.append(pa.table({**columns, "row": as_arrow(rows)}))
+    if not tables:
+        raise FileError(source.path, "there are no cases.")
+    return _concatenated(tables)
+
+
+def _array(table: Any, name: str) -> Any:
+    """A column in one piece."""
+    chunks = table.column(name).chunks
+    return chunks[0] if len(chunks) == 1 else need("pyarrow").concat_arrays(chunks)
 
 
 def _scalar(column: Any, name: str, source: str) -> Any:
@@ -243,11 +288,11 @@ def _scalar(column: Any, name: str, source: str) -> Any:
     return values
 
 
-def _joined(parts: Sequence[Any]) -> Any:
-    """Columns one after the other, as text where their types differ."""
+def _concatenated(tables: Sequence[Any]) -> Any:
+    """Tables one after the other, with values of different types as what both can be."""
     pa = need("pyarrow")
-    kinds = {part.type for part in parts}
-    return pa.concat_arrays([part.cast(_common(list(kinds))) for part in parts] if len(kinds) > 1 else parts)
+    kinds = [(name, _common([table.schema.field(name).type for table in tables])) for name in tables[0].schema.names]
+    return pa.concat_tables([table.cast(pa.schema(kinds)) for table in tables])
 
 
 def _common(kinds: Sequence[Any]) -> Any:
@@ -260,114 +305,21 @@ def _common(kinds: Sequence[Any]) -> Any:
     return pa.float64() if all(pa.types.is_integer(k) or pa.types.is_floating(k) for k in kinds) else pa.string()
 
 
-def _differ(one: Any, other: Any) -> NDArray[np.bool_]:
-    """Where two columns have values that are not the same; what is blank in one of them is the same as anything."""
-    pc = need("pyarrow.compute")
-    return truths(pc.fill_null(pc.not_equal(one, other), False))
-
-
-def _united(every: Sequence[_Cases]) -> _Cases:
-    """The cases of all, those of the first before the others; what they say of a case has to be the same."""
-    pa = need("pyarrow")
-    ids = None if every[0].ids is None else _common([one.ids.type for one in every])
-    columns = zip(*(one.columns.values() for one in every), strict=True)
-    kinds = [_common([column.type for column in same]) for same in columns]
-    known, *others = [one.with_types(ids, kinds) for one in every]
-    for other in others:
-        if ids is None and len(other) != len(known):
-            raise AlignmentError(
-                f"without case ids, all files need the same number of rows: {known.source.path} has {len(known):,}, "
-                f"{other.source.path} has {len(other):,}. Give every file a column with case ids."
-            )
-        places = np.arange(len(known)) if ids is None else _places(other.ids, known.ids)
-        there, new = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
-        filled = {}
-        for (name, own), theirs in zip(known.columns.items(), other.columns.values(), strict=True):
-            column, matched = theirs.take(as_arrow(there)), as_arrow(places[there])
-            odd = np.flatnonzero(_differ(own.take(matched), column))
-            if len(odd):
-                raise AlignmentError(_disagreement(known, other, name, places[there][odd], there[odd]))
-            filled[name] = pa.concat_arrays([_filled(own, places[there], column), theirs.take(as_arrow(new))])
-        known = replace(
-            known,
-            ids=None if ids is None else pa.concat_arrays([known.ids, other.ids.take(as_arrow(new))]),
-            columns=filled,
-            places=np.concatenate((known.places, other.places[new] + len(known.files))),
-            rows=np.concatenate((known.rows, other.rows[new])),
-            files=(*known.files, *other.files),
-        )
-    return known
-
-
-def _resolved(cases: _Cases) -> tuple[_Cases, int]:
-    """The cases with an outcome, and how many have none: producers know of questions that are still open."""
-    at = np.flatnonzero(~blanks(cases.outcome))
-    if len(at) in (0, len(cases)):
-        return cases, 0
-    some = as_arrow(at)
-    ids = None if cases.ids is None else cases.ids.take(some)
-    columns = {name: column.take(some) for name, column in cases.columns.items()}
-    kept = replace(cases, ids=ids, columns=columns, places=cases.places[at], rows=cases.rows[at])
-    return kept, len(cases) - len(at)
-
-
-def _places(ids: Any, known: Any) -> NDArray[np.int64]:
-    """Where each id stands among those that are known; -1 where it does not."""
-    pc = need("pyarrow.compute")
-    return as_numpy(pc.fill_null(pc.index_in(ids, value_set=known), -1)).astype(np.int64)
-
-
-def _filled(own: Any, places: NDArray[np.int64], theirs: Any) -> Any:
-    """A column with its blanks filled by what another one says of the same cases."""
-    pc = need("pyarrow.compute")
-    if not own.null_count:
-        return own
-    at = np.full(len(own), -1)
-    at[places] = np.arange(len(places))
-    return pc.coalesce(own, theirs.take(need("pyarrow").array(at, mask=at < 0)))
-
-
-def _disagreement(known: _Cases, other: _Cases, name: str, mine: NDArray[np.int64], theirs: NDArray[np.int64]) -> str:
-    """That two models say different things of the same case: which, what, where, and what to do about it."""
-    where = known.files[known.places[mine[0]]], other.files[other.places[theirs[0]]]
-    place = int(theirs[0])
-    case = f"row {other.rows[place]:,}" if other.ids is None else f"case {quote(other.ids[place].as_py())}"
-    is_outcome = name == next(iter(known.columns))
-    own = list(known.columns).index(name)
-    values = [quote(list(one.columns.values())[own][int(at)].as_py()) for one, at in ((known, mine[0]), (other, place))]
-    more = f" ({len(mine):,} such cases)" if len(mine) > 1 else ""
-    what = "the outcome" if is_outcome else quote(name)
-    remedy = f"Give the outcomes in a file of their own, {argument('truth')}."
-    if not is_outcome and name in _FOUND.values():
-        remedy = f"Leave it out with {argument(next(w for w, n in _FOUND.items() if n == name), '')}."
-    return f"{what} of {case} is {values[0]} in {where[0]} and {values[1]} in {where[1]}{more}. {remedy}"
-
-
-def _require_all(cases: _Cases) -> None:
-    """Every case has an outcome."""
-    lacking = np.flatnonzero(blanks(cases.outcome))
-    if len(lacking):
-        at = int(lacking[0])
-        of = "" if cases.ids is None else f" of case {quote(cases.ids[at].as_py())}"
-        more = f" ({len(lacking):,} such cases)" if len(lacking) > 1 else ""
-        raise FileError(
-            cases.files[cases.places[at]],
-            f"there is no outcome{of}{more}. Leave such rows out with {argument('where')}, or give the outcomes in a "
-            f"file of their own, {argument('truth')}.",
-            row=int(cases.rows[at]),
-        )
-
-
 class _TruthReader(Reader):
     """The united cases as a table, with the file and the row that each of them comes from."""
 
     paths = ()
 
-    def __init__(self, name: str, cases: _Cases) -> None:
-        case = cases.source.layout.case
-        ids = {} if case is None else {case: cases.ids}
-        self.name, self.rows, self.cases = name, len(cases), cases
-        self.batch = need("pyarrow").record_batch({**cases.columns, **ids})
+    def __init__(self, cases: _Cases) -> None:
+        case = cases.sources[0].layout.case
+        columns = {name: cases.column(name) for name in cases.names}
+        columns |= {} if case is None else {case: _array(cases.table, "id")}
+        self.name, self.rows = listed([source.path for source in cases.sources], 3, str), len(cases.table)
+        self.batch = need("pyarrow").record_batch(columns)
+        files = cases.table["file"].unique().to_pylist()
+        one = len(files) == 1  # where there are several, rows are numbered through all of them
+        self.source = cases.files[files[0]] if one else self.name
+        self.numbers = as_numpy(_array(cases.table, "row")) if one else None
 
     @property
     def schema(self) -> Any:
@@ -375,8 +327,5 @@ class _TruthReader(Reader):
         return self.batch.schema
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
-        """The named columns, with the rows of the file or, where there are several, numbered through all of them."""
-        cases, chosen = self.cases, self.batch.select(list(columns))
-        used = np.unique(cases.places)
-        one = len(used) == 1
-        yield TableChunk(cases.files[used[0]] if one else self.name, 0, chosen, cases.rows if one else None)
+        """The named columns."""
+        yield TableChunk(self.source, 0, self.batch.select(list(columns)), self.numbers)
