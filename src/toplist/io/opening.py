@@ -7,7 +7,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import filter as filter_names
 from fnmatch import fnmatch
 from itertools import zip_longest
@@ -222,21 +221,69 @@ def _frame(what: Any, name: str) -> Reader:
     return what if isinstance(what, MemoryReader) else open_frame(what, name)
 
 
-@dataclass(frozen=True, slots=True)
-class FileSet:
-    """One prediction, in one file or in several of the same kind that follow each other."""
-
-    paths: tuple[Path, ...]
-    format: Format
-
-
 def open_path(path: str | os.PathLike[str]) -> Reader:
-    """A reader for a file, a folder or a pattern."""
-    found = find(path)
-    for one in found.paths:
-        if as_remote(one) is None and not os.access(one, os.R_OK):
-            raise FileError(str(one), "this file may not be read.")
-    return found.format.open(found.paths, shown(path))
+    """A reader for a file, a folder of files, or a pattern such as `preds/*.parquet`."""
+    require_path(path)
+    text = shown(path)
+    try:
+        paths = _files(text, as_path(path))
+    except OSError as error:
+        raise FileError(quote(text), f"this cannot be opened: {error.strerror}.") from None
+    formats: dict[str, Format] = {}
+    for place in paths:
+        known = format_of(place)
+        if known is None:
+            kind = place.suffix or "files without a suffix"
+            raise FileError(str(place), f"toplist reads {_formats()}, not {kind}.")
+        formats[known.name] = known
+    if len(formats) > 1:
+        raise FileError(text, f"files of different formats ({', '.join(sorted(formats))}) in one place.")
+    (chosen,) = formats.values()
+    for place in paths:
+        if not (chosen.any_path or _is_text(str(place.absolute()))):
+            raise FileError(str(place), "the path of this file is not UTF-8 text: rename it.")
+        if as_remote(place) is None and not os.access(place, os.R_OK):
+            raise FileError(str(place), "this file may not be read.")
+    return chosen.open(tuple(paths), text)
+
+
+def _files(text: str, place: Path) -> list[Path]:
+    """The files of one prediction, which follow each other; in a folder those that are tables."""
+    if place.is_dir():
+        inside = sorted(p for p in place.iterdir() if p.is_file() and p.name[0] not in "._")
+        tables = [(path, known) for path in inside if (known := format_of(path)) is not None and known.certain]
+        if not tables:
+            raise FileError(text, f"there is no file in this folder that toplist reads ({_formats()}).")
+        return [path for path, known in tables if known.beside] or [path for path, _ in tables]
+    if place.exists():
+        if not place.is_file():
+            raise FileError(text, "this is not a file.")
+        return [place]
+    remote = as_remote(place)
+    if remote is not None:
+        return [as_path(match) for match in remote.matching() if match.is_file()]
+    return sorted(Path(match) for match in glob.glob(text, recursive=True) if Path(match).is_file())
+
+
+def format_of(path: Path) -> Format | None:
+    """The format by the file's name, compressed or not; of a .txt in a folder, it is not certain."""
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    packed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
+    last = suffixes[-2] if packed and len(suffixes) > 1 else suffixes[-1] if suffixes and not packed else ""
+    return next((one for one in FORMATS if last in one.suffixes and (one.compressed or not packed)), None)
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name is text: those of files may be any bytes."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _formats() -> str:
+    return f"{', '.join(one.described or one.suffixes[0] for one in FORMATS)}; text also as .gz or .zst"
 
 
 def stem_of(path: str | os.PathLike[str]) -> str:
@@ -273,75 +320,6 @@ def require_path(path: str | os.PathLike[str]) -> None:
     if place.is_symlink():
         raise FileError(text, "this link leads to no file.")
     raise FileError(text, f"there is no such file.{_near(place)}")
-
-
-def find(path: str | os.PathLike[str]) -> FileSet:
-    """A file, a folder of files, or a pattern such as `preds/*.parquet`."""
-    require_path(path)
-    text = shown(path)
-    try:
-        found = _found(text, as_path(path))
-    except OSError as error:
-        raise FileError(quote(text), f"this cannot be opened: {error.strerror}.") from None
-    odd = next((path for path in found.paths if not _is_text(str(path.absolute()))), None)
-    if odd is not None and not found.format.any_path:
-        raise FileError(str(odd), "the path of this file is not UTF-8 text: rename it.")
-    return found
-
-
-def _is_text(name: str) -> bool:
-    """Whether a name is text: those of files may be any bytes."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _found(text: str, place: Path) -> FileSet:
-    if place.is_dir():
-        inside = sorted(p for p in place.iterdir() if p.is_file() and p.name[0] not in "._" and is_table(p))
-        inside = [p for p in inside if (found := format_of(p)) is not None and found.beside] or inside
-        if not inside:
-            raise FileError(text, f"there is no file in this folder that toplist reads ({_formats()}).")
-        return _same_format(text, inside)
-    if place.exists():
-        if not place.is_file():
-            raise FileError(text, "this is not a file.")
-        return _same_format(text, [place])
-    remote = as_remote(place)
-    if remote is not None:
-        return _same_format(text, [as_path(one) for one in remote.matching() if one.is_file()])
-    return _same_format(text, sorted(Path(p) for p in glob.glob(text, recursive=True) if Path(p).is_file()))
-
-
-def is_table(path: Path) -> bool:
-    """Whether a file in a folder is part of a table; a .txt beside it may be anything."""
-    found = format_of(path)
-    return found is not None and found.certain
-
-
-def format_of(path: Path) -> Format | None:
-    """The format by the file's name, compressed or not."""
-    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
-    packed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
-    last = suffixes[-2] if packed and len(suffixes) > 1 else suffixes[-1] if suffixes and not packed else ""
-    return next((one for one in FORMATS if last in one.suffixes and (one.compressed or not packed)), None)
-
-
-def _same_format(text: str, paths: list[Path]) -> FileSet:
-    found = {path: format_of(path) for path in paths}
-    odd = next((path for path, one in found.items() if one is None), None)
-    if odd is not None:
-        raise FileError(str(odd), f"toplist reads {_formats()}, not {odd.suffix or 'files without a suffix'}.")
-    formats = {one.name: one for one in found.values() if one is not None}
-    if len(formats) > 1:
-        raise FileError(text, f"files of different formats ({', '.join(sorted(formats))}) in one place.")
-    return FileSet(tuple(paths), *formats.values())
-
-
-def _formats() -> str:
-    return f"{', '.join(one.described or one.suffixes[0] for one in FORMATS)}; text also as .gz or .zst"
 
 
 def _near(place: Path) -> str:
