@@ -27,7 +27,7 @@ from toplist.io.opening import open_path
 from toplist.io.options import ReadOptions
 from toplist.io.paths import extract, resolve
 from toplist.io.readers import MemoryReader, Reader, TableChunk
-from toplist.io.recognition.layout import recognise
+from toplist.io.recognition.layouts import recognise
 from toplist.io.recognition.table import Table
 from toplist.io.views import View, view_of, with_columns
 

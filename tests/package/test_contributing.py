@@ -142,7 +142,7 @@ RECIPES = {
         ^TopLists\(2 cases, k from 1 to 2, 5 classes\)\n2\n$
     ''',
     "a name by which a column is recognised": r'''
-        @ io/recognition/words.py behind ^CONFIDENCE = \(\n
+        @ io/words.py behind ^CONFIDENCE = \(\n
             "trustworthiness",
         @ tests/io/recognition/vocabulary.py behind ^CONFIDENCES = _words\(\n    """\n
             trustworthiness

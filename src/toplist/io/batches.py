@@ -28,9 +28,9 @@ from toplist.io.columns import (
     text_if_none,
     truths,
 )
+from toplist.io.layout import Layout
 from toplist.io.readers import TableChunk
 from toplist.io.readers.base import Entries, connect, guarded
-from toplist.io.recognition.layout import Layout
 
 _WIDE = " Every column but the case ids is taken for a class here: if that is wrong, name the columns."
 

@@ -12,10 +12,10 @@ from toplist._files import need
 from toplist._text import argument, did_you_mean, listed, quote
 from toplist.errors import AlignmentError, FileError, SpaceError, TopListError
 from toplist.io.columns import as_arrow, as_numpy, blanks, identifiers, kind_of, plain, text_if_none, truths
+from toplist.io.layout import Layout
 from toplist.io.options import SAME, TRUTH, Truth
 from toplist.io.producers.base import CLUSTER, GROUP, N_CLASSES
 from toplist.io.readers import Reader, TableChunk
-from toplist.io.recognition.layout import Layout
 from toplist.io.sources import OpenTable
 from toplist.lists.space import ClassSpace
 

@@ -14,8 +14,8 @@ from toplist._files import need
 from toplist._text import argument, quote
 from toplist.errors import FileError
 from toplist.io.columns import Column
+from toplist.io.layout import Layout
 from toplist.io.readers.base import connect, guarded
-from toplist.io.recognition.layout import Layout
 
 IdsAndRows = Iterable[tuple[Column, NDArray[np.int64]]]
 """Ids, and the row of each in its file, batch by batch."""

@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 
 from toplist._files import need
 from toplist.io.columns import as_arrow, as_numpy, blanks, offsets_of
+from toplist.io.layout import KEYS
 from toplist.io.readers.column_types import common, decoded, is_any_list, is_large, usual
 
 
 class Side(Enum):
     """The two sides of an object whose keys are classes: both become lists."""
 
-    KEYS = ".keys()"
+    KEYS = KEYS
     VALUES = ".values()"
 
 

@@ -23,7 +23,7 @@ from toplist.io.sources import OpenTable
 from toplist.io.views import View
 
 if TYPE_CHECKING:
-    from toplist.io.recognition.layout import Layout
+    from toplist.io.layout import Layout
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,15 +17,16 @@ from toplist.io.answers import AnswerSpace
 from toplist.io.batches import Batch, case_by_case, of_one_kind, starts_of, to_batch, to_batches
 from toplist.io.columns import as_arrow, as_numpy, identifiers, is_half, plain, sound
 from toplist.io.ids import UniqueIds, are_text, repeated_among
+from toplist.io.layout import Layout
 from toplist.io.opening import open_table, require_effect
 from toplist.io.options import ReadOptions, Truth
 from toplist.io.producers.base import ANSWER_MASS, CLASSES, CONFIDENCES, LISTED_TOKENS, OUTCOME
 from toplist.io.readers import Reader, TableChunk
 from toplist.io.recognition.case_ids import case_columns, require_whole_cases
-from toplist.io.recognition.layout import Layout, recognise, require_columns
+from toplist.io.recognition.layouts import recognise, require_columns
 from toplist.io.recognition.table import Produced, Table, matching
-from toplist.io.recognition.words import TRUTH, named
 from toplist.io.views import View, view_of, with_columns
+from toplist.io.words import TRUTH, named
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Repairs
 

@@ -32,8 +32,8 @@ from toplist.io.paths import ColumnPath, Step, extract, pruned, resolve
 from toplist.io.readers.base import Entries, Reader, TableChunk, without_columns
 
 if TYPE_CHECKING:
+    from toplist.io.layout import Layout
     from toplist.io.options import ReadOptions
-    from toplist.io.recognition.layout import Layout
 
 _MOST = 10_000  # values of a condition's column that are counted
 

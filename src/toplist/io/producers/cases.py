@@ -51,8 +51,8 @@ from toplist.io.producers.base import (
 from toplist.io.readers.base import NOT_UTF8, FirstLook, lines_of, opened
 from toplist.io.readers.delimited import crooked
 from toplist.io.readers.json_lines import RepeatedFieldError, json_value
-from toplist.io.recognition.words import CASE as CASE_NAMES
-from toplist.io.recognition.words import named
+from toplist.io.words import CASE as CASE_NAMES
+from toplist.io.words import named
 from toplist.lists.pipelines import Remedy, in_own_precision
 
 SEQUENCE = "sequence"  # the text that a case is about

@@ -48,9 +48,9 @@ from toplist.io.producers.token_lines import parsed, trimmed
 from toplist.io.producers.tokens import Position, Positions, Summary, as_position, nested, vocabulary_lists
 from toplist.io.readers.base import head_of
 from toplist.io.readers.json_lines import Fields, MisfitError, as_array, parse, settled
-from toplist.io.recognition.words import CASE as CASES
-from toplist.io.recognition.words import CERTAIN_IDS, TRUTH, named, spelled
 from toplist.io.top_tokens import SAMPLED, UNSORTED, TopTokens
+from toplist.io.words import CASE as CASES
+from toplist.io.words import CERTAIN_IDS, TRUTH, named, spelled
 
 ANSWERS = "answers"
 FAILED, REFUSED, WITHOUT = "failed", "refused", "without"  # in place of positions

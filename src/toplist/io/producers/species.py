@@ -17,8 +17,8 @@ from toplist._text import quote
 from toplist.io.producers.base import at_path
 from toplist.io.producers.cases import Cases, Record, number_of, reading, rows_in, text_of
 from toplist.io.readers.base import FirstLook
-from toplist.io.recognition.words import CASE as CASE_NAMES
-from toplist.io.recognition.words import named
+from toplist.io.words import CASE as CASE_NAMES
+from toplist.io.words import named
 
 _CLASSES, _SCORES = "classifications.classes", "classifications.scores"
 _PARTS: dict[str, Callable[[list[str]], str]] = {

@@ -27,7 +27,7 @@ from toplist.errors import FileError, ResourceError, TopListError
 
 if TYPE_CHECKING:
     from toplist._remote import RemotePath
-    from toplist.io.recognition.layout import Layout
+    from toplist.io.layout import Layout
 
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}

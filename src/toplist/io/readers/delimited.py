@@ -43,10 +43,10 @@ from toplist.io.readers.base import (
     without_columns,
 )
 from toplist.io.readers.column_types import require_same_columns
-from toplist.io.recognition.words import CASE, CLASS, CONFIDENCE
+from toplist.io.words import CASE, CLASS, CONFIDENCE
 
 if TYPE_CHECKING:
-    from toplist.io.recognition.layout import Layout
+    from toplist.io.layout import Layout
 
 
 _HEAD = 1 << 22  # bytes in which the header must end, and any line

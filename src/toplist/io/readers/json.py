@@ -18,7 +18,7 @@ from toplist._text import argument, listed, quote
 from toplist.errors import FileError
 from toplist.io.readers.base import COMPRESSIONS, NOT_UTF8, Format, head_of, opened
 from toplist.io.readers.json_lines import BLOCK, LONGEST, JsonReader, blocks_of_lines
-from toplist.io.recognition.words import CONFIDENCE, STRONG_IDS, spelled_field
+from toplist.io.words import CONFIDENCE, STRONG_IDS, spelled_field
 
 _CHUNK = 1 << 20  # bytes that are read at a time, at least
 _LOOKED_AT = 20  # records by id that tell whether they are alike

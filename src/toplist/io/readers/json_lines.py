@@ -35,7 +35,7 @@ from toplist.io.readers.base import (
 )
 
 if TYPE_CHECKING:
-    from toplist.io.recognition.layout import Layout
+    from toplist.io.layout import Layout
 
 _WORDS = {
     bool: "true or false",

@@ -13,9 +13,10 @@ from toplist._files import need
 from toplist._text import argument, listed, quote
 from toplist.errors import AlignmentError
 from toplist.io.columns import plain
-from toplist.io.recognition.layout import Layout, recognise
+from toplist.io.layout import Layout
+from toplist.io.recognition.layouts import recognise
 from toplist.io.recognition.table import Table
-from toplist.io.recognition.words import (
+from toplist.io.words import (
     CASE,
     CERTAIN_IDS,
     CLASS,

@@ -10,7 +10,7 @@ from toplist._files import need
 from toplist._text import argument, quote
 from toplist.io.paths import as_records
 from toplist.io.readers.column_types import is_any_list
-from toplist.io.recognition.words import CLASS, CONFIDENCE, PLACE, RECORD_CLASS, STRONG_IDS, spelled_field
+from toplist.io.words import CLASS, CONFIDENCE, PLACE, RECORD_CLASS, STRONG_IDS, spelled_field
 
 # Fields that tell cases apart, unlike ids that classes have as well.
 _OF_CLASSES = ("id", "ids", "uid", "uuid", "guid", "key", "item", "item_id", "url")

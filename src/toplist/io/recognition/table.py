@@ -16,7 +16,7 @@ from toplist.errors import FileError
 from toplist.io.columns import as_numpy, is_list, plain, sound
 from toplist.io.options import ReadOptions
 from toplist.io.readers import Reader
-from toplist.io.recognition.words import CASE, CERTAIN_IDS, CONFIDENCE, NEITHER, is_named
+from toplist.io.words import CASE, CERTAIN_IDS, CONFIDENCE, NEITHER, is_named
 from toplist.lists.space import ClassSpace
 
 _SAMPLE = 1000  # rows that are looked at

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NoReturn, get_args
+from typing import NoReturn, get_args
 
 from toplist._text import argument, closest, did_you_mean, listed, quote
 from toplist.errors import FileError
 from toplist.io.columns import kind_of
+from toplist.io.layout import Kind, Layout
 from toplist.io.paths import Side, heads, resolve
 from toplist.io.readers.column_types import is_any_list
 from toplist.io.recognition.objects import ObjectFields, fields_of, objects_in, places_of
 from toplist.io.recognition.table import Table, matching
-from toplist.io.recognition.words import (
+from toplist.io.words import (
     CLASS,
     CONFIDENCE,
     NEITHER,
@@ -28,73 +29,9 @@ from toplist.io.recognition.words import (
     spelled,
 )
 
-# In the order in which they are tried: told apart by types first, then by numbers in names, then by names. Ranked
-# comes before long, since class_1 beside class_2 says more than one column that is called class.
-Kind = Literal["lists", "ranked", "long", "labels", "wide"]
 _CODED = ("index", "idx", "class_id", "label_id", "category_id", "class_index")  # numbered: codes of classes
 _ROLES = {"class_column": "class", "confidence": "confidence"}
 _LONG = 30  # characters of a name that are shown
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The columns of a table by what they mean."""
-
-    kind: Kind
-    case: str | None  # None: cases are told apart by their row
-    classes: tuple[str, ...]
-    confidences: tuple[str, ...] = ()
-    extra: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()  # of a wide table: what the classes are called, where that is not the column's name
-    ignored: tuple[str, ...] = ()  # columns that are not read
-    records: str | None = None  # the column or path with the objects that lists are read from
-
-    @property
-    def columns(self) -> list[str]:
-        """All that are read, each once."""
-        return list(dict.fromkeys([*filter(None, [self.case]), *self.classes, *self.confidences, *self.extra]))
-
-    @property
-    def class_names(self) -> tuple[str, ...]:
-        """The classes of a wide table, in the order of its columns."""
-        return (self.names or self.classes) if self.kind == "wide" else ()
-
-    def describe(self, *, truth: bool = False, aligned: bool = True) -> str:
-        """How the table is read, in one line that names every column."""
-        how = self._how()
-        if truth:
-            labels = self.kind == "labels"
-            how = f"labels in column {listed(self.classes)}" if labels else f"distributions ({how}), expected scores"
-        parts = [how]
-        if self.case is not None:
-            parts.append(f"case id in {quote(self.case)}")
-        elif aligned:
-            parts.append("no case id, so matched by position")
-        used = [name for name in self.extra if name not in (*self.classes, self.case)]
-        if used:
-            parts.append(f"also used: {listed(used)}")
-        if self.ignored:
-            parts.append(f"ignored: {listed(self.ignored)}")
-        return "; ".join(parts)
-
-    def _how(self) -> str:
-        classes, confidences = listed(self.classes), listed(self.confidences)
-        if self.records is not None:
-            inside = [quote(name[len(self.records) + 1 :]) for name in (*self.classes, *self.confidences)]
-            if self.classes[0] == f"{self.records}{Side.KEYS.value}":
-                return f"objects in {quote(self.records)}: classes are the keys, confidences the values"
-            return f"records in {quote(self.records)}: class in {inside[0]}, confidence in {inside[1]}"
-        if self.kind == "labels":
-            return f"hard labels in {classes}"
-        if self.kind == "wide":
-            called = f", called {listed(self.names)}" if self.names else ""
-            return f"wide, a column for each of {len(self.classes):,} classes: {classes}{called}"
-        if self.kind == "ranked" and len(self.classes) == 1 and self.case is None:
-            return f"one class per row: class in {classes}, confidence in {confidences}"
-        many = self.kind in ("lists", "ranked")
-        return (
-            f"{self.kind}, class{'es' if many else ''} in {classes}, confidence{'s' if many else ''} in {confidences}"
-        )
 
 
 def require_columns(table: Table) -> None:
