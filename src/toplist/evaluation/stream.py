@@ -161,7 +161,7 @@ class BatchScorer:
                     f"outcomes with {argument('outcome')}, or pass {argument('normalize', True)} to divide by the sum."
                 )
                 problem = problem if mass[at] > 0 else "there is no outcome."
-                raise FileError(truth.source, problem, row=int(truth.rows[at]))
+                raise truth.error(problem, at)
             divided = lists.confidences / np.repeat(np.where(off, mass, 1.0), lists.sizes)
             lists = TopLists.from_ragged(lists.offsets, lists.classes, divided, lists.space, normalize=True)
         with self._lock:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from toplist._files import disk_full_explained, need, temporary_folder
 from toplist._text import argument, listed, quote, spelling_difference
-from toplist.errors import AlignmentError, FileError
+from toplist.errors import AlignmentError
 from toplist.io.batches import Batch, concat, read_back, to_record_batch
 from toplist.io.columns import Column, as_arrow, as_numpy, blanks
 from toplist.io.ids import Repeated, UniqueIds, id_stream, perhaps_long, repeated, repeated_among, same_ids
@@ -338,7 +338,7 @@ def _require_once(kept: _Kept, places: Places, done: int) -> None:
     batch = kept.take(order[again].min(keepdims=True))
     name = None if batch.ids is None else batch.ids[0].as_py()
     problem = f"case {quote(name)} is there twice.{perhaps_long(kept.source.layout, _owner(kept.source))}"
-    raise FileError(batch.source, problem, row=int(batch.rows[0]))
+    raise batch.error(problem, 0)
 
 
 def silent(what: str, done: int, total: int | None) -> None:

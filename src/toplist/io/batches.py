@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from typing import Any
@@ -49,6 +49,7 @@ class Batch:
     halves: NDArray[np.int64] | None = None  # classes without a confidence, the reverse, and their first row, by case
     rounding: NDArray[np.float64] | None = None  # by case: half a unit of the last decimal shown, NaN: see the numbers
     precision: int | None = None  # significant bits of the numbers, where their type here has more
+    files: Column | None = None  # by case, where they are of several files
 
     @property
     def shown(self) -> NDArray[np.float64] | None:
@@ -64,39 +65,44 @@ class Batch:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def place(self, case: int) -> tuple[str, int]:
+        """The file of a case, and its row there."""
+        return self.source if self.files is None else self.files[case].as_py(), int(self.rows[case])
+
+    def error(self, problem: str, case: int) -> FileError:
+        """What is wrong with a case, and where it stands."""
+        source, row = self.place(case)
+        return FileError(source, problem, row=row)
+
     def part(self, lo: int, hi: int) -> Batch:
         """Cases lo to hi."""
         if lo == 0 and hi == len(self):
             return self
         start, stop = int(self.offsets[lo]), int(self.offsets[hi])
-        return replace(
-            self,
-            rows=self.rows[lo:hi],
-            ids=None if self.ids is None else self.ids.slice(lo, hi - lo),
-            offsets=self.offsets[lo : hi + 1] - start,
-            classes=None if self.classes is None else self.classes.slice(start, stop - start),
-            confidences=self.confidences[start:stop],
-            extra={name: column.slice(lo, hi - lo) for name, column in self.extra.items()},
-            halves=None if self.halves is None else self.halves[lo:hi],
-            rounding=None if self.rounding is None else self.rounding[lo:hi],
-        )
+        return self._with(lambda column: column[lo:hi], lambda column: column[start:stop], self.offsets[lo : hi + 1])
 
     def take(self, at: NDArray[Any]) -> Batch:
         """The cases with these numbers, in this order."""
-        where, sizes = as_arrow(at), np.diff(self.offsets)[at]
+        sizes = np.diff(self.offsets)[at]
         offsets = offsets_of(sizes)
         entries = np.repeat(self.offsets[:-1][at] - offsets[:-1], sizes) + np.arange(offsets[-1])
+        return self._with(lambda column: _taken(column, at), lambda column: _taken(column, entries), offsets)
+
+    def _with(self, cases: Callable[[Any], Any], entries: Callable[[Any], Any], offsets: NDArray[np.int64]) -> Batch:
+        """The same with other columns by case and by entry; offsets may begin anywhere."""
+        columns = {name: getattr(self, name) for name in ("rows", "ids", "files", "halves", "rounding")}
         return replace(
             self,
-            rows=self.rows[at],
-            ids=None if self.ids is None else self.ids.take(where),
-            offsets=offsets,
-            classes=None if self.classes is None else self.classes.take(as_arrow(entries)),
-            confidences=self.confidences[entries],
-            extra={name: column.take(where) for name, column in self.extra.items()},
-            halves=None if self.halves is None else self.halves[at],
-            rounding=None if self.rounding is None else self.rounding[at],
+            **{name: cases(column) for name, column in columns.items() if column is not None},
+            offsets=offsets - offsets[0],
+            classes=None if self.classes is None else entries(self.classes),
+            confidences=entries(self.confidences),
+            extra={name: cases(column) for name, column in self.extra.items()},
         )
+
+
+def _taken(column: Any, at: NDArray[Any]) -> Any:
+    return column[at] if isinstance(column, np.ndarray) else column.take(as_arrow(at))
 
 
 def concat(batches: Sequence[Batch], source: str, names: Sequence[str] = ()) -> Batch:
@@ -106,24 +112,35 @@ def concat(batches: Sequence[Batch], source: str, names: Sequence[str] = ()) -> 
         return Batch(source, nothing, None, offsets_of(nothing), need("pyarrow").array([], "string"), np.zeros(0))
     if len(batches) == 1:
         return batches[0]
-    rounding = None
-    if any(batch.rounding is not None for batch in batches):
-        parts = [np.zeros(len(batch)) if batch.rounding is None else batch.rounding for batch in batches]
-        rounding = np.concatenate(parts)
-    ids = [batch.ids for batch in batches if batch.ids is not None]
-    halves = [batch.halves for batch in batches if batch.halves is not None]
+
+    def every(name: str, default: Callable[[Batch], Any] = lambda batch: None) -> Any:
+        """A column of all cases, where it is there or where there is something to put in its place."""
+        columns = [getattr(batch, name) for batch in batches]
+        columns = [default(batch) if column is None else column for batch, column in zip(batches, columns, strict=True)]
+        if any(column is None for column in columns):
+            return None
+        return np.concatenate(columns) if isinstance(columns[0], np.ndarray) else _one_column(columns)
+
+    of_one_file = len({batch.source for batch in batches}) == 1 and all(batch.files is None for batch in batches)
+    rounded = any(batch.rounding is not None for batch in batches)
     return Batch(
-        batches[0].source if len({batch.source for batch in batches}) == 1 else source,
-        np.concatenate([batch.rows for batch in batches]),
-        _one_column(ids) if ids else None,
+        batches[0].source if of_one_file else source,
+        every("rows"),
+        every("ids"),
         offsets_of(np.concatenate([np.diff(batch.offsets) for batch in batches])),
         _classes_of(batches, names),
-        np.concatenate([batch.confidences for batch in batches]),
+        every("confidences"),
         {name: _one_column([batch.extra[name] for batch in batches]) for name in batches[0].extra},
-        np.concatenate(halves) if halves and len(halves) == len(batches) else None,
-        rounding,
+        every("halves"),
+        every("rounding", lambda batch: np.zeros(len(batch))) if rounded else None,
         min((batch.precision for batch in batches if batch.precision is not None), default=None),
+        None if of_one_file else every("files", _file_of_all),
     )
+
+
+def _file_of_all(batch: Batch) -> Column:
+    codes = need("pyarrow").array(np.zeros(len(batch), np.int32))
+    return need("pyarrow").DictionaryArray.from_arrays(codes, [batch.source])
 
 
 def _classes_of(batches: Sequence[Batch], names: Sequence[str]) -> Column | None:
@@ -152,7 +169,7 @@ def _one_column(columns: Sequence[Column]) -> Column:
 def to_record_batch(batch: Batch) -> Any:
     """The lists of a batch as a table of Arrow, as they are written to a file."""
     pa, at = need("pyarrow"), as_arrow(batch.offsets)
-    columns = {"row": as_arrow(batch.rows), "id": batch.ids}
+    columns = {"row": as_arrow(batch.rows), "id": batch.ids, "file": batch.files}
     columns["confidences"] = pa.LargeListArray.from_arrays(at, as_arrow(batch.confidences))
     if batch.classes is not None:
         columns["classes"] = pa.LargeListArray.from_arrays(at, plain(batch.classes))
@@ -170,6 +187,7 @@ def read_back(table: Any, batch: Batch) -> Batch:
         batch,
         rows=as_numpy(columns["row"]),
         ids=columns.get("id"),
+        files=columns.get("file"),
         offsets=as_numpy(columns["confidences"].offsets),
         classes=columns["classes"].values if "classes" in columns else None,
         confidences=as_numpy(columns["confidences"].values),

@@ -251,11 +251,11 @@ class ClassEncoder:
         if which.null_count:
             at = int(np.flatnonzero(truths(which.is_null()))[0])
             problem = "a label is null." if values[at].is_valid else "a label set is null: the empty set is written []."
-            raise FileError(batch.source, problem, row=_row(at, batch))
+            raise _error(problem, at, batch)
         for place, one in enumerate(parts if self._members is not None else ()):
             problem = self._foreign(one)
             if problem:
-                raise FileError(batch.source, problem, row=_row(which.to_pylist().index(place), batch))
+                raise _error(problem, which.to_pylist().index(place), batch)
         return pa.array([_UNIT.join(one) for one in parts], pa.string()).take(which)
 
     def _foreign(self, parts: tuple[str, ...]) -> str:
@@ -406,7 +406,7 @@ def _require_digits(batch: Batch) -> None:
     if len(large):
         at = int(large[0])
         problem = f"class {numbers[at]:g} is a number whose last digits are lost. Write such classes as text."
-        raise FileError(batch.source, problem, row=_row(at, batch))
+        raise _error(problem, at, batch)
 
 
 def _as_numbers(names: Any) -> NDArray[Any]:
@@ -426,7 +426,8 @@ def _first(odd: Any, sides: Sequence[tuple[Any, Batch, str]]) -> NamePlace | Non
         found = np.flatnonzero(truths(pc.is_in(values, value_set=odd)))
         if len(found):
             at = int(found[0])
-            return NamePlace(_row(at, batch) or 0, batch.source, what, values[at].as_py())
+            source, row = _place(at, batch)
+            return NamePlace(row or 0, source, what, values[at].as_py())
     return None
 
 
@@ -498,7 +499,7 @@ def _whole(values: Any, batch: Batch) -> Codes:
         problem = (
             f"class {int(numbers[at])} is too large for a code: codes are below 2**63. Write such classes as text."
         )
-        raise FileError(batch.source, problem, row=_row(at, batch))
+        raise _error(problem, at, batch)
     whole: Codes = numbers.astype(np.int64, copy=False)
     return whole
 
@@ -524,16 +525,20 @@ def _unknown(values: Any, at: int, batch: Batch, space: ClassSpace, error: Any) 
     what = "the outcome" if error is OutcomeError else "class"
     labels = space.labels or ()
     known = f"the {len(labels):,} labels" if space.complete else "the labels"
-    return FileError(
-        batch.source,
-        f"{what} {quote(name)} is not among {known}. {space.suggest(name) if len(str(name)) < 100 else ''}".rstrip(),
-        row=_row(at, batch),
-    )
+    hint = space.suggest(name) if len(str(name)) < 100 else ""
+    return _error(f"{what} {quote(name)} is not among {known}. {hint}".rstrip(), at, batch)
 
 
-def _row(at: int, batch: Batch) -> int | None:
-    """The row of the case that has this entry; columns have none."""
-    return None if batch.classes is None else int(batch.rows[np.searchsorted(batch.offsets, at, side="right") - 1])
+def _place(at: int, batch: Batch) -> tuple[str, int | None]:
+    """The file and the row of the case that has this entry; columns have none."""
+    if batch.classes is None:
+        return batch.source, None
+    return batch.place(int(np.searchsorted(batch.offsets, at, side="right")) - 1)
+
+
+def _error(problem: str, at: int, batch: Batch) -> FileError:
+    source, row = _place(at, batch)
+    return FileError(source, problem, row=row)
 
 
 @dataclass(frozen=True, slots=True)

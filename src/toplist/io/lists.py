@@ -74,7 +74,7 @@ def filled(truth: Batch, name: str, what: str) -> Any:
     blank = as_numpy(_is_blank(column))
     if blank.any():
         at = int(np.argmax(blank))
-        raise FileError(truth.source, f"there is no {what} in {quote(name)}.", row=int(truth.rows[at]))
+        raise truth.error(f"there is no {what} in {quote(name)}.", at)
     return column
 
 
@@ -116,7 +116,7 @@ def weights_of(truth: Batch, name: str) -> NDArray[np.float64]:
     if bad.any():
         at = int(np.argmax(bad))
         problem = "there is no weight" if not column[at].is_valid else f"the weight is {values[at]:g}"
-        raise FileError(truth.source, f"{problem}: weights are numbers, none below zero.", row=int(truth.rows[at]))
+        raise truth.error(f"{problem}: weights are numbers, none below zero.", at)
     return values
 
 
@@ -225,11 +225,11 @@ def _named(error: CaseError, batch: Batch, names: tuple[str, ...], codes: Codes)
 
 def in_file(error: CaseError, batch: Batch) -> FileError:
     """An error about a case of a batch, with the file and the row."""
-    row = None if error.case is None else int(batch.rows[error.case])
-    where = ""
-    if error.case is not None and batch.ids is not None:
-        where = f"case {quote(batch.ids[error.case].as_py())}: "
-    return FileError(batch.source, f"{where}{error.problem} {error.remedy}".rstrip(), row=row)
+    problem = f"{error.problem} {error.remedy}".rstrip()
+    if error.case is None:
+        return FileError(batch.source, problem)
+    where = "" if batch.ids is None else f"case {quote(batch.ids[error.case].as_py())}: "
+    return batch.error(f"{where}{problem}", error.case)
 
 
 def repairs_made(lists: TopLists, batch: Batch) -> dict[str, int]:
@@ -247,7 +247,7 @@ def require_outcomes(truth: Batch, sets: str | None) -> None:
     sizes = np.diff(truth.offsets)
     if len(sizes) and sizes.min() < 1:
         problem = "there is no outcome." if sets is None else f"there is no outcome. {EMPTY_REMEDY}"
-        raise FileError(truth.source, problem, row=int(truth.rows[np.argmin(sizes)]))
+        raise truth.error(problem, int(np.argmin(sizes)))
 
 
 def _whole(value: Any) -> int:
@@ -263,10 +263,10 @@ def class_counts(truth: Batch, name: str) -> Any:
     """How many classes each case has, from a column of the truth."""
     column = truth.extra[name].to_pylist()
     out = []
-    for row, value in zip(truth.rows, column, strict=True):
+    for case, value in enumerate(column):
         size = _whole(value)
         if size < 1:
-            raise FileError(truth.source, f"{quote(value)} in {quote(name)} is no number of classes.", row=int(row))
+            raise truth.error(f"{quote(value)} in {quote(name)} is no number of classes.", case)
         out.append(size)
     return np.array(out, dtype=np.int64 if max(out, default=0) < 2**53 else object)
 

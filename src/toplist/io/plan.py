@@ -453,4 +453,4 @@ def _require_inside(codes: Codes, truth: Batch, space: ClassSpace) -> None:
     if outside.any():
         at = int(np.argmax(outside))
         problem = f"the outcome {codes[at]} is not among the {show_size(space.size)} classes, numbered from 0."
-        raise FileError(truth.source, problem, row=int(truth.rows[at]))
+        raise truth.error(problem, at)

@@ -1,0 +1,105 @@
+"""Tables in any order, cut anywhere, in memory or on disk, give what tables in the order of the truth give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import toplist as tl
+from toplist.errors import FileError
+from toplist.io import align
+
+pa = pytest.importorskip("pyarrow", reason="files need pyarrow")
+pq = pytest.importorskip("pyarrow.parquet", reason="files need pyarrow")
+
+N = 90
+rng = np.random.default_rng(5)
+NAMES = np.array(["ant", "bee", "cat", "dog", "eel", "fox"])
+OUTCOMES = rng.integers(0, 6, N)
+CLASSES = np.array([rng.permutation(6)[:3] for _ in range(N)])
+CONFIDENCES = np.sort(rng.dirichlet(np.ones(4), N)[:, :3], axis=1)[:, ::-1]
+
+
+def lists(cases: Sequence[int], ids: Any = None) -> Any:
+    at = np.array(cases, int)
+    columns = {
+        "case": at if ids is None else ids,
+        "classes": NAMES[CLASSES[at]].tolist(),
+        "confidences": CONFIDENCES[at].tolist(),
+    }
+    return pa.table(columns)
+
+
+def truth() -> Any:
+    return pa.table({"case": np.arange(N), "outcome": NAMES[OUTCOMES]})
+
+
+def wide(cases: Sequence[int], blank: int) -> Any:
+    """All classes as columns, one of them blank in a case: batches before it list all classes."""
+    at = np.array(cases, int)
+    values = np.full((len(at), 6), 0.0)
+    np.put_along_axis(values, CLASSES[at], CONFIDENCES[at] / CONFIDENCES[at].sum(axis=1, keepdims=True), axis=1)
+    columns = {name: values[:, c].tolist() for c, name in enumerate(NAMES)}
+    columns["ant"] = [None if case == blank else value for case, value in zip(cases, columns["ant"], strict=True)]
+    return pa.table({"case": at, **columns})
+
+
+def board(models: dict[str, Any], space: Any = 6, **options: Any) -> str:
+    return str(tl.compare(models, truth(), space=space, **options).to_json())
+
+
+ORDERS = {
+    "reversed": list(range(N))[::-1],
+    "the same up to the last two": [*range(N - 2), N - 1, N - 2],
+    "cut and put together": [*range(50, N), *range(50)],
+}
+
+
+@pytest.mark.parametrize("kept", [1 << 31, 0], ids=["in memory", "on disk"])
+@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
+def test_the_order_shows_nowhere(order: list[int], kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(align, "_IN_MEMORY", kept)
+    monkeypatch.setattr(align, "_BLOCK", 7)
+    monkeypatch.setattr(align, "_PART", 20)
+    same = board({"a": lists(range(N)), "b": lists(range(N)[::-1])})
+    assert board({"a": lists(order), "b": lists(range(N))}) == same
+    spaces: dict[str, Any] = {"space": list(NAMES)}
+    assert board({"a": wide(order, 70)}, **spaces) == board({"a": wide(range(N), 70)}, **spaces)
+
+
+@pytest.mark.parametrize("missing", ["common", "uniform", "worst", "pairwise"])
+def test_cases_that_are_missing_after_the_first_difference_are_the_same_in_any_order(missing: str) -> None:
+    some = [case for case in range(N) if case % 7 != 3]
+    apart = [*some[:20], *some[20:][::-1]]
+    one, other = (board({"a": lists(order), "b": lists(range(N))}, missing=missing) for order in (some, apart))
+    assert one == other
+
+
+def test_a_case_may_not_be_there_before_the_first_difference_and_after_it() -> None:
+    with pytest.raises(FileError, match="row 12: case 3 is there twice"):
+        board({"a": lists([*range(10), 11, 3, *range(12, N)])})
+
+
+def test_a_bad_row_of_one_of_several_files_is_named_with_its_file(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    second = lists(range(40)).to_pylist()
+    second[5]["confidences"] = [0.9, 0.9, 0.9]
+    pq.write_table(lists(range(40, N)), tmp_path / "a" / "part-1.parquet")
+    pq.write_table(pa.Table.from_pylist(second), tmp_path / "a" / "part-2.parquet")
+    with pytest.raises(FileError, match=r"part-2.parquet, row 6: case 5: the confidences sum to 2.7"):
+        board({"a": tmp_path / "a"})
+
+
+def test_rows_of_a_case_in_a_long_table_may_be_anywhere() -> None:
+    rows = [
+        {"case": case, "class": NAMES[c], "confidence": t}
+        for case in range(N)
+        for c, t in zip(CLASSES[case], CONFIDENCES[case], strict=True)
+    ]
+    together = board({"a": pa.Table.from_pylist(rows)})
+    for order in (range(len(rows))[::-1], rng.permutation(len(rows)), [*range(1, len(rows)), 0]):
+        assert board({"a": pa.Table.from_pylist([rows[at] for at in order])}) == together
