@@ -32,10 +32,13 @@ from toplist._text import argument, quote
 from toplist.errors import FileError
 from toplist.io.conditions import RecordConditions
 from toplist.io.producers.base import (
+    ANSWER_MASS,
     CASE,
+    CLASSES,
     CLUSTER,
     CONFIDENCES,
     GROUP,
+    LISTED_TOKENS,
     N_CLASSES,
     OUTCOME,
     Match,
@@ -57,7 +60,8 @@ from toplist.lists.pipelines import Remedy, in_own_precision
 
 SEQUENCE = "sequence"  # the text that a case is about
 DIVIDED = "added up to slightly more than 1, because fastText adds 1e-5 to each probability: divided by the sum"
-_KINDS = {OUTCOME: "string", N_CLASSES: "int64", GROUP: "string", CLUSTER: "string", SEQUENCE: "string"}
+_ORDER = (OUTCOME, N_CLASSES, GROUP, CLUSTER)
+_KINDS = {N_CLASSES: "int64", ANSWER_MASS: "float64", LISTED_TOKENS: "float64"}  # all others are text
 _ABOVE = 1.0005  # what half precision makes of one is below
 _ROUNDED = 1.0501  # a sum up to here may be a rounding of one: the check of all lists says what to do
 
@@ -247,14 +251,15 @@ class Cases:
     """The cases of all files, as a producer adds them, and what there is to say about them."""
 
     request: Request
-    written: bool  # whether probabilities are those of the file, as decimals, and not computed from something else
+    decimal: bool  # whether probabilities are those of the file, written as decimals, and not computed
+    single: bool  # whether a program may have written them in single precision
     conditions: RecordConditions = field(init=False)
     rows: list[tuple[Record, Row]] = field(init=False, default_factory=list)
     notes: list[str] = field(init=False, default_factory=list)
     counts: Counter[tuple[str, str]] = field(init=False, default_factory=Counter)
     left_out: dict[str, str] = field(init=False, default_factory=dict)  # tasks, and why
     beside: list[Path] = field(init=False, default_factory=list)  # other files that were read
-    clustered: bool = field(init=False, default=False)  # whether clusters stay where each has one case
+    complete: bool = field(init=False, default=False)  # whether groups and clusters that tell nothing apart stay
     current: str | None = field(init=False, default=None)  # the task that cases are added to
 
     def __post_init__(self) -> None:
@@ -296,7 +301,7 @@ class Cases:
             self.current = None
 
     def add(
-        self, record: Record, case: str, classes: Sequence[str], confidences: Sequence[float], **known: Any
+        self, record: Record, case: str, classes: Sequence[str], confidences: Sequence[float], /, **known: Any
     ) -> None:
         """A case: its list, and what is known of it."""
         of_task = {} if self.current is None else {GROUP: self.current}
@@ -336,19 +341,20 @@ class Cases:
             paths,
             sentences([*self.notes, *self.conditions.notes(), *left_out], self.counts),
         )
-        reader.decimal = self.written
+        reader.decimal = self.decimal
         return reader
 
     def _columns(self) -> dict[str, Any]:
         pa, known = need("pyarrow"), [row.known for _, row in self.rows]
-        values = {name: [one.get(name) for one in known] for name in dict.fromkeys(chain.from_iterable(known))}
-        if len(set(values.get(GROUP, ()))) < 2:
+        names = dict.fromkeys(name for one in known for name in one if name not in (CASE, CLASSES, CONFIDENCES))
+        values = {name: [one.get(name) for one in known] for name in names}
+        if not self.complete and len(set(values.get(GROUP, ()))) < 2:
             values.pop(GROUP, None)
-        if not self.clustered and len(set(values.get(CLUSTER, ()))) == len(known):
+        if not self.complete and len(set(values.get(CLUSTER, ()))) == len(known):
             values.pop(CLUSTER, None)
-        names = [*(name for name in _KINDS if name in values), *(name for name in values if name not in _KINDS)]
-        kinds = {name: getattr(pa, _KINDS.get(name, "float64"))() for name in names}
-        if self.written and self._is_single():
+        order = [*(name for name in _ORDER if name in values), *(name for name in values if name not in _ORDER)]
+        kinds = {name: getattr(pa, _KINDS.get(name, "string"))() for name in order}
+        if self.single and self._is_single():
             kinds[CONFIDENCES] = pa.list_(pa.float32())
         return columns_of(**kinds)
 
@@ -382,7 +388,7 @@ def reading(
     """The producer of a function that adds all cases; `sees` says what tells that a file is one of its files, or ""."""
 
     def open_(request: Request) -> ProducedReader:
-        cases = Cases(request, written)
+        cases = Cases(request, written, written)
         read(cases)
         return cases.reader()
 

@@ -1,320 +1,190 @@
 """Hubverse: the folder of a model, `model-output/<team>-<model>/`, with one CSV or Parquet file per round.
 
 A case is a combination of task ids. Rows of the output type pmf are its list; those of other types are counted.
-Classes, their number and their order are declared in the hub's tasks.json, and outcomes are in its oracle-output.
+Classes, their number and their order are declared in the hub's `hub-config/tasks.json`, and outcomes are in its
+`target-data/oracle-output`. Versions of the schema from 0.0.0.9 to 6.0.0 differ in names only: the output type `pmf`
+was called `categorical`, and its `output_type_id` was `type_id`. Values have one text, whether a file is CSV or
+Parquet: that of tasks.json.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
-import numpy as np
+from msgspec import Struct, ValidationError, convert
 
-from toplist._files import as_path, need
+from toplist._files import as_path, need, read_json
 from toplist._text import argument, listed, quote
-from toplist._typing import Bools, Ints
 from toplist.errors import FileError
-from toplist.io.conditions import Condition, conditions_of
-from toplist.io.producers.base import (
-    CASE,
-    CLASSES,
-    CLUSTER,
-    CONFIDENCES,
-    GROUP,
-    N_CLASSES,
-    OUTCOME,
-    Match,
-    ProducedReader,
-    Producer,
-    Request,
-    columns_of,
-)
-from toplist.io.producers.hub_tasks import (
-    CLASS,
-    MISSING,
-    ORACLE,
-    PMF,
-    TASKS,
-    TYPE,
-    VALUE,
-    Hub,
-    HubTask,
-    as_numbers,
-    as_texts,
-    hub_root,
-    joined,
-    read_table,
-    readable,
-)
-from toplist.io.readers.base import FirstLook
+from toplist.io.producers.base import CLUSTER, GROUP, N_CLASSES, OUTCOME
+from toplist.io.producers.cases import Cases, Record, number_of, reading
+from toplist.io.readers.base import NOT_UTF8, FirstLook, opened, unreadable
 
+TASKS = Path("hub-config") / "tasks.json"
+ORACLE = Path("target-data") / "oracle-output"
+TYPE, CLASS, VALUE = "output_type", "output_type_id", "value"
+ORACLE_VALUE, VERSION = "oracle_value", "as_of"
+_PMF = ("pmf", "categorical")  # what distributions over classes are called
+_MISSING = "NA"  # as R and the hubs write what is not there
 _BINARY = (".parquet", ".pq")
-_OUTPUT = (TYPE, CLASS, VALUE)
+_TABLES = (".csv", ".gz", *_BINARY)
 _PLACE = "location"  # what hubs call the task id of places
 _TIME = "time"
 _BY_ORDER = ": --rule rps does not, with --ordinal and --classes FILE, one class per line in this order"
 _SHOWN = 7  # classes whose order is spelled out
+Ids = Mapping[str, str | None]  # the task ids of a case
 
 
-def _open(request: Request) -> ProducedReader:
-    paths = tuple(path for path in request.paths if path.suffix.lower() in (".csv", ".gz", *_BINARY))
-    if not paths:
-        raise FileError(request.name, "there is no CSV or Parquet file of model output here.")
-    folders = sorted({str(path.parent) for path in paths})
-    if len(folders) > 1:
-        raise FileError(
-            request.name,
-            f"these are the files of {len(folders)} models ({listed([Path(f).name for f in folders], 3)}): name one "
-            f"folder per model, as in toplist compare '{as_path(folders[0]).parent}/*/'.",
-        )
-    root = hub_root(paths[0])
-    if root is None:
-        raise FileError(
-            request.name,
-            f"there is no {TASKS} in a folder above, in which a hub declares its classes. Read it as a table: "
-            f"{argument('producer', 'none')} {argument('where', f'{TYPE}=pmf')} {argument('class_column', CLASS)} "
-            f"{argument('confidence', VALUE)}, with the columns that make a case.",
-        )
-    made = _Folder(Hub.of(root), request, paths)
-    batches = [(str(path), made.batch(path)) for path in paths]
-    if not any(len(batch) for _, batch in batches):
-        raise FileError(request.name, made.nothing)
-    notes = tuple(made.notes(sum(len(batch) for _, batch in batches)))
-    reader = ProducedReader(request.name, lambda: iter(batches), made.columns, paths=paths, notes=notes)
-    reader.decimal = not any(path.suffix.lower() in _BINARY for path in paths)
-    return reader
+# What a hub declares
 
 
-@dataclass
-class _Folder:
-    """The files of one model, as they are read one after the other."""
+class _Values(Struct):
+    required: list[str | int | float | bool] | None = None
+    optional: list[str | int | float | bool] | None = None
 
-    hub: Hub
-    request: Request
-    paths: tuple[Path, ...]
-    others: Counter[str] = field(default_factory=Counter)  # rows by output type
-    ignored: Counter[str] = field(default_factory=Counter)  # files by column
-    undeclared: int = 0  # rows with task ids that are not declared
-    unresolved: int = 0  # cases without an outcome
-    targets: dict[str, HubTask] = field(default_factory=dict)  # those that occurred
+    def texts(self) -> dict[str, bool]:
+        """The texts of the values, and whether each is a number."""
+        every = [*(self.required or ()), *(self.optional or ())]
+        return {_text_of(value): isinstance(value, int | float) and not isinstance(value, bool) for value in every}
+
+
+class _Pmf(Struct):
+    output_type_id: _Values | None = None
+    type_id: _Values | None = None
+
+
+class _Outputs(Struct):
+    pmf: _Pmf | None = None
+    categorical: _Pmf | None = None
+
+
+class _Target(Struct):
+    target_id: str = ""
+    target_keys: dict[str, str | int | float | bool] | None = None
+    target_type: str | None = None
+
+
+class _ModelTask(Struct):
+    task_ids: dict[str, _Values]
+    output_type: _Outputs
+    target_metadata: list[_Target] | None = None  # the first schemas say nothing of targets
+
+
+class _Round(Struct):
+    round_id: str
+    model_tasks: list[_ModelTask]
+    round_id_from_variable: bool = False
+
+
+class _Config(Struct):
+    rounds: list[_Round]
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A target of classes: the values that its task ids may have, and its classes in their order."""
+
+    target: str
+    key: Mapping[str, str]  # the task ids, with their values, that name the target
+    values: Mapping[str, frozenset[str]]  # declared values by task id; none where the task id does not apply
+    classes: tuple[str, ...]
+    ordinal: bool
+    round: str | None  # the id that names of files begin with, where no task id holds it
+
+    def fits(self, ids: Ids, path: Path, *, loose: bool) -> bool:
+        """Whether a case has the values that are declared, or at least, where that is `loose`, those of the target."""
+        if self.round is not None and not loose and not path.name.startswith(self.round):
+            return False
+        asked = self.key if loose else self.values
+        return all(ids[n] in self.values[n] if self.values[n] else ids[n] is None for n in asked)
+
+
+@dataclass(frozen=True)
+class _Hub:
+    """A hub: where it is, and the tasks that ask for distributions over classes."""
+
+    root: Path
+    tasks: tuple[_Task, ...]
+    task_ids: tuple[str, ...]  # sorted
+    declared: Mapping[str, Mapping[str, bool]]  # by column: the texts of its values, and whether each is a number
+    round_column: str | None  # the task id with the round, where there is one
 
     @cached_property
-    def where(self) -> tuple[Condition, ...]:
-        """Conditions on task ids."""
-        pa = need("pyarrow")
-        schema = pa.schema([(name, pa.string()) for name in (*self.hub.task_ids, TYPE)])
-        return tuple(conditions_of(self.request.options.where, schema, self.request.name))
-
-    @cached_property
-    def grouped(self) -> bool:
-        """Whether the hub has several targets among those that are asked for: the same for all its models."""
-        return len({task.target for task in self.hub.tasks if all(self._may_hold(one, task) for one in self.where)}) > 1
-
-    def _may_hold(self, condition: Condition, task: HubTask) -> bool:
-        """Whether a condition on what names a target leaves a task."""
-        pa, name = need("pyarrow"), condition.name
-        return name not in task.key or bool(condition.holds(pa.array([task.key[name]]), self.request.name)[0])
+    def oracle(self) -> _Oracle | None:
+        """The outcomes, where the hub has them."""
+        files = _oracle_files(self.root / ORACLE)
+        return _Oracle(self, files) if files else None
 
     @cached_property
     def place(self) -> str | None:
         """The task id whose values are clusters: places, or else rounds."""
-        return _PLACE if len(self.hub.declared.get(_PLACE, ())) > 1 else self.hub.round_column
+        return _PLACE if len(self.declared.get(_PLACE, ())) > 1 else self.round_column
 
     @cached_property
     def timed(self) -> bool:
         """Whether rounds are days, beside places that are clusters."""
-        column = self.hub.round_column
-        return column not in (None, self.place) and all(map(_is_day, self.hub.declared[str(column)]))
-
-    @cached_property
-    def columns(self) -> dict[str, Any]:
-        """Names and types of what is made, the same for all models of a hub."""
-        pa = need("pyarrow")
-        known = {N_CLASSES: pa.int64()}
-        known |= {} if self.hub.oracle is None else {OUTCOME: pa.string()}
-        known |= {GROUP: pa.string()} if self.grouped else {}
-        known |= {} if self.place is None else {CLUSTER: pa.string()}
-        known |= {_TIME: pa.string()} if self.timed else {}
-        return columns_of(**known, **{name: pa.string() for name in (*self.hub.task_ids, TYPE) if name not in known})
-
-    def batch(self, path: Path) -> Any:
-        """The cases of one file."""
-        pa, pc = need("pyarrow"), need("pyarrow.compute")
-        table = read_table(path, (*self.hub.task_ids, *_OUTPUT))
-        lacks = next((name for name in _OUTPUT if name not in table.schema.names), None)
-        if lacks is not None:
-            raise FileError(str(path), f"there is no column {quote(lacks)}, which model output of a hub has.")
-        self.ignored.update(name for name in table.schema.names if name not in (*self.hub.task_ids, *_OUTPUT))
-        with readable(path):
-            rows, texts = self._distributions(table)
-            values = as_numbers(table[VALUE].take(rows), VALUE, path, rows)
-        task = self._tasks(path, texts, rows, table.schema.names)
-        rank = self._ranks(path, texts[CLASS], task, rows)
-        encoded = pc.dictionary_encode(joined(texts, self.hub.task_ids, len(rows)))
-        code = encoded.indices.to_numpy(zero_copy_only=False)
-        first = np.unique(code, return_index=True)[1]
-        order = np.lexsort((rank, code))
-        offsets = np.concatenate(([0], np.cumsum(np.bincount(code, minlength=len(first))))).astype(np.int32)
-        made = {
-            CASE: encoded.dictionary,
-            CLASSES: pa.ListArray.from_arrays(offsets, texts[CLASS].take(order)),
-            CONFIDENCES: pa.ListArray.from_arrays(offsets, values.take(order)),
-        }
-        made |= self._known({name: texts[name].take(first) for name in (*self.hub.task_ids, TYPE)}, task[first])
-        return pa.record_batch([made[name] for name in self.columns], schema=pa.schema(list(self.columns.items())))
-
-    def _distributions(self, table: Any) -> tuple[Ints, dict[str, Any]]:
-        """The rows of the output type pmf that fulfil the conditions, and their columns as text; others are counted."""
-        pa, pc = need("pyarrow"), need("pyarrow.compute")
-        kind = as_texts(table[TYPE], {})
-        kept = pc.fill_null(pc.is_in(kind, value_set=pa.array(PMF)), False)
-        self.others.update(pc.fill_null(kind.filter(pc.invert(kept)), "no output type").to_pylist())
-        rows = np.flatnonzero(kept.to_numpy(zero_copy_only=False))
-        texts = {}
-        for name in (*self.hub.task_ids, TYPE, CLASS):
-            there = name in table.schema.names
-            declared = self.hub.declared.get(name, {})
-            texts[name] = as_texts(table[name].take(rows), declared) if there else pa.nulls(len(rows), pa.string())
-        meant = np.ones(len(rows), dtype=bool)
-        for one in self.where:
-            meant &= one.holds(texts[one.name], self.request.name)
-        return rows[meant], {name: one.filter(pa.array(meant)) for name, one in texts.items()}
-
-    def _tasks(self, path: Path, texts: Mapping[str, Any], rows: Ints, columns: Sequence[str]) -> Ints:
-        """The task of each row: the one that declares its task ids, or else the one of its target."""
-        tasks = self.hub.tasks
-        found = self._fitting(path, texts, rows, loose=False)
-        if (found < 0).any():
-            self.undeclared += int(np.count_nonzero(found < 0))
-            found = np.where(found < 0, self._fitting(path, texts, rows, loose=True), found)
-        if (found < 0).any():
-            odd = int(np.argmax(found < 0))
-            names = dict.fromkeys(name for task in tasks for name in task.key)
-            what = ", ".join(f"{name} {quote(texts[name][odd].as_py())}" for name in names) or "this"
-            raise FileError(
-                str(path), f"{what} is no target with classes (pmf) in the {TASKS} of this hub.", row=int(rows[odd]) + 1
-            )
-        for at in np.unique(found).tolist():
-            self.targets.setdefault(tasks[at].target, tasks[at])
-            lacks = next((name for name, values in tasks[at].values.items() if values and name not in columns), None)
-            if lacks is not None:
-                raise FileError(
-                    str(path), f"there is no column {quote(lacks)}, a task id of {quote(tasks[at].target)}."
-                )
-        return found
-
-    def _fitting(self, path: Path, texts: Mapping[str, Any], rows: Ints, *, loose: bool) -> Ints:
-        """The number of the task whose declared values each row has, or whose target, where that is `loose`; or -1."""
-        tasks, found = self.hub.tasks, np.full(len(rows), -1, dtype=np.int64)
-        for at, task in enumerate(tasks):
-            fits = _fits(task, texts, path, len(rows), loose=loose)
-            others = np.unique(found[fits & (found >= 0)]).tolist()
-            if any(tasks[other].classes != task.classes for other in others):
-                row = int(rows[np.argmax(fits & (found >= 0))]) + 1
-                why = "its task ids are not declared, and its target is declared" if loose else "it is declared"
-                raise FileError(str(path), f"{why} twice in {TASKS}, with different classes.", row=row)
-            found[fits & (found < 0)] = at
-        return found
-
-    def _ranks(self, path: Path, classes: Any, task: Ints, rows: Ints) -> Ints:
-        """The place of each row's class among those of its task."""
-        pa, pc = need("pyarrow"), need("pyarrow.compute")
-        rank = np.full(len(rows), -1, dtype=np.int64)
-        for at in np.unique(task).tolist():
-            mine = np.flatnonzero(task == at)
-            places = pc.index_in(classes.take(mine), value_set=pa.array(self.hub.tasks[at].classes, pa.string()))
-            rank[mine] = pc.fill_null(places, -1).to_numpy(zero_copy_only=False)
-        if (rank < 0).any():
-            odd = int(np.argmax(rank < 0))
-            about = self.hub.tasks[task[odd]]
-            others = [key for one in self.hub.tasks if one.key != about.key for key in one.key.items()]
-            ways = f" or targets, as in {argument('where', '='.join(others[0]))}" if others else ""
-            raise FileError(
-                str(path),
-                f"the class {quote(classes[odd].as_py())} is not among those that {TASKS} declares for "
-                f"{quote(about.target)} ({listed(list(about.classes), 5)}): if the classes were others in this round, "
-                f"read it with the tasks.json of its time, or choose other rounds{ways}.",
-                row=int(rows[odd]) + 1,
-            )
-        return rank
-
-    def _known(self, texts: Mapping[str, Any], task: Ints) -> dict[str, Any]:
-        """What is known of the cases beside their lists."""
-        pa, tasks = need("pyarrow"), self.hub.tasks
-        known = {**texts, N_CLASSES: pa.array([len(tasks[at].classes) for at in task.tolist()], pa.int64())}
-        known[GROUP] = pa.array([tasks[at].target for at in task.tolist()], pa.string())
-        known |= {} if self.place is None else {CLUSTER: texts[self.place].fill_null(MISSING)}
-        known |= {} if self.hub.round_column is None else {_TIME: texts[self.hub.round_column]}
-        if self.hub.oracle is None:
-            return known
-        outcome = np.full(len(task), None, dtype=object)
-        for at in np.unique(task).tolist():
-            mine = np.flatnonzero(task == at)
-            own = {name: texts[name].take(mine) for name in self.hub.task_ids}
-            outcome[mine] = self.hub.oracle.outcomes(tasks[at], own, len(mine)).to_numpy(zero_copy_only=False)
-        self.unresolved += sum(one is None for one in outcome)
-        known[OUTCOME] = pa.array(outcome, pa.string())
-        return known
-
-    @property
-    def nothing(self) -> str:
-        """Why there is no case at all, and which models have some."""
-        counts = ", ".join(f"{count:,} {name}" for name, count in sorted(self.others.items())) or "none"
-        asked = "".join(f" with {one.text}" for one in self.where)
-        place = self.paths[0].parent.parent
-        return (
-            f"there are no rows of the output type pmf{asked} here; rows of other types: {counts}. Leave this model "
-            f"out: toplist compare $(grep -rlw pmf {place} | xargs -n 1 dirname | sort -u) names those that have some."
-        )
-
-    def notes(self, cases: int) -> Iterator[str]:
-        """What is to be said of the folder."""
-        if self.others:
-            counts = ", ".join(f"{count:,} {name}" for name, count in sorted(self.others.items()))
-            yield f"rows of other output types are not used: {counts}"
-        same = len({task.classes for task in self.targets.values()}) == 1
-        remedy = _BY_ORDER if same else ""
-        for task in self.targets.values():
-            if task.ordinal:
-                order = " < ".join(task.classes) if len(task.classes) <= _SHOWN else f"{len(task.classes)} classes"
-                yield (
-                    f"ordinal target: Brier and log scores ignore the order of the classes ({task.target}: {order}), "
-                    f"so that a near miss costs as much as a far one{remedy}"
-                )
-        if self.hub.oracle is None:
-            yield f"there is no {ORACLE} in the hub: outcomes have to be given"
-        elif self.unresolved:
-            yield f"{self.unresolved:,} of {cases:,} cases have no outcome in {self.hub.oracle.path.name}"
-        if self.hub.oracle is not None and self.hub.oracle.versioned:
-            yield "outcomes are those of the latest version (as_of)"
-        if self.undeclared:
-            yield f"{self.undeclared:,} rows have task ids that tasks.json does not declare: their target counts"
-        if self.ignored:
-            yield f"columns that tasks.json does not declare are ignored: {listed(sorted(self.ignored))}"
-        if self.place is not None:
-            both = f", and of one {self.hub.round_column} by time" if _TIME in self.columns else ""
-            yield f"cases of one {self.place} depend on each other and are a cluster{both}"
+        rounds = self.declared.get(self.round_column or "", {})
+        return self.round_column not in (None, self.place) and all(map(_is_day, rounds))
 
 
-def _fits(task: HubTask, texts: Mapping[str, Any], path: Path, rows: int, *, loose: bool) -> Bools:
-    """Which rows have the values that a task declares, or at least its target."""
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    fits = np.ones(rows, dtype=bool)
-    if task.round is not None and not loose and not path.name.startswith(task.round):
-        return ~fits
-    for name, values in task.values.items():
-        if not loose or name in task.key:
-            there = (
-                pc.is_in(texts[name], value_set=pa.array(values, pa.string())) if values else pc.is_null(texts[name])
-            )
-            fits &= pc.fill_null(there, False).to_numpy(zero_copy_only=False)
-    return fits
+def _hub_root(path: Path) -> Path | None:
+    """The hub that a file is in: the next folder above it with a tasks.json."""
+    return next((folder for folder in path.absolute().parents if (folder / TASKS).is_file()), None)
+
+
+def _hub_of(root: Path) -> _Hub:
+    """The hub of a folder; the models of a hub share what was read, while nothing changes."""
+    stamps = []
+    for path in (root / TASKS, *_oracle_files(root / ORACLE)):
+        try:
+            stamps.append((str(path), path.stat().st_mtime_ns, path.stat().st_size))
+        except OSError as error:
+            raise unreadable(error, path) from None
+    return _hub(root, tuple(stamps))
+
+
+@lru_cache(maxsize=2)
+def _hub(root: Path, _: tuple[tuple[str, int, int], ...]) -> _Hub:
+    path = root / TASKS
+    try:
+        config = convert(read_json(path, "the tasks of a hub"), _Config)
+    except ValidationError as error:
+        problem = f"this is not a tasks.json as the schemas of the hubverse describe it: {error}."
+        raise FileError(str(path), problem) from None
+    tasks: list[_Task] = []
+    declared: dict[str, dict[str, bool]] = defaultdict(dict)
+    classes: dict[str, bool] = {}
+    columns = dict.fromkeys(one.round_id for one in config.rounds if one.round_id_from_variable)
+    for round_ in config.rounds:
+        own_round = None if round_.round_id_from_variable else round_.round_id
+        for asked in round_.model_tasks:
+            values = {name: allowed.texts() for name, allowed in asked.task_ids.items()}
+            for name, texts in values.items():
+                declared[name].update(texts)
+            pmf = asked.output_type.pmf or asked.output_type.categorical
+            if pmf is not None:
+                own = (pmf.output_type_id or pmf.type_id or _Values()).texts()
+                classes |= own
+                for target in asked.target_metadata or [_Target()]:
+                    key = {name: _text_of(value) for name, value in (target.target_keys or {}).items()}
+                    every = {name: frozenset(texts) for name, texts in values.items()}
+                    every |= {name: frozenset([value]) for name, value in key.items()}
+                    name = ", ".join(key.values()) or target.target_id
+                    tasks.append(_Task(name, key, every, tuple(own), target.target_type == "ordinal", own_round))
+    lacks = next((name for name in (*columns, *(n for task in tasks for n in task.key)) if name not in declared), None)
+    if lacks is not None:
+        raise FileError(str(path), f"{quote(lacks)}, which a round or a target names, is not among the task ids.")
+    column = next(iter(columns)) if len(columns) == 1 else None
+    return _Hub(root, tuple(tasks), tuple(sorted(declared)), {**declared, CLASS: classes}, column)
 
 
 def _is_day(text: str) -> bool:
@@ -325,10 +195,351 @@ def _is_day(text: str) -> bool:
     return True
 
 
-def _match(look: FirstLook, match: Match) -> Match | None:
+# Tables
+
+
+def _text_of(value: Any) -> str:
+    """A value as text; whole numbers are written without decimals, truth values as JSON has them.
+
+    >>> _text_of(0.0), _text_of(2), _text_of("01"), _text_of(True)
+    ('0', '2', '01', 'true')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return str(int(value)) if math.isfinite(value) and value == int(value) else repr(value)
+    return str(value)
+
+
+def _texts(column: Any, declared: Mapping[str, bool]) -> list[str | None]:
+    """A column as text: dates as ISO 8601 has them, numbers as tasks.json has them; None for what is not there.
+
+    >>> import pyarrow as pa
+    >>> _texts(pa.array([0.0, 1.0, None]), {"0": True, "1": True})
+    ['0', '1', None]
+    >>> _texts(pa.array(["01", "NA", "2.0"]), {"01": False, "2": True})
+    ['01', None, '2']
+    """
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_dictionary(whole.type):
+        whole = whole.dictionary_decode()
+    if pa.types.is_timestamp(whole.type):
+        days = pc.floor_temporal(whole, unit="day")
+        whole = whole.cast(pa.date32()) if pc.all(pc.equal(whole, days)).as_py() is not False else whole
+    typed = pa.types.is_integer(whole.type) or pa.types.is_floating(whole.type)
+    if not (typed or pa.types.is_boolean(whole.type)):
+        whole = whole.cast(pa.string())
+    numbers: dict[float, str | None] = {}  # None where two texts have the same value
+    for text in (text for text, is_number in declared.items() if is_number or typed):
+        number = number_of(text)
+        if isinstance(number, float):
+            numbers[number] = None if number in numbers else text
+    encoded = pc.dictionary_encode(whole)
+    texts = [*(_declared_text(value, declared, numbers) for value in encoded.dictionary.to_pylist()), None]
+    return [texts[-1 if at is None else at] for at in encoded.indices.to_pylist()]
+
+
+def _declared_text(value: Any, declared: Mapping[str, bool], numbers: Mapping[float, str | None]) -> str | None:
+    if value is None or value != value:
+        return None
+    text = _text_of(value)
+    if text in declared:
+        return text
+    if text in ("", _MISSING):
+        return None
+    if text.lower() in ("true", "false"):
+        return next((one for one in declared if one.lower() == text.lower()), text)
+    return numbers.get(number_of(text)) or text
+
+
+def _table_of(path: Path, texts: Sequence[str]) -> Any:
+    """The table of a CSV or Parquet file; the named columns of a CSV file are read as text."""
+    pa, csv = need("pyarrow"), need("pyarrow.csv")
+    options = csv.ConvertOptions(
+        column_types=dict.fromkeys(texts, pa.string()),
+        null_values=["", _MISSING],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=True,
+    )
+    with _readable(path):
+        if path.suffix.lower() in _BINARY:
+            table = need("pyarrow.parquet").read_table(path, partitioning=None)
+        else:
+            with opened(path) as stream:
+                table = csv.read_csv(stream, convert_options=options)
+        names = table.schema.names
+    for name in (name for name in texts if name in names):
+        if names.count(name) > 1:
+            raise FileError(str(path), f"two columns are called {quote(name)}.")
+        kind = table.schema.field(name).type
+        if pa.types.is_nested(kind):
+            raise FileError(str(path), f"the column {quote(name)} holds {kind}, not one value per row.")
+    return table
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """What Arrow says of bytes that it cannot read, as an error about the file."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise FileError(str(path), NOT_UTF8) from None
+    except (need("pyarrow").ArrowException, OSError) as error:
+        raise unreadable(error, path) from None
+
+
+def _numbers(column: Any, name: str, path: Path, rows: Sequence[int]) -> list[float | None]:
+    """A column as numbers, None for what is not there; `rows` are the places of its values in the file."""
+    values = [number_of(value) for value in column.to_pylist()]
+    for value, row in zip(values, rows, strict=True):
+        if value is not None and not isinstance(value, int | float):
+            raise FileError(str(path), f"{name} is {quote(value)}, which is no number.", row=row + 1)
+    return values
+
+
+def _rows_of_pmf(
+    path: Path, ids: Iterable[str], declared: Mapping[str, Mapping[str, bool]], value: str, extra: Iterable[str] = ()
+) -> tuple[list[dict[str, Any]], Counter[str], list[str]]:
+    """The rows about distributions, with texts, the number in `value` and their places; others counted; all columns."""
+    ids = (*ids, *extra)
+    table = _table_of(path, (*ids, TYPE, CLASS, value))
+    names = table.schema.names
+    lacks = next((name for name in (TYPE, CLASS, value) if name not in names), None)
+    if lacks is not None:
+        raise FileError(str(path), f"there is no column {quote(lacks)}, which tables of distributions in a hub have.")
+    with _readable(path):
+        kinds = _texts(table[TYPE], {})
+        places = [place for place, kind in enumerate(kinds) if kind in _PMF]
+        few = table.take(need("pyarrow").array(places, "int64"))
+        there: dict[str, list[Any]] = {
+            name: _texts(few[name], declared.get(name, {})) for name in (*ids, CLASS) if name in names
+        }
+        there |= {TYPE: [kinds[place] for place in places], "place": places}
+        there |= {value: _numbers(few[value], value, path, places)}
+    others = Counter(kind or "no output type" for kind in kinds if kind not in _PMF)
+    return [dict(zip(there, row, strict=True)) for row in zip(*there.values(), strict=True)], others, names
+
+
+# Outcomes
+
+
+class _Oracle:
+    """The outcomes of a hub: rows with value 1 for the class that was observed, by some of the task ids."""
+
+    def __init__(self, hub: _Hub, files: Sequence[Path]) -> None:
+        self.path = files[0] if len(files) == 1 else hub.root / ORACLE
+        self._rows: list[dict[str, Any]] = []
+        self._by_target: dict[str, tuple[list[str], dict[tuple[Any, ...], str]]] = {}
+        for path in files:
+            folders = path.relative_to(hub.root / ORACLE).parts[:-1] if hub.root / ORACLE in path.parents else ()
+            pairs = [folder.partition("=") for folder in folders]  # such as target=peak%20week
+            partition = {n: None if v == "__HIVE_DEFAULT_PARTITION__" else unquote(v) for n, mark, v in pairs if mark}
+            rows, _, names = _rows_of_pmf(path, hub.task_ids, hub.declared, ORACLE_VALUE, [VERSION])
+            own = {n: v for n, v in partition.items() if n not in names}
+            self._rows += [{**own, **row} for row in rows]
+        odd = next((row[ORACLE_VALUE] for row in self._rows if row[ORACLE_VALUE] not in (0, 1)), 0)
+        if odd != 0:
+            problem = f"a value of {ORACLE_VALUE} for the output type pmf is {odd}, not 0 or 1."
+            raise FileError(str(self.path), problem)
+        self.versioned = any(VERSION in row for row in self._rows)
+        if self.versioned:
+            latest: dict[tuple[Any, ...], str] = {}
+            keys = [tuple(row.get(name) for name in hub.task_ids) for row in self._rows]
+            for key, row in zip(keys, self._rows, strict=True):
+                latest[key] = max(latest.get(key, ""), row.get(VERSION) or "")
+            rows_of = zip(keys, self._rows, strict=True)
+            self._rows = [row for key, row in rows_of if (row.get(VERSION) or "") == latest[key]]
+
+    def outcome(self, task: _Task, ids: Ids) -> str | None:
+        """The class that was observed for a case, by the task ids that the outcomes of its target have; or None."""
+        if task.target not in self._by_target:
+            self._by_target[task.target] = self._of(task, sorted(ids))
+        names, classes = self._by_target[task.target]
+        return classes.get(tuple(ids[name] for name in names))
+
+    def _of(self, task: _Task, ids: Sequence[str]) -> tuple[list[str], dict[tuple[Any, ...], str]]:
+        mine = [
+            row
+            for row in self._rows
+            if row[ORACLE_VALUE] == 1 and all(row.get(name, value) == value for name, value in task.key.items())
+        ]
+        names = [name for name in ids if any(row.get(name) is not None for row in mine)]
+        classes: dict[tuple[Any, ...], dict[str, None]] = defaultdict(dict)
+        for row in mine:
+            classes[tuple(row.get(name) for name in names)][str(row[CLASS])] = None
+        for key, several in classes.items():
+            if len(several) > 1:
+                where = _case(dict(zip(names, key, strict=True)))
+                raise FileError(
+                    str(self.path),
+                    f"two classes, {listed(sorted(several))}, are said to have happened where {where}: one has "
+                    f"{ORACLE_VALUE} 1.",
+                )
+        return names, {key: next(iter(several)) for key, several in classes.items()}
+
+
+def _oracle_files(place: Path) -> list[Path]:
+    """One file, or those of a folder of partitions."""
+    ways = [place.with_name(place.name + suffix) for suffix in (".csv", ".parquet", ".csv.gz")]
+    single = [way for way in ways if way.is_file()]
+    if len(single) > 1:
+        raise FileError(str(single[0]), f"{single[1].name} is beside it: which of them holds the outcomes? Keep one.")
+    if single or not place.is_dir():
+        return single
+    return sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] not in "._" and p.suffix.lower() in _TABLES)
+
+
+# The files of a model
+
+
+def _read(cases: Cases) -> None:
+    name = cases.request.name
+    paths = tuple(path for path in cases.request.paths if path.suffix.lower() in _TABLES)
+    if not paths:
+        raise FileError(name, "there is no CSV or Parquet file of model output here.")
+    folders = sorted({str(path.parent) for path in paths})
+    if len(folders) > 1:
+        raise FileError(
+            name,
+            f"these are the files of {len(folders)} models ({listed([Path(f).name for f in folders], 3)}): name one "
+            f"folder per model, as in toplist compare '{as_path(folders[0]).parent}/*/'.",
+        )
+    root = _hub_root(paths[0])
+    if root is None:
+        raise FileError(
+            name,
+            f"there is no {TASKS} in a folder above, in which a hub declares its classes. Read it as a table: "
+            f"{argument('producer', 'none')} {argument('where', f'{TYPE}=pmf')} {argument('class_column', CLASS)} "
+            f"{argument('confidence', VALUE)}, with the columns that make a case.",
+        )
+    cases.complete = True
+    cases.decimal = not any(path.suffix.lower() in _BINARY for path in paths)
+    folder = _Folder(_hub_of(root), cases)
+    for path in paths:
+        folder.add(path)
+    cases.conditions.require_met()
+    if not cases.rows:
+        raise FileError(name, folder.nothing(paths[0].parent.parent))
+    for note in folder.notes():
+        cases.say(note)
+
+
+@dataclass
+class _Folder:
+    """The files of one model, as they are read one after the other."""
+
+    hub: _Hub
+    cases: Cases
+    others: Counter[str] = field(default_factory=Counter)  # rows by output type
+    ignored: set[str] = field(default_factory=set)  # columns
+    targets: dict[str, _Task] = field(default_factory=dict)  # those that occurred
+
+    def add(self, path: Path) -> None:
+        """The cases of one file."""
+        hub = self.hub
+        rows, others, names = _rows_of_pmf(path, hub.task_ids, hub.declared, VALUE)
+        self.others += others
+        self.ignored |= set(names) - {*hub.task_ids, TYPE, CLASS, VALUE}
+        by_case: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+        for row in rows:
+            by_case[tuple(row.get(name) for name in hub.task_ids)].append(row)
+        for key, own in by_case.items():
+            ids = dict(zip(hub.task_ids, key, strict=True))
+            if not self.cases.conditions.keep({**ids, TYPE: own[0][TYPE]}):
+                continue
+            first = Record(str(path), own[0]["place"] + 1, None)
+            task = self._task(first, path, ids, len(own))
+            lacks = next((name for name, values in task.values.items() if values and name not in names), None)
+            if lacks is not None:
+                raise FileError(str(path), f"there is no column {quote(lacks)}, a task id of {quote(task.target)}.")
+            places = {label: at for at, label in enumerate(task.classes)}
+            odd = next((row for row in own if row[CLASS] not in places), None)
+            if odd is not None:
+                raise self._not_declared(Record(str(path), odd["place"] + 1, odd[CLASS]), task)
+            own.sort(key=lambda row: places[row[CLASS]])
+            classes, p = [row[CLASS] for row in own], [row[VALUE] for row in own]
+            self.cases.add(first, _case(ids), classes, p, **{**self._known(ids, task), TYPE: own[0][TYPE]})
+
+    def _task(self, record: Record, path: Path, ids: Ids, rows: int) -> _Task:
+        """The task of a case: the one that declares its task ids, or else the one of its target."""
+        for loose in (False, True):
+            fitting = [task for task in self.hub.tasks if task.fits(ids, path, loose=loose)]
+            if len({task.classes for task in fitting}) > 1:
+                why = "its task ids are not declared, and its target is declared" if loose else "it is declared"
+                raise record.error(f"{why} twice in {TASKS}, with different classes.")
+            if fitting:
+                note = f"with task ids that {TASKS.name} does not declare: the target counts"
+                self.cases.count("row", note, rows * loose)
+                self.targets.setdefault(fitting[0].target, fitting[0])
+                return fitting[0]
+        names = dict.fromkeys(name for task in self.hub.tasks for name in task.key)
+        what = ", ".join(f"{name} {quote(ids[name])}" for name in names) or "this"
+        raise record.error(f"{what} is no target with classes (pmf) in the {TASKS} of this hub.")
+
+    def _not_declared(self, record: Record, task: _Task) -> FileError:
+        others = [key for one in self.hub.tasks if one.key != task.key for key in one.key.items()]
+        ways = f" or targets, as in {argument('where', '='.join(others[0]))}" if others else ""
+        return record.error(
+            f"the class {quote(record.value)} is not among those that {TASKS} declares for {quote(task.target)} "
+            f"({listed(list(task.classes), 5)}): if the classes were others in this round, read it with the tasks.json "
+            f"of its time, or choose other rounds{ways}."
+        )
+
+    def _known(self, ids: Ids, task: _Task) -> dict[str, Any]:
+        """What is known of a case beside its list."""
+        hub = self.hub
+        known = {**ids, N_CLASSES: len(task.classes), GROUP: task.target}
+        if hub.place is not None:
+            known[CLUSTER] = ids[hub.place] or _MISSING
+        if hub.timed:
+            known[_TIME] = ids[str(hub.round_column)]
+        if hub.oracle is not None:
+            known[OUTCOME] = hub.oracle.outcome(task, ids)
+            self.cases.count("case", f"without an outcome in {hub.oracle.path.name}", known[OUTCOME] is None)
+        return known
+
+    def nothing(self, place: Path) -> str:
+        """Why there is no case at all, and which models have some."""
+        counts = ", ".join(f"{count:,} {name}" for name, count in sorted(self.others.items())) or "none"
+        return (
+            f"there are no rows of the output type pmf here; rows of other types: {counts}. Leave this model out: "
+            f"toplist compare $(grep -rlw pmf {place} | xargs -n 1 dirname | sort -u) names those that have some."
+        )
+
+    def notes(self) -> Iterator[str]:
+        """What is to be said of the folder."""
+        if self.others:
+            counts = ", ".join(f"{count:,} {name}" for name, count in sorted(self.others.items()))
+            yield f"rows of other output types are not used: {counts}"
+        remedy = _BY_ORDER if len({task.classes for task in self.targets.values()}) == 1 else ""
+        for task in self.targets.values():
+            if task.ordinal:
+                order = " < ".join(task.classes) if len(task.classes) <= _SHOWN else f"{len(task.classes)} classes"
+                yield (
+                    f"ordinal target: Brier and log scores ignore the order of the classes ({task.target}: {order}), "
+                    f"so that a near miss costs as much as a far one{remedy}"
+                )
+        if self.hub.oracle is None:
+            yield f"there is no {ORACLE} in the hub: outcomes have to be given"
+        elif self.hub.oracle.versioned:
+            yield "outcomes are those of the latest version (as_of)"
+        if self.ignored:
+            yield f"columns that tasks.json does not declare are ignored: {listed(sorted(self.ignored))}"
+        if self.hub.place is not None:
+            both = f", and of one {self.hub.round_column} by time" if self.hub.timed else ""
+            yield f"cases of one {self.hub.place} depend on each other and are a cluster{both}"
+
+
+def _case(ids: Ids) -> str:
+    """The id of a case: the task ids with their values, as in `horizon=0, location=US`."""
+    return ", ".join(f"{name}={_MISSING if value is None else value}" for name, value in ids.items())
+
+
+def _is_hub(look: FirstLook, path: Path) -> str:
     """Files of these columns that are in a hub."""
-    root = hub_root(match.paths[0])
-    return None if root is None else Match(match.paths, f"{match.reason}, and {root.name or root} has {TASKS}")
+    root = _hub_root(path)
+    return f"it has the columns {listed([TYPE, CLASS, VALUE])}, and {root.name or root} has {TASKS}" if root else ""
 
 
-PRODUCER = Producer(open=_open, match=_match, options=("where",), files_only=True)
+PRODUCER = reading(_read, sees=_is_hub, options=("where",), files_only=True)

@@ -253,7 +253,7 @@ def _add_task(cases: Cases, samples: list[_Sample]) -> None:
     filters = list(dict.fromkeys(sample.record.value["filter"] for sample in samples))
     if len(filters) > 1:  # which is worth saying only of a task that has lists
         one = [sample for sample in samples if sample.record.value["filter"] == filters[0]]
-        _add_task(Cases(cases.request, False), one)
+        _add_task(Cases(cases.request, False, False), one)
         raise FileError(
             samples[0].record.source,
             f"every document is there once for each of the filters {listed(filters)}: choose one with "

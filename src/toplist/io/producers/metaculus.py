@@ -63,7 +63,7 @@ def _read(cases: Cases) -> None:
         raise FileError(cases.request.name, "there is no forecast of a multiple-choice question here.")
     if len(forecasters) > 1:
         raise _several(cases, forecasters, column)
-    cases.clustered = True
+    cases.complete = True
     for number, records in forecasts.items():
         last = _last(cases, records, questions[number].close)
         if last is not None:
