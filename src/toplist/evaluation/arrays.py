@@ -96,14 +96,13 @@ class ArrayModels:
 
     def exhibits(self, sheets: Sequence[CaseScores]) -> tuple[ModelDetails, ...]:
         """What the lists show beside their scores."""
-        rule = self.scoring.rules[0]
+        rule, right = self.scoring.rules[0], [one.metrics["accuracy"] for one in sheets]
 
-        def counted(cases: Sequence[tuple[str, int]]) -> list[tuple[float, int]]:
-            right = [[float(one.metrics["accuracy"][at]) for one in sheets] for _, at in cases]
-            return [(math.fsum(each), len(each)) for each in right]
+        def counted(at: int) -> tuple[float, int]:
+            return math.fsum(float(column[at]) for column in right), len(right)
 
         return tuple(
-            finish(accumulate(one, self.y, scored, rule=rule), name, name_of(rule), counted)
+            finish(accumulate(one, self.y, scored, rule=rule, counted=counted), name, name_of(rule))
             for (name, one), scored in zip(self.lists.items(), sheets, strict=True)
         )
 

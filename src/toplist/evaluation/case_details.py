@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -171,24 +170,18 @@ class CaseDetails:
 
         def case(pair: _Pair, place: int) -> CaseView:
             one, other = (shown[name][place] for name in (pair.counts.a, pair.counts.b))
-            right, models = self.counted([place])[0]
-            return replace(one, predictions=one.predictions + other.predictions, right=right, models=models)
+            views = one.predictions + other.predictions
+            if self.classes is None:
+                return replace(one, predictions=views)
+            right, models = right_and_all(self.right[place], ~np.isnan(self.panel.scores[place, 0]))
+            return replace(one, predictions=views, right=right, models=models)
 
         return tuple(pair.record(partial(case, pair)) for pair in pairs)
 
-    def counted(self, places: Sequence[int]) -> list[tuple[float, int]]:
-        """How many models have the true class first in some cases, and how many predict them; none if it is soft."""
-        if self.classes is None:
-            return [(0.0, 0)] * len(places)
-        return right_and_all(self.panel, self.right, places)
 
-
-def right_and_all(panel: ScoreMatrix, right: NDArray[np.float64], places: Sequence[int]) -> list[tuple[float, int]]:
-    """How many models are right in some cases, and how many predict them."""
-    there = ~np.isnan(panel.scores[list(places), 0])
-    return [
-        (math.fsum(each[has].tolist()), int(has.sum())) for each, has in zip(right[list(places)], there, strict=True)
-    ]
+def right_and_all(right: Floats, there: NDArray[np.bool_]) -> tuple[float, int]:
+    """How many models are right in a case, of those that predict it, and how many these are."""
+    return math.fsum(right[there].tolist()), int(there.sum())
 
 
 def _in_order(wanted: Mapping[str, set[int]]) -> list[tuple[str, list[int]]]:
@@ -308,17 +301,11 @@ def from_files(plan: Plan, scoring: ScoringSpec, shown: Sequence[str], progress:
     seen = DetailsCollector(plan, rule, shown)
     run(plan, scoring, [seen], progress)
     panel, right = seen.panel(), seen.right()
-
-    def counted(cases: Sequence[tuple[str, int]]) -> list[tuple[float, int]]:
-        places = seen.places(cases)
-        known = iter(right_and_all(panel, right, [place for place in places if place is not None]))
-        return [(0.0, 0) if place is None else next(known) for place in places]
-
     return CaseDetails(
         tuple(one.name for one in plan.sources),
         scoring,
         panel,
-        tuple(finish(seen.looks[one.name].found, one.name, name_of(rule), counted) for one in plan.sources),
+        tuple(finish(found, name, name_of(rule)) for name, found in seen.found.items()),
         right,
         seen.classes(),
         partial(seen.views, panel, right),
@@ -337,19 +324,15 @@ class FileNames:
     many are named at once.
     """
 
-    batch: Batch
-    columns: tuple[str, ...]  # the classes, where they are columns
-    codes: Codes
-    truth: Batch
-    truth_columns: tuple[str, ...]
-    outcome_codes: Codes
+    scored: ScoredBatch
     labels: Sequence[Any] | None = None
     separator: str | None = None  # between the labels of a set
     _single: Names = field(init=False)
 
     def __post_init__(self) -> None:
-        own = (self.batch, self.columns, self.codes, self.truth, self.truth_columns, self.outcome_codes)
-        object.__setattr__(self, "_single", for_batch(*own))
+        own = self.scored
+        single = for_batch(own.batch, own.names, own.codes, own.truth, own.truth_names, own.outcomes)
+        object.__setattr__(self, "_single", single)
 
     def case(self, at: int, position: int) -> str:
         """See `Names`."""
@@ -365,11 +348,11 @@ class FileNames:
 
     def predicted(self, cases: Places, codes: Codes) -> Sequence[str]:
         """See `BatchNames`."""
-        return self._named(self.batch, self.columns, self.codes, cases, codes)
+        return self._named(self.scored.batch, self.scored.names, self.scored.codes, cases, codes)
 
     def outcomes(self, cases: Places, codes: Codes) -> Sequence[str]:
         """See `BatchNames`."""
-        return self._named(self.truth, self.truth_columns, self.outcome_codes, cases, codes)
+        return self._named(self.scored.truth, self.scored.truth_names, self.scored.outcomes, cases, codes)
 
     def _named(self, batch: Batch, columns: tuple[str, ...], own: Codes, cases: Places, codes: Codes) -> Sequence[str]:
         """The names of one class of each case: the first entry of the case that has its code says it."""
@@ -415,71 +398,43 @@ _RECORD = np.dtype(
         ("rest", "f8"),
         ("outcome", "i4"),  # the number of the name of the true class, or of the most likely one; -1 for none
         ("belief", "f8"),  # its probability, where the truth is a distribution
+        ("there", "?"),  # whether the model predicts the case
     ]
 )
 
 
-class PredictionRecords:
-    """The most confident classes of every case of some models, in a file that has no name.
+class BatchRecords:
+    """The most confident classes of the cases of a batch; names have numbers later, in the order of the batches."""
 
-    Which cases are shown is known only when all models are scored; files are not read again for them.
-    """
-
-    def __init__(self, models: Sequence[str]) -> None:
-        self.file = tempfile.TemporaryFile(prefix="toplist-")  # noqa: SIM115  lives as long as this
-        self.parts: dict[str, list[tuple[str, Codes, int]]] = {name: [] for name in models}  # rows of sources; start
-        self.numbers: dict[str, int] = {}  # of names
-        self.count = 0
-        self._lock = Lock()
-
-    def __del__(self) -> None:
-        self.file.close()
-
-    def add(self, model: str, lists: TopLists, y: Any, names: BatchNames, source: str, rows: Codes) -> None:
-        """The cases of a batch, in any order and from any thread."""
-        made = np.zeros(len(lists), _RECORD)
-        named: list[tuple[str, tuple[Any, ...], Sequence[str], Places]] = []  # columns, where there, and which names
-
-        def name(
-            column: str, at: tuple[Any, ...], call: Callable[[Places, Codes], Sequence[str]], codes: Codes
-        ) -> None:
-            first, which = distinct(lists.space.per_case, codes)
-            named.append((column, at, call(at[0][first], codes[first]), which))
-
-        made["size"], made["rest"], made["names"], made["outcome"] = lists.sizes, lists.rest, -1, -1
+    def __init__(self, lists: TopLists, y: Any, names: BatchNames) -> None:
+        self.records = records = np.zeros(len(lists), _RECORD)
+        self._named: list[tuple[str, tuple[Any, ...], Sequence[str], Places]] = []  # where which of these names are
+        records["there"], records["names"], records["outcome"] = True, -1, -1
+        records["size"], records["rest"] = lists.sizes, lists.rest
         top, t = top_entries(lists, LISTED), lists.normalized_confidences
         for rank in range(LISTED):
             at = np.flatnonzero(top[:, rank] >= 0)
-            made["listed"][at, rank] = t[top[at, rank]]
-            name("names", (at, rank), names.predicted, classes_at(lists, top[at, rank], at))
+            records["listed"][at, rank] = t[top[at, rank]]
+            codes = classes_at(lists, top[at, rank], at)
+            first, which = distinct(lists.space.per_case, codes)
+            self._named.append(("names", (at, rank), names.predicted(at[first], codes[first]), which))
         if isinstance(y, TopLists):
             entries = top_entries(y)[:, 0]
             at = np.flatnonzero(entries >= 0)
-            made["belief"][at] = y.normalized_confidences[entries[at]]
-            name("outcome", (at,), names.outcomes, classes_at(y, entries[at], at))
+            records["belief"][at] = y.normalized_confidences[entries[at]]
+            codes = classes_at(y, entries[at], at)
         else:
-            made["true"] = true_probabilities(lists, y)
-            name("outcome", (np.arange(len(lists)),), names.outcomes, y)
-        with self._lock:
-            for column, where, texts, which in named:
-                numbers = [self.numbers.setdefault(one, len(self.numbers)) for one in texts]
-                made[column][where] = np.array(numbers, np.int32)[which]
-            with disk_full_explained():
-                self.file.write(made.tobytes())
-            self.parts[model].append((source, rows, self.count))
-            self.count += len(made)
+            records["true"] = true_probabilities(lists, y)
+            at, codes = np.arange(len(lists)), y
+        first, which = distinct(lists.space.per_case, codes)
+        self._named.append(("outcome", (at,), names.outcomes(at[first], codes[first]), which))
 
-    def find(self, model: str, cases: Sequence[tuple[str, int]]) -> dict[tuple[str, int], Any]:
-        """The records of some cases of a model, by source and row."""
-        with disk_full_explained():
-            self.file.flush()
-        found: dict[tuple[str, int], Any] = {}
-        every = np.memmap(self.file, _RECORD, "r") if self.count else np.zeros(0, _RECORD)
-        for source, rows, start in self.parts[model]:
-            wanted = [row for name, row in cases if name == source]
-            for at in np.flatnonzero(np.isin(rows, wanted)).tolist():
-                found[source, int(rows[at])] = every[start + at]
-        return found
+    def numbered(self, numbers: dict[str, int]) -> Any:
+        """The records, with numbers for names, of which new ones are added."""
+        for column, at, names, which in self._named:
+            own = [numbers.setdefault(name, len(numbers)) for name in names]
+            self.records[column][at] = np.array(own, np.int32)[which]
+        return self.records
 
 
 def true_probabilities(lists: TopLists, codes: Codes) -> Floats:
@@ -494,88 +449,67 @@ def true_probabilities(lists: TopLists, codes: Codes) -> Floats:
     return found
 
 
-@dataclass(slots=True)
-class DetailsWatcher:
-    """Gathers what the lists of one source show, batch by batch."""
-
-    name: str
-    plan: Plan
-    rule: Rule
-    labels: Sequence[Any] | None  # of all classes
-    holding: CaseSampler | None = None  # where the truth is one class per case
-    records: PredictionRecords | None = None  # where single cases of this source may be shown
-    found: DetailsAccumulator = field(default_factory=DetailsAccumulator)
-    _lock: Lock = field(default_factory=Lock)
-
-    def __call__(self, seen: ScoredBatch) -> None:
-        """The lists of the source for some cases."""
-        names = FileNames(
-            seen.batch,
-            seen.names,
-            seen.codes,
-            seen.truth,
-            seen.truth_names,
-            seen.outcomes,
-            self.labels,
-            self.plan.set_separator,
-        )
-        source, rows = seen.truth.source, seen.truth.rows
-        part = accumulate(
-            seen.lists,
-            seen.y,
-            seen.scores,
-            rule=self.rule,
-            position=rows,
-            names=names,
-            source=source,
-        )
-        if self.holding is not None:
-            cluster = self.plan.cluster
-            clusters = None if cluster is None else filled(seen.truth, cluster, "cluster")
-            self.holding.add(seen.lists, seen.y, rows, source, clusters)
-        if self.records is not None:
-            self.records.add(self.name, seen.lists, seen.y, names, source, rows)
-        with self._lock:
-            self.found = self.found + part
-
-
 class DetailsCollector(MatrixCollector):
-    """Keeps every score and whether top-1 predictions are right, and looks at all lists as they are scored."""
+    """Keeps every score and whether top-1 predictions are right, and looks at all lists as they are scored.
+
+    Which cases are shown is known only when all models are scored. So the most confident classes of all cases are kept
+    in files that have no name, of those models that may be `shown`.
+    """
 
     def __init__(self, plan: Plan, rule: Rule, shown: Sequence[str]) -> None:
         super().__init__(plan)
-        self.guesses = tempfile.TemporaryFile(prefix="toplist-")  # noqa: SIM115  lives as long as this
-        self.rows: list[tuple[str, Codes, Column | None]] = []  # where in the truth the cases stand, and their ids
-        self.outcomes: list[Column] = []  # the names of the true classes
-        self.hard, limit = plan.truth.layout.kind == "labels", TESTED if plan.cluster is None else EXACT
-        coder = coder_of(plan)
+        self.rule, self.hard = rule, plan.truth.layout.kind == "labels"
+        coder, limit = coder_of(plan), TESTED if plan.cluster is None else EXACT
         named = plan.space is not None and plan.set_separator is None and (coder.labels is not None or coder.integers)
         self.labels = None if coder.labels is None or plan.space is None else plan.space.labels
-        self.records = PredictionRecords(shown)
-        self.looks = {
-            one.name: DetailsWatcher(
-                one.name,
-                plan,
-                rule,
-                self.labels,
-                CaseSampler(limit, named) if self.hard else None,
-                self.records if one.name in shown else None,
-            )
-            for one in plan.sources
-        }
+        self.found = {one.name: DetailsAccumulator() for one in plan.sources}
+        self.samplers = {one.name: CaseSampler(limit, named) for one in plan.sources if self.hard}
+        self.rows: list[tuple[str, Codes, Column | None]] = []  # where in the truth the cases stand, and their ids
+        self.outcomes: list[Column] = []  # the names of the true classes
+        self.numbers: dict[str, int] = {}  # of names in records
+        self.guesses = tempfile.TemporaryFile(prefix="toplist-")  # noqa: SIM115  lives as long as this
+        self.records = {name: tempfile.TemporaryFile(prefix="toplist-") for name in shown}  # noqa: SIM115
 
     def __del__(self) -> None:
-        self.guesses.close()
+        for file in (self.guesses, *self.records.values()):
+            file.close()
         super().__del__()
 
     def make(self, rows: ScoredRows) -> Any:
         """See `Collector`."""
-        for lists in rows.lists:
-            self.looks[lists.name](lists)
         truth = rows.truth
         right = np.stack([np.asarray(one.metrics["accuracy"], np.float64) for one in rows.scores], axis=1)
+        there = np.stack(rows.present, axis=1) if rows.present else np.ones(right.shape, bool)
+        looks = [self._look(lists, truth, right, there) for lists in rows.lists]
         outcomes = self._outcomes(truth) if self.hard else None
-        return super().make(rows), right, outcomes, (truth.source, truth.rows, truth.ids)
+        return super().make(rows), right, outcomes, (truth.source, truth.rows, truth.ids), looks
+
+    def _look(
+        self, lists: ScoredBatch, compared: Batch, right: Floats, there: NDArray[np.bool_]
+    ) -> tuple[str, DetailsAccumulator, BatchRecords | None, Places]:
+        """What lists show, and where their cases stand among those that are compared: -1 for none of these."""
+        truth, names = lists.truth, FileNames(lists, self.labels, self.plan.set_separator)
+        places = _places(truth.rows, compared.rows, np.arange(len(compared)))
+
+        def counted(at: int) -> tuple[float, int]:
+            return (0.0, 0) if places[at] < 0 else right_and_all(right[places[at]], there[places[at]])
+
+        found = accumulate(
+            lists.lists,
+            lists.y,
+            lists.scores,
+            rule=self.rule,
+            position=truth.rows,
+            names=names,
+            source=truth.source,
+            counted=counted,
+        )
+        if self.hard:
+            cluster = self.plan.cluster
+            clusters = None if cluster is None else filled(truth, cluster, "cluster")
+            self.samplers[lists.name].add(lists.lists, lists.y, truth.rows, truth.source, clusters)
+        records = BatchRecords(lists.lists, lists.y, names) if lists.name in self.records else None
+        return lists.name, found, records, places
 
     def _outcomes(self, truth: Batch) -> Column:
         """The names of the true classes of a batch: whole numbers may be the places of labels."""
@@ -588,10 +522,18 @@ class DetailsCollector(MatrixCollector):
 
     def add(self, made: Any) -> None:
         """See `Collector`."""
-        scored, right, outcomes, rows = made
+        scored, right, outcomes, rows, looks = made
         super().add(scored)
+        records = {name: np.zeros(len(right), _RECORD) for name in self.records}
+        for name, found, own, places in looks:
+            self.found[name] += found
+            if own is not None:
+                some = places >= 0
+                records[name][places[some]] = own.numbered(self.numbers)[some]
         with disk_full_explained():
             self.guesses.write(right.tobytes())
+            for name, file in self.records.items():
+                file.write(records[name].tobytes())
         self.rows.append(rows)
         if outcomes is not None:
             self.outcomes.append(outcomes)
@@ -618,40 +560,37 @@ class DetailsCollector(MatrixCollector):
 
     def held(self, name: str) -> CaseSample | None:
         """The lists of a source by place: as many as the test of calibration looks at."""
-        holding = self.looks[name].holding
-        return None if holding is None or not holding.parts else holding.sample()
+        return self.samplers[name].sample() if self.hard and self.samplers[name].parts else None
 
     def compared(self, name: str) -> CaseSample | None:
         """The same without cases that were not compared, each with its place in the matrix."""
-        holding, sample = self.looks[name].holding, self.held(name)
-        if holding is None or sample is None:
+        sample = self.held(name)
+        if sample is None:
             return None
-        own: dict[str, list[Codes]] = {}  # rows by source, which is the order of the sample
-        for part in holding.parts:
-            own.setdefault(part.source, []).append(part.rows)
-        places = np.concatenate([self._places_in(one, np.sort(np.concatenate(own[one]))) for one in sorted(own)])
+        wanted, known = dict[str, list[Codes]](), dict[str, list[tuple[Codes, Codes]]]()
+        for part in self.samplers[name].parts:
+            wanted.setdefault(part.source, []).append(part.rows)
+        for start, (source, rows, _) in zip(self._starts, self.rows, strict=False):
+            known.setdefault(source, []).append((rows, start + np.arange(len(rows))))
+        nothing = [(np.zeros(0, np.int64),) * 2]
+        places = np.concatenate(
+            [  # of sources and their rows in order, as the sample has them
+                _places(
+                    np.sort(np.concatenate(wanted[source])),
+                    *(np.concatenate(column) for column in zip(*known.get(source, nothing), strict=True)),
+                )
+                for source in sorted(wanted)
+            ]
+        )
         some = np.flatnonzero(places >= 0)
         return sample.at(some, places[some])
 
-    def _places_in(self, source: str, wanted: Codes) -> Codes:
-        """Where rows of a source stand in the matrix; -1 for those that were not compared."""
-        parts = [(start, rows) for start, (one, rows, _) in zip(self._starts, self.rows, strict=False) if one == source]
-        if not parts:
-            return np.full(len(wanted), -1, np.int64)
-        rows = np.concatenate([rows for _, rows in parts])
-        places = np.concatenate([start + np.arange(len(rows)) for start, rows in parts])
-        order = np.argsort(rows)
-        at = order[np.minimum(np.searchsorted(rows, wanted, sorter=order), len(rows) - 1)]
-        return np.where(rows[at] == wanted, places[at], -1)
-
     def views(self, panel: ScoreMatrix, right: NDArray[np.float64], name: str, places: Sequence[int]) -> list[CaseView]:
         """See `Views`."""
-        column, called = list(self.looks).index(name), list(self.records.numbers)
-        where = [self._where(place) for place in places]
-        records = self.records.find(name, [key for key, _ in where])
+        column, called = list(self.found).index(name), list(self.numbers)
+        records = self._recorded(name)[list(places)]
         out = []
-        for place, (key, case) in zip(places, where, strict=True):
-            one = records[key]
+        for place, one in zip(places, records, strict=True):
             listed = zip(one["names"].tolist(), one["listed"].tolist(), strict=True)
             outcome = called[one["outcome"]] if one["outcome"] >= 0 else None
             prediction = PredictionView(
@@ -664,40 +603,37 @@ class DetailsCollector(MatrixCollector):
                 float(one["rest"]),
             )
             known = outcome if self.hard else soft_outcome(outcome, float(one["belief"]))
-            out.append(CaseView(case, known or "", (prediction,)))
+            out.append(CaseView(self._case(place), known or "", (prediction,)))
         return out
 
-    def _where(self, place: int) -> tuple[tuple[str, int], str]:
-        """The source and the row of a case in the truth, and what it is called."""
+    def seen(self, name: str) -> NDArray[np.bool_]:
+        """Which cases of the matrix a model predicts itself."""
+        return np.array(self._recorded(name)["there"])
+
+    def _recorded(self, name: str) -> Any:
+        file = self.records[name]
+        with disk_full_explained():
+            file.flush()
+        return np.memmap(file, _RECORD, "r")
+
+    def _case(self, place: int) -> str:
+        """What a case of the matrix is called."""
         part = int(np.searchsorted(self._starts, place, "right")) - 1
-        source, rows, ids = self.rows[part]
+        _, rows, ids = self.rows[part]
         at = place - int(self._starts[part])
-        row = int(rows[at])
-        return (source, row), f"row {row}" if ids is None else text(ids[at].as_py())
+        return f"row {rows[at]}" if ids is None else text(ids[at].as_py())
 
     @property
     def _starts(self) -> Codes:
         return np.cumsum([0, *(len(rows) for _, rows, _ in self.rows)])
 
-    def places(self, cases: Sequence[tuple[str, int]]) -> list[int | None]:
-        """Where cases stand in the matrix, by source and row; None for those that were not compared."""
-        found: dict[tuple[str, int], int] = {}
-        for start, (source, rows, _) in zip(self._starts.tolist(), self.rows, strict=False):
-            wanted = [row for name, row in cases if name == source]
-            for at in np.flatnonzero(np.isin(rows, wanted)).tolist():
-                found[source, int(rows[at])] = start + at
-        return [found.get(case) for case in cases]
 
-    def seen(self, name: str) -> NDArray[np.bool_]:
-        """Which cases of the matrix a model predicts itself."""
-        own: dict[str, list[Codes]] = {}
-        for source, rows, _ in self.records.parts[name]:
-            own.setdefault(source, []).append(rows)
-        parts = [
-            np.isin(rows, np.concatenate(own[source])) if source in own else np.zeros(len(rows), bool)
-            for source, rows, _ in self.rows
-        ]
-        return np.concatenate(parts)
+def _places(wanted: Codes, rows: Codes, places: Codes) -> Places:
+    """The places of rows among others that have places; -1 for those that are not among them."""
+    found = np.full(len(wanted), -1, np.intp)
+    _, at, there = np.intersect1d(wanted, rows, assume_unique=True, return_indices=True)
+    found[at] = places[there]
+    return found
 
 
 def _records(source: OpenTable) -> list[FileRecord]:

@@ -102,24 +102,29 @@ class WorstCases:
 
     @classmethod
     def of(
-        cls, lists: TopLists, truth: Any, scored: CaseScores, position: Positions, names: Names, source: str
+        cls,
+        lists: TopLists,
+        truth: Any,
+        scored: CaseScores,
+        position: Positions,
+        names: Names,
+        source: str,
+        counted: Counted,
     ) -> WorstCases:
         """The worst cases of a batch; `truth` are codes, or lists."""
         scores, right = scored.scores[0], scored.metrics["accuracy"]
-        return cls(
-            tuple(
-                (
-                    source,
-                    int(position[at]),
-                    CaseView(
-                        names.case(at, int(position[at])),
-                        outcome_of(truth, at, names),
-                        (prediction_of(lists, truth, at, float(scores[at]), float(right[at]), names),),
-                    ),
-                )
-                for at in worst(scores, position, MOST).tolist()
-            )
-        )
+
+        def case(at: int) -> CaseView:
+            prediction = prediction_of(lists, truth, at, float(scores[at]), float(right[at]), names)
+            others = (0.0, 0) if isinstance(truth, TopLists) else counted(at)
+            return CaseView(names.case(at, int(position[at])), outcome_of(truth, at, names), (prediction,), *others)
+
+        places = worst(scores, position, MOST).tolist()
+        return cls(tuple((source, int(position[at]), case(at)) for at in places))
+
+
+Counted = Callable[[int], tuple[float, int]]
+"""Of a case of a batch: how many models are right, and how many predict it; nothing is known of others by default."""
 
 
 def worst(scores: Floats, position: Positions, most: int) -> NDArray[np.intp]:
@@ -384,6 +389,7 @@ def accumulate(
     position: NDArray[np.int64] | None = None,
     names: BatchNames | None = None,
     source: str = "",
+    counted: Counted = lambda at: (0.0, 0),
 ) -> DetailsAccumulator:
     """The details of a batch; `scored` are its scores, those under its first rule, which is `rule`.
 
@@ -424,34 +430,23 @@ def accumulate(
         Bins.of(scored.metrics["mean_mass"], scored.metrics["coverage"]),
         sizes,
         _shapes(lists, scored, sizes),
-        WorstCases.of(lists, truth, scored, where, called, source),
+        WorstCases.of(lists, truth, scored, where, called, source, counted),
         confusions,
         FirstInvalid.of(lists, scored.invalid, where, called),
         QualityCounts.of(lists.checked.rows, lists.space, position=where, names=called),
     )
 
 
-Counted = Callable[[Sequence[tuple[str, int]]], list[tuple[float, int]]]
-"""Of cases by their sources and positions there: how many models are right, and how many predict them."""
-
-
-def finish(details: DetailsAccumulator, name: str, rule: str, counted: Counted | None = None) -> ModelDetails:
-    """The details as a result: means of exact sums, each rounded once. The curve ends with the lists as they are.
-
-    Without `counted`, nothing is known of what other models predict in the worst cases.
-    """
+def finish(details: DetailsAccumulator, name: str, rule: str) -> ModelDetails:
+    """The details as a result: means of exact sums, each rounded once. The curve ends with the lists as they are."""
     cases, cuts = details.cases, details.cuts
     ks: tuple[int, ...] = ()
     curve: tuple[float, ...] = ()
     if cuts is not None and cases:
         ks = (*below(cuts.longest), cuts.longest)
         curve = tuple(total.mean(cases) for total in (*cuts.at, cuts.whole))
-    known = [(0.0, 0)] * len(details.worst.cases)
-    if counted is not None and cuts is not None:
-        known = counted([(source, position) for source, position, _ in details.worst.cases])
     shown = tuple(
-        replace(case, predictions=(replace(case.predictions[0], model=name),), right=right, models=models)
-        for (_, _, case), (right, models) in zip(details.worst.cases, known, strict=True)
+        replace(case, predictions=(replace(case.predictions[0], model=name),)) for _, _, case in details.worst.cases
     )
     frequent = sorted(details.sizes.items(), key=lambda one: (-one[1], one[0]))[:_SIZES]
     return ModelDetails(
