@@ -364,8 +364,23 @@ def test_scores_with_contents_that_cannot_be_are_refused_and_unknown_lists_are_n
         with pytest.raises(tl.FileError, match=words):
             tl.gate(files["new"], rewritten(path, about, **columns), Y, max_loss=0.1)
     asked: Any = {"max_loss": 0.01, "space": list(LABELS)}
-    same = tl.gate(files["mixed"], rewritten(path, {"lists": ""}), TRUTHS["plain"](files), **asked)
-    assert same.checks[0].reason == SAME
+    unknown = rewritten(path, {}, lists_digest=pa.array([0] * N, pa.uint64()))
+    assert tl.gate(files["mixed"], unknown, TRUTHS["plain"](files), **asked).checks[0].reason == SAME
+
+
+def test_lists_that_are_identical_in_one_group_alone_are_known_from_scores_too(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
+    old = pa.parquet.read_table(files["old"])
+    mixed = np.where((np.arange(N) % 2 == 0)[:, None], OLD, NEAR)
+    new = pa.table({"id": old["id"], **{name: mixed[:, i] for i, name in enumerate(LABELS)}})
+    pa.parquet.write_table(new, tmp_path / "new.parquet")
+    path = score(files["old"].parent, "old", tmp_path / "scores.parquet")
+    truth = tl.Truth(files["truth"], outcome="label", group="site")
+    asked: Any = {"max_loss": 0.02, "space": list(LABELS)}
+    found = tl.gate(tmp_path / "new.parquet", path, truth, **asked)
+    assert [check.reason for check in found.checks] == ["", IDENTICAL, ""]
+    assert found == tl.gate(tmp_path / "new.parquet", files["old"], truth, **asked)
 
 
 # What people and programs see

@@ -489,7 +489,7 @@ class DetailsCollector(MatrixCollector):
     ) -> tuple[str, DetailsAccumulator, BatchRecords | None, Places]:
         """What lists show, and where their cases stand among those that are compared: -1 for none of these."""
         truth, names = lists.truth, FileNames(lists, self.labels, self.plan.set_separator)
-        places = _places(truth.rows, compared.rows, np.arange(len(compared)))
+        places = places_of(truth.rows, compared.rows)
 
         def counted(at: int) -> tuple[float, int]:
             return (0.0, 0) if places[at] < 0 else right_and_all(right[places[at]], there[places[at]])
@@ -575,7 +575,7 @@ class DetailsCollector(MatrixCollector):
         nothing = [(np.zeros(0, np.int64),) * 2]
         places = np.concatenate(
             [  # of sources and their rows in order, as the sample has them
-                _places(
+                places_of(
                     np.sort(np.concatenate(wanted[source])),
                     *(np.concatenate(column) for column in zip(*known.get(source, nothing), strict=True)),
                 )
@@ -628,11 +628,11 @@ class DetailsCollector(MatrixCollector):
         return np.cumsum([0, *(len(rows) for _, rows, _ in self.rows)])
 
 
-def _places(wanted: Codes, rows: Codes, places: Codes) -> Places:
-    """The places of rows among others that have places; -1 for those that are not among them."""
+def places_of(wanted: Codes, rows: Codes, places: Codes | None = None) -> Places:
+    """Where rows stand among others, or the places that these have; -1 for those that are not among them."""
     found = np.full(len(wanted), -1, np.intp)
     _, at, there = np.intersect1d(wanted, rows, assume_unique=True, return_indices=True)
-    found[at] = places[there]
+    found[at] = there if places is None else places[there]
     return found
 
 

@@ -11,20 +11,22 @@ import numpy as np
 from toplist._text import argument
 from toplist._typing import Progress
 from toplist.errors import TopListError
-from toplist.evaluation import fingerprints
 from toplist.evaluation.compare import Question, Scored, held_models, planned
 from toplist.evaluation.gate_checks import GateSpec, PairedCases, ScoredPair
 from toplist.evaluation.samples import SampleCollector
 from toplist.evaluation.score_files import (
     MISSING,
     BaselineScores,
+    Hashes,
     ScoreFile,
+    digests_of_lists,
     ids_of,
     is_score_file,
+    list_digests,
     outcome_texts,
     outcomes_in_memory,
 )
-from toplist.evaluation.stream import Collector, MatrixCollector, ScoredRows, SumCollector, case_hashes, run
+from toplist.evaluation.stream import Collector, MatrixCollector, ScoredRows, SumCollector, run
 from toplist.inference.aggregates import tally
 from toplist.inference.settings import Inference, as_inference
 from toplist.io.align import silent
@@ -182,24 +184,23 @@ def _of_files(
     with empty_set_explained(plan.set_separator):
         read = run(plan, question.scoring, [found], progress)
     notes = () if baseline is None else baseline.require_same_cases()
-    matrix, cases = found.matrix.panel(), np.concatenate([np.zeros(0, np.uint64), *found.hashes])
-    scored = Scored.of_files(plan, question, settings, {}, matrix, found.sample, read)
-    prints = [found.prints.prints(one.name, cases) for one in plan.sources]
-    return ScoredPair.of(question, scored, tuple(found.ids), found.alone.tallies, prints, cases, baseline, notes)
+    scored = Scored.of_files(plan, question, settings, {}, found.matrix.panel(), found.sample, read)
+    digests = np.concatenate([np.zeros((0, 2), np.uint64), *found.digests])
+    return ScoredPair.of(question, scored, tuple(found.ids), found.alone.tallies, digests, baseline, notes)
 
 
 def _of_arrays(request: ReadRequest, space: Any, question: Question, baseline: BaselineScores | None) -> ScoredPair:
     held, settings = held_models(request, space, question)
     sheets, ids, notes = held.sheets(), held.case_ids, tuple[str, ...]()
-    alone = tally(sheets)
+    alone, digests = tally(sheets), list(map(digests_of_lists, held.lists.values()))
     if baseline is not None:
         baseline.require_same_question(held.classes, held.space)
         places = baseline.look_up(ids, outcomes_in_memory(held), by_position=held.ids is None)
         notes = baseline.require_same_cases(all_known=True)
         sheets.append(baseline.scores(places, sheets[0]))
+        digests.append(baseline.file.lists[places])
     scored = Scored.of_arrays(held, question, settings, sheets, {}, held.panel(sheets))
-    prints = list(map(fingerprints.of_lists, held.lists.values()))
-    return ScoredPair.of(question, scored, ids, alone, prints, fingerprints.text_hashes(ids), baseline, notes)
+    return ScoredPair.of(question, scored, ids, alone, np.stack(digests, axis=1), baseline, notes)
 
 
 class PairCollector(Collector):
@@ -213,30 +214,29 @@ class PairCollector(Collector):
         self.plan, self.baseline = plan, baseline
         self.sample, self.matrix = SampleCollector(plan), MatrixCollector(plan)
         self.alone = SumCollector(replace(plan, group=None, cluster=None, weight=None))
-        self.prints = fingerprints.PrintKeeper([one.name for one in plan.sources], plan.set_separator)
         self.ids: list[str] = []
-        self.hashes: list[fingerprints.Hashes] = []
+        self.digests: list[Hashes] = []
 
     def make(self, rows: ScoredRows) -> Any:
         """See `Collector`."""
-        for lists in rows.lists:
-            self.prints.see(lists)
         outcomes = None if self.baseline is None else outcome_texts(rows.truth, self.plan)
-        return self.alone.make(rows), (rows.truth, rows.scores, ids_of(rows.truth), outcomes)
+        digests = list_digests(rows, self.plan)
+        return self.alone.make(rows), (rows.truth, rows.scores, ids_of(rows.truth), outcomes, digests)
 
     def add(self, made: Any) -> None:
         """See `Collector`."""
-        alone, (truth, scored, ids, outcomes) = made
+        alone, (truth, scored, ids, outcomes, digests) = made
         self.alone.add(alone)
         if self.baseline is not None:
             places = self.baseline.look_up(ids, outcomes, by_position=truth.ids is None)
             keep = np.flatnonzero(places >= 0)
             truth, scored, places = truth.take(keep), [one.take(keep) for one in scored], places[keep]
             scored, ids = [*scored, self.baseline.scores(places, scored[0])], [ids[at] for at in keep.tolist()]
+            digests = np.column_stack([digests[keep], self.baseline.file.lists[places]])
         if not len(truth):
             return
         rows = ScoredRows(truth, scored)
         self.sample.add(self.sample.make(rows))
         self.matrix.add(self.matrix.make(rows))
         self.ids += ids
-        self.hashes.append(case_hashes(truth, 0))
+        self.digests.append(digests)

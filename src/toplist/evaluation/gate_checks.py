@@ -27,10 +27,8 @@ from toplist._text import argument, significant
 from toplist._typing import Bools, Floats
 from toplist.core.kernel import version
 from toplist.errors import TopListError
-from toplist.evaluation import fingerprints
 from toplist.evaluation.compare import Doubts, Question, Scored, doubts, standings
-from toplist.evaluation.fingerprints import Hashes
-from toplist.evaluation.score_files import BaselineScores, ScoreFile
+from toplist.evaluation.score_files import UNKNOWN, BaselineScores, Hashes, ScoreFile
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, overall, tally
 from toplist.inference.dependence import usual_lag, usual_waves
 from toplist.inference.diagnostics import FEW, ScoreSample, diagnose, is_skewed, skewness
@@ -129,7 +127,7 @@ class ScoredPair:
     scored: Scored  # of both models, whose scores are side by side; without sums
     ids: tuple[str, ...]  # or positions
     doubts: Mapping[str, Doubts]  # by model
-    identical: Bools  # in which cases both have the same list; of a file of scores it is known of all or none
+    identical: Bools  # in which cases both have the same list
     file: ScoreFile | None = None  # of the baseline
     notes: tuple[str, ...] = ()  # what was left out
 
@@ -140,21 +138,18 @@ class ScoredPair:
         scored: Scored,
         ids: tuple[str, ...],
         alone: Mapping[Hashable, Aggregates],
-        prints: Sequence[Hashes],
-        cases: Hashes,
+        digests: Hashes,
         baseline: BaselineScores | None,
         notes: tuple[str, ...],
     ) -> ScoredPair:
-        """From sums over the cases of each model that was read, and fingerprints of its lists, by case."""
+        """From sums over the cases of each model that was read, and what tells the lists of both apart, by case."""
+        identical = (digests[:, _NEW] == digests[:, _OLD]) & (digests[:, _NEW] != UNKNOWN)
         if baseline is None:
-            first, second = prints
-            identical = (first == second) & (first != fingerprints.UNKNOWN)
             return cls(question, scored, ids, doubts(question, scored, alone), identical)
-        (lists,), file = prints, baseline.file
-        known = len(file.cases) == len(cases) and not (lists == fingerprints.UNKNOWN).any()
-        identical = np.full(len(cases), known and f"{fingerprints.total(cases, lists):016x}" == file.lists)
-        doubtful = doubts(replace(question, names=question.names[:1]), scored, alone) | {baseline.name: file.warnings}
-        return cls(question, scored, ids, doubtful, identical, file, notes)
+        known = doubts(replace(question, names=question.names[:1]), scored, alone)
+        return cls(
+            question, scored, ids, known | {baseline.name: baseline.file.warnings}, identical, baseline.file, notes
+        )
 
     @property
     def matrix(self) -> ScoreMatrix:
@@ -176,7 +171,6 @@ class PairedCases:
     counted: Bools  # cases that have weight
     tallies: Mapping[Hashable, Aggregates]
     intervals: IntervalsOf
-    identical: Bools  # cases in which both models have the same list, as far as that is known
 
     @classmethod
     def of(cls, pair: ScoredPair, limits: GateSpec, level: float) -> PairedCases:
@@ -196,9 +190,7 @@ class PairedCases:
         finite = replace(matrix, scores=pairs[:, None, :])
         panel = None if settings.by_sums else finite
         intervals = IntervalsOf(settings, panel, pair.question.bounds(True))
-        differ = bool((np.abs(losses) > rounding(*pairs.T)).any())
-        identical = pair.identical & (pair.file is None or not differ)  # of a file it is known of all cases together
-        return cls(pair, limits, level, pairs, losses, counted, sums_of(finite), intervals, identical)
+        return cls(pair, limits, level, pairs, losses, counted, sums_of(finite), intervals)
 
     def report(self, command: str) -> GateReport:
         """All checks, and what is to be said about them."""
@@ -308,7 +300,7 @@ class PairedCases:
         alpha = 1 - self.level
         bound = independence.exact_bound(high - low, alpha)
         upper = None if math.isinf(bound) else bound
-        if bool(self.identical[here].all()):
+        if bool(self.pair.identical[here].all()):
             return check("pass", reason=IDENTICAL, upper=upper)
         if bound < limit:
             return check("pass", reason=SAME, upper=upper)

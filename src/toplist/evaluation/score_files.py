@@ -1,8 +1,9 @@
 """Scores of one model case by case in a file: `toplist score` writes it, and a gate takes it as its baseline.
 
 A Parquet file says of itself all that a gate must know to compare its scores with others: rules, penalty, number of
-classes, how many predictions were filled in, what was doubtful about them, and a fingerprint of all lists. Beside the
-scores of a case stands a digest of its outcome. Files in CSV or JSON lines have the scores alone.
+classes, how many predictions were filled in, and what was doubtful about them. Beside the scores of a case stand
+digests of its outcome and of its list: predictions that are the same are told from those that only score the same.
+Files in CSV or JSON lines have the scores alone.
 """
 
 from __future__ import annotations
@@ -14,20 +15,19 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from threading import Lock
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from toplist._files import as_path, as_remote, from_json_number, need, shown, to_json_number
 from toplist._text import argument, quote
 from toplist._typing import Codes, Floats, Progress
-from toplist.core.kernel import version
+from toplist.core.kernel import hash_text, mix, version
 from toplist.errors import AlignmentError, FileError, TopListError
 from toplist.evaluation.arrays import ArrayModels
-from toplist.evaluation.case_details import class_texts
+from toplist.evaluation.case_details import class_texts, places_of
 from toplist.evaluation.compare import Question, Scored, doubts, intervals_of, planned, standings
-from toplist.evaluation.fingerprints import Hashes, prints_by_case, text_hashes, total
 from toplist.evaluation.model_details import ArrayNames
 from toplist.evaluation.stream import (
     POSITION,
@@ -51,6 +51,7 @@ from toplist.io.options import ReadRequest
 from toplist.io.plan import Plan
 from toplist.io.readers.base import random_access, transferred
 from toplist.io.write import Writer
+from toplist.lists import TopLists
 from toplist.lists.checks.detect import text
 from toplist.lists.converters import as_codes, as_truth, is_soft
 from toplist.lists.space import show_size
@@ -61,6 +62,7 @@ from toplist.scoring.rules import ORDINAL_RULES, name_of
 MISSING = ("error", "common", "uniform")  # the other ways take the prediction of one model for that of another
 SCHEMA = "toplist.scores/1"
 OUTCOME = "outcome_digest"  # the column with a hash of the outcome of each case and of its number of classes
+LISTS = "lists_digest"  # the column with what tells lists apart
 _KEY = b"toplist.scores"  # under which Parquet keeps what a file says of itself
 _SHOWN = 3  # ids in a message
 _REMEDY = (
@@ -79,13 +81,10 @@ class ScoreWriter(Collector):
         self.writer, self.plan, self.rules = Writer(path), plan, tuple(rules)
         self.described = self.writer.path.suffix.lower() in (".parquet", ".pq")
         self.by_position = False
-        self._lists, self._lists_seen, self._lock = 0, 0, Lock()
 
     def make(self, rows: ScoredRows) -> Any:
         """See `Collector`. One file alone has no case without a prediction that counts."""
         truth, (sheet,) = rows.truth, rows.scores
-        for lists in rows.lists if self.described else ():
-            self._see(lists)
         self.by_position = truth.ids is None
         columns: dict[str, Any] = {"case": as_arrow(truth.rows - 1) if truth.ids is None else truth.ids}
         columns |= {name: as_arrow(score) for name, score in zip(self.rules, sheet.scores, strict=True)}
@@ -93,6 +92,7 @@ class ScoreWriter(Collector):
             columns[name] = as_arrow(metric if metric.dtype.kind in "iu" else metric.astype(np.float64))
         if self.described:
             columns[OUTCOME] = as_arrow(text_hashes(outcome_texts(truth, self.plan)))
+            columns[LISTS] = as_arrow(list_digests(rows, self.plan)[:, 0])
         for name in self.plan.keep:
             columns[name if name not in columns else f"{name}_"] = truth.extra[name]
         return need("pyarrow").table(columns)
@@ -101,13 +101,7 @@ class ScoreWriter(Collector):
         """See `Collector`."""
         self.writer.write(made)
 
-    def _see(self, scored: ScoredBatch) -> None:
-        cases, prints = prints_by_case(scored, self.plan.set_separator)
-        with self._lock:
-            self._lists = (self._lists + total(cases, prints)) % 2**64
-            self._lists_seen += len(cases)
-
-    def describe(self, cases: int, filled: int, penalty: float | None, warnings: Mapping[str, tuple[str, ...]]) -> None:
+    def describe(self, filled: int, penalty: float | None, warnings: Mapping[str, tuple[str, ...]]) -> None:
         """Say in the file what it holds, after the last case."""
         about = {
             "schema": SCHEMA,
@@ -120,7 +114,6 @@ class ScoreWriter(Collector):
             "by_position": self.by_position,
             "filled": filled,
             "warnings": warnings,
-            "lists": f"{self._lists:016x}" if self._lists_seen == cases else "",
         }
         if self.described:
             self.writer.describe({_KEY: json.dumps(about).encode("ascii")})
@@ -156,7 +149,7 @@ def score_model(
         )
         if writer is not None:
             doubtful = doubts(question, scored, sums.tallies)[question.names[0]]
-            writer.describe(read.compared, read.origins[0].filled, question.scoring.penalty, doubtful)
+            writer.describe(read.origins[0].filled, question.scoring.penalty, doubtful)
     results, _ = standings(question, scored, intervals_of(scored))
     everything = overall(sums.tallies)
     found = warnings(results, everything, question.names, scored.size, scored.spelled)
@@ -222,6 +215,76 @@ def outcomes_of(names: Sequence[str], sizes: Sequence[str]) -> list[str]:
     return [f"{name} of {size}" for name, size in zip(names, sizes, strict=True)]
 
 
+# Digests
+
+
+Hashes = NDArray[np.uint64]
+UNKNOWN = 0
+_BITS = 30  # of a confidence that count
+
+
+def text_hashes(texts: Sequence[str]) -> Hashes:
+    """A hash of each text, the same as that of an id in a file."""
+    coded = [one.encode("utf-8", "surrogatepass") for one in texts]
+    ends = np.cumsum([0, *map(len, coded)]).astype(np.int64)
+    return hash_text(np.frombuffer(b"".join(coded), np.uint8), ends)
+
+
+def digests_of_lists(lists: TopLists) -> Hashes:
+    """What tells each list in memory apart.
+
+    A list is the same as another if it has the same classes, by their names, with the same confidences up to the ninth
+    digit, in whatever order; classes of confidence zero are not listed.
+
+
+    >>> one = TopLists.from_dicts([{"a": 0.7, "b": 0.2}, {"c": 0.4}], 9)
+    >>> other = TopLists.from_dicts([{"b": 0.2, "a": 0.7}, {"c": 0.5}], 9)
+    >>> (digests_of_lists(one) == digests_of_lists(other)).tolist()
+    [True, False]
+    """
+    classes, codes = np.unique(lists.classes, return_inverse=True)
+    names = [text(lists.space.decode(int(code))) for code in classes]
+    return _digests(lists.offsets, text_hashes(names)[codes], lists)
+
+
+def _digests_of_batch(scored: ScoredBatch, separator: str | None) -> Hashes:
+    """The same of lists in a file, as they were scored."""
+    batch, lists, codes = scored.batch, scored.lists, scored.codes
+    if batch.classes is None:
+        hashes = text_hashes(scored.names)
+    else:
+        coded = class_texts(plain(batch.classes), separator).dictionary_encode()
+        hashes = text_hashes(coded.dictionary.to_pylist())[as_numpy(coded.indices)]
+    if not lists.space.per_case and len(codes) == len(hashes):  # a code is one class throughout
+        classes, first = np.unique(codes, return_index=True)
+        return _digests(lists.offsets, hashes[first][np.searchsorted(classes, lists.classes)], lists)
+    hashes = np.tile(hashes, len(batch)) if batch.classes is None else hashes
+    return _digests(batch.offsets, hashes, lists if np.array_equal(lists.offsets, batch.offsets) else batch)
+
+
+def _digests(offsets: Codes, hashes: Hashes, of: TopLists | Batch) -> Hashes:
+    share, exponent = np.frexp(np.asarray(of.confidences, np.float64))
+    rounded = np.ldexp(np.rint(share * 2.0**_BITS), exponent - _BITS)
+    each = np.where(rounded == 0, np.uint64(0), mix(hashes ^ mix(rounded.view(np.uint64))))
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(each, dtype=np.uint64)])
+    digests = mix(sums[offsets[1:]] - sums[offsets[:-1]])
+    return np.where(digests == UNKNOWN, np.uint64(1), digests)
+
+
+def list_digests(rows: ScoredRows, plan: Plan) -> Hashes:
+    """What tells the lists of all models apart, by case; unknown where a model has none.
+
+    A missing prediction that was taken as an empty list has no id, and is not the same as any other.
+    """
+    digests = np.full((len(rows.truth), len(plan.sources)), UNKNOWN, np.uint64)
+    names = [source.name for source in plan.sources]
+    for lists in (lists for lists in rows.lists if lists.truth.ids is None or lists.batch.ids is not None):
+        places = places_of(lists.truth.rows, rows.truth.rows)
+        some = places >= 0
+        digests[places[some], names.index(lists.name)] = _digests_of_batch(lists, plan.set_separator)[some]
+    return digests
+
+
 # Reading
 
 
@@ -252,9 +315,9 @@ class ScoreFile:
     filled: int  # missing predictions that were taken as empty lists
     warnings: Mapping[str, tuple[str, ...]]  # what was doubtful about the predictions, by rule
     version: str  # of the library that made it
-    lists: str  # a fingerprint of all lists; empty where it is not known
     cases: tuple[str, ...]  # ids or positions, in the order of the file
     outcomes: Hashes
+    lists: Hashes  # what tells lists apart
     scores: Mapping[str, Floats]  # by rule
 
     @classmethod
@@ -268,7 +331,7 @@ class ScoreFile:
                 if about["schema"] != SCHEMA:
                     problem = f"these scores have the format {about['schema']}, and this version of toplist reads"
                     raise FileError(name, f"{problem} {SCHEMA} alone: score the baseline again.")
-                read = cls._of_columns(name, about, table.read(columns=["case", OUTCOME, *about["rules"]]))
+                read = cls._of_columns(name, about, table.read(columns=["case", OUTCOME, LISTS, *about["rules"]]))
                 scored = bool(read.cases and read.scores) and not any(map(np.any, map(np.isnan, read.scores.values())))
         except TopListError:
             raise
@@ -296,9 +359,9 @@ class ScoreFile:
             about["filled"],
             {rule: tuple(about["warnings"][rule]) for rule in about["rules"]},
             about["toplist"],
-            about["lists"],
             tuple(map(str, ids)),
             as_numpy(table[OUTCOME].combine_chunks()),
+            as_numpy(table[LISTS].combine_chunks()),
             {rule: as_numpy(table[rule].combine_chunks()) for rule in about["rules"]},
         )
 
