@@ -15,8 +15,8 @@ from studies.adapt import write
 
 FILES = ("cifar10s_human_top2_lists.csv", "cifar10_14nets.npz")
 NETWORK = "vgg19_bn"
-_READ = "--truth truth.csv --cluster image --scale people=percent"
-_MEND = "--scale first=percent --duplicates people=sum --normalize-only people --blanks people=drop"
+_READ = "--truth truth.csv --cluster image --read scale=people=percent"
+_MEND = "--read scale=first=percent --read duplicates=people=sum --read normalize=people --read blanks=people=drop"
 BOARDS = {
     "cifar10s": f"people.csv first.csv label.csv {NETWORK}.parquet {_READ} {_MEND}",
     # Only the lists that need no repair.

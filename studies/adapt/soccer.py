@@ -18,7 +18,7 @@ from studies.adapt import shorten, write
 FILES = ("soccer_spi_538_2016_2019.csv.gz",)
 NAMES = ("home", "tie", "away")
 _FILES = "spi.csv spi-top1.csv spi-mode.csv frequency.arrow"
-BOARDS = {"soccer": f"{_FILES} --truth truth.csv --normalize-only spi --group season --baseline frequency -k 2"}
+BOARDS = {"soccer": f"{_FILES} --truth truth.csv --read normalize=spi --group season --baseline frequency -k 2"}
 
 
 def adapt(data: Path, out: Path) -> None:

@@ -7,6 +7,7 @@ import inspect
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -21,6 +22,7 @@ import toplist as tl
 from toplist import cli
 from toplist.cli import choices
 from toplist.cli.app import app
+from toplist.cli.options import RENAMED
 from toplist.cli.output import flag_of
 from toplist.evaluation.transform import fit_recalibrator, fit_weights, truncate_file
 from toplist.inference.settings import Inference
@@ -33,7 +35,7 @@ COMMANDS: dict[str, Any] = {
     **{name: one for name, one in typer.main.get_command(app).commands.items() if name != "recalibrate"},  # type: ignore[attr-defined]
     **typer.main.get_command(app).commands["recalibrate"].commands,  # type: ignore[attr-defined]
 }
-READING = [name for name in COMMANDS if name not in ("demo", "producers", "merge")]
+READING = [name for name in COMMANDS if name not in ("demo", "merge")]
 TRUTHFUL = ["compare", "partial", "plan", "score", "diagnose", "fit", "pool", "truncate", "gate"]
 
 
@@ -49,15 +51,56 @@ def test_every_command_is_here() -> None:
     assert set(READING) == {*TRUTHFUL, "check", "convert", "apply"}
 
 
-def test_every_read_option_is_an_option_of_every_command_that_reads_files() -> None:
+def test_every_read_option_is_an_option_or_a_key_of_every_command_that_reads_files() -> None:
+    keys = COMMANDS["check"].epilog
     for command in READING:
         found = options(command)
-        panels = {flag: (one.rich_help_panel or "").partition(" (")[0] for flag, one in found.items()}
         for name, text in help_of(ReadOptions).items():
-            assert (found[flag_of(name)].help or "").startswith(text)
-        assert {panels[flag] for flag in ("--scale", "--normalize", "--duplicates", "--blanks")} == {"Input values"}
-        assert {panels[flag] for flag in ("--layout", "--case", "--ignore", "--by-position")} == {"Input files"}
-        assert panels.get("--level", "Uncertainty") == "Uncertainty"
+            flag = found.get(flag_of(name))
+            assert (flag.help or "").startswith(text) if flag else "--read" in found and f"{name}: {text}" in keys
+        panels = {found[flag].rich_help_panel for flag in ("--from", "--where", "--normalize", "--read")}
+        assert panels == {"Reading odd files"}
+        assert "--level" not in found or found["--level"].rich_help_panel == "Statistics"
+
+
+def test_the_first_screen_of_compare_is_short() -> None:
+    every = [one for one in COMMANDS["compare"].params if isinstance(one, TyperOption)]
+    panels = Counter(one.rich_help_panel for one in every)
+    assert next(iter(panels)) == "What to compare"
+    assert panels["What to compare"] <= 12
+    assert panels.total() <= 30
+    assert len(typer.main.get_command(app).commands) <= 13  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("word", RENAMED)
+def test_what_is_gone_answers_with_what_to_use(word: str) -> None:
+    words = ["compare", "a.csv", word, "x"] if word.startswith("--") else [word]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2
+    assert done.stderr == f"toplist: {word} is gone: use {RENAMED[word]}.\n"
+    used = re.match(r"--(read )?[\w-]+|toplist [\w-]+", RENAMED[word])
+    flags = {*options("compare"), *COMMANDS, "--producers", *(f"--read {one.name}" for one in fields(ReadOptions))}
+    assert used is None or used[0].removeprefix("toplist ") in flags
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["case"], "say case=VALUE, or case=MODEL=VALUE for one file"),
+        (["colum=x"], "the keys are layout, case, "),
+        (["class-colum=x"], "Did you mean 'class_column'?"),
+        (["by_position=yes"], "takes no value"),
+        (["set_separator=;", "set_separator=|"], "given twice"),
+        (["normalize=b"], "--read normalize=b: say one of 'a'."),
+        (["scale=b=log"], "'b' is not among 'a'"),
+    ],
+)
+def test_keys_of_read_that_say_nothing_are_refused(words: list[str], said: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("case,class\n1,x\n")
+    typed = [word for one in words for word in ("--read", one)]
+    done = CliRunner().invoke(app, ["check", str(tmp_path / "a.csv"), *typed])
+    assert done.exit_code == 2
+    assert said in done.stderr
 
 
 def test_help_names_every_producer_without_importing_one() -> None:
@@ -68,14 +111,14 @@ def test_help_names_every_producer_without_importing_one() -> None:
 
 
 def test_producers_are_listed_with_their_titles() -> None:
-    told = CliRunner().invoke(app, ["producers"]).stdout
+    told = CliRunner().invoke(app, ["--producers"]).stdout
     assert [line.split()[0] for line in told.splitlines()] == sorted(PRODUCERS)
     assert all(one.title in told for one in PRODUCERS.values())
 
 
 def test_every_field_of_the_records_is_an_option_of_compare() -> None:
     found = options("compare")
-    for name, text in {**help_of(ReadOptions), **help_of(Truth), **help_of(Inference)}.items():
+    for name, text in {**help_of(Truth), **help_of(Inference)}.items():
         assert flag_of(name) in found
         if name != "n_classes":  # a number, labels, or a column of the truth: one flag for all of them
             assert (found[flag_of(name)].help or "").startswith(text)
@@ -87,7 +130,7 @@ def test_columns_of_the_truth_are_options_where_there_is_a_truth() -> None:
         assert ("--truth" in found) == ("--outcome" in found) == (command in TRUTHFUL)
         for flag in ("--truth", *map(flag_of, columns)):
             if flag in found and flag != "--classes":
-                assert found[flag].rich_help_panel == "Truth"
+                assert found[flag].rich_help_panel in ("Truth and classes", "What to compare", None)
 
 
 def test_every_field_of_a_record_has_a_help_text() -> None:

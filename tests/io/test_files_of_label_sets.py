@@ -96,7 +96,7 @@ def test_messages_about_frames_write_sets_as_people_do() -> None:
 
 def test_converted_sets_can_be_read_again(place: Path) -> None:
     (place / "a.csv").write_text(A + "3,{},0.5\n")
-    code, said = _said("convert", str(place / "a.csv"), str(place / "a.parquet"), "--set-separator", ";")
+    code, said = _said("convert", str(place / "a.csv"), str(place / "a.parquet"), "--read", "set_separator=;")
     assert code == 0, said
     assert pq.read_table(place / "a.parquet")["classes"].to_pylist() == [["sea;sun", "sun"], ["rain"], ["{}"]]
 

@@ -39,7 +39,7 @@ def people(studied: Studying) -> Studied:
 
 
 def checked(*words: object) -> dict[str, Any]:
-    code, text = said("check", *words, "--scale", "percent", "--json")
+    code, text = said("check", *words, "--read", "scale=percent", "--json")
     assert code == 1
     found: dict[str, Any] = json.loads(text)
     return found
@@ -68,7 +68,7 @@ def test_the_file_as_it_comes_has_every_oddity_of_the_manifest(lists: Path, tmp_
 def test_without_units_it_looks_like_percent(lists: Path) -> None:
     code, text = said("check", lists, "--classes", "10")
     assert code == 1
-    assert "look like percentages. If these are percentages, pass --scale percent" in text
+    assert "look like percentages. If these are percentages, pass --read scale=percent" in text
 
 
 def brier(row: dict[str, str]) -> float:
@@ -109,13 +109,14 @@ def test_the_file_as_it_comes_scores_the_same_when_blanks_are_dropped(lists: Pat
         "--output",
         board,
         "--quiet",
-        "--by-position",
+        "--read",
+        "by_position",
     )
-    repairs = ("--scale", "percent", "--duplicates", "sum", "--normalize")
+    repairs = ("--read", "scale=percent", "--read", "duplicates=sum", "--normalize")
     code, text = said(*words, *repairs)
     assert code == 1
     assert "row 298: the confidence is blank" in text
-    code, text = said(*words, *repairs, "--blanks", "drop")
+    code, text = said(*words, *repairs, "--read", "blanks=drop")
     assert code == 0, text
     found = json.loads(board.read_text())
     mark, _ = found["overall"]["rows"][0]["scores"].values()
@@ -138,8 +139,8 @@ def test_people_with_their_confidences_beat_their_bare_labels(people: Studied) -
 def test_the_report_says_what_is_odd(people: Studied) -> None:
     folder, page = people.folder, people.folder / "odd.html"
     files = (folder / "people.csv", folder / "label.csv", "--truth", folder / "truth.csv", "--classes", 10)
-    repairs = ("--scale", "people=percent", "--duplicates", "people=sum", "--normalize-only", "people")
-    repairs = (*repairs, "--blanks", "people=drop")
+    repairs = ("--read", "scale=people=percent", "--read", "duplicates=people=sum", "--read", "normalize=people")
+    repairs = (*repairs, "--read", "blanks=people=drop")
     code, text = said("compare", *files, *repairs, "--report", page, "--quiet")
     assert code == 0, text
     written = page.read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ import typer
 
 from toplist.cli.compare import compare, plan, score
 from toplist.cli.demo import demo
-from toplist.cli.diagnose import check, convert, diagnose, producers
+from toplist.cli.diagnose import check, convert, diagnose
 from toplist.cli.gate import gate
 from toplist.cli.options import Command, CommandGroup
 from toplist.cli.output import run, start
@@ -38,29 +38,23 @@ recalibrate = typer.Typer(
     cls=CommandGroup,
     no_args_is_help=True,
     rich_markup_mode="rich",
-    help="Recalibrate confidences.",
+    help="Learn how to correct confidences, and correct them.",
 )
 
 
+_COMMANDS = {
+    "Compare": (compare, gate, plan),
+    "One model": (check, score, diagnose),
+    "Improve": (pool, truncate),
+    "Files": (convert, demo),
+    "Large data": (partial, merge),
+}
 app.callback()(start)
-for _one in (
-    compare,
-    partial,
-    merge,
-    gate,
-    score,
-    plan,
-    check,
-    diagnose,
-    convert,
-    pool,
-    truncate,
-    producers,
-    demo,
-):
-    app.command(cls=Command, epilog=vars(_one)["epilog"])(_one)
+for _panel, _several in _COMMANDS.items():
+    for _one in _several:
+        app.command(cls=Command, epilog=vars(_one)["epilog"], rich_help_panel=_panel)(_one)
 for _one in (fit, apply):
     recalibrate.command(cls=Command, epilog=vars(_one)["epilog"])(_one)
-app.add_typer(recalibrate)
+app.add_typer(recalibrate, rich_help_panel="Improve")
 
 main: Callable[[], None] = functools.partial(run, app)

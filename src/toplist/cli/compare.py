@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -18,7 +19,6 @@ from toplist._files import shown_words
 from toplist._text import visible
 from toplist.cli.choices import ALL_RULES
 from toplist.cli.options import (
-    PANELS,
     Inputs,
     Printing,
     Reads,
@@ -29,8 +29,6 @@ from toplist.cli.options import (
 )
 from toplist.cli.output import (
     UsageError,
-    flag_of,
-    of_flags,
     print_changes,
     print_json,
     print_text,
@@ -78,7 +76,7 @@ class BoardOptions(Printing):
 class CompareOptions(ScoringOptions, BoardOptions):
     """The options of `toplist compare`."""
 
-    k: tuple[int, ...] = option((5,), "The k of top-k errors, 5 by default; may be repeated.")
+    k: tuple[int, ...] = option((5,), "k of the top-k error, 5 by default; may be repeated.")
     baseline: str | None = option(None, "Reference model for skill and for --sequential.", "-b")
     missing: str = missing_option()
     report: Path | None = option(
@@ -86,33 +84,36 @@ class CompareOptions(ScoringOptions, BoardOptions):
     )
     title: str | None = option(None, "Title of the report.")
     detail: bool = option(False, "Print all columns, in several tables.")
-    sequential: bool = option(
-        False, "Add anytime-valid comparisons, which hold after every case.", rich_help_panel=PANELS["Inference"]
-    )
+    sequential: bool = option(False, "Add anytime-valid comparisons, which hold after every case.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EngineOptions:
     """Where parts of the files are scored."""
 
-    engine: str | None = option(None, "dask or spark: score parts of the files on a cluster, or in several processes.")
-    workers: int | None = option(None, "How many processes are started, where no cluster runs already.")
-    scheduler: str | None = option(None, "Address of a Dask scheduler, such as tcp://host:8786.")
-    master: str | None = option(None, "Master of a Spark cluster, such as spark://host:7077.")
+    engine: str | None = option(
+        None,
+        "dask or spark: score parts of the files in several processes, dask=4 in so many, or on the cluster at "
+        "dask=tcp://host:8786 or spark=spark://host:7077.",
+    )
 
     def made(self) -> Any:
         """The engine, or None where all is done in this process."""
-        given = {one.name: getattr(self, one.name) for one in fields(EngineOptions) if one.name != "engine"}
-        given = {name: value for name, value in given.items() if value is not None}
         if self.engine is None:
-            if given:
-                raise UsageError(f"{flag_of(next(iter(given)))} goes with --engine: dask or spark.")
             return None
         from toplist.engines.choice import NAMES, as_engine
 
-        require_choice("engine", self.engine, NAMES)
-        with of_flags(given):
-            return as_engine(self.engine, **given)
+        name, mark, where = self.engine.partition("=")
+        require_choice("engine", name, NAMES)
+        if mark and not where:
+            raise UsageError(f"--engine {self.engine}: say how many processes, or the address of a cluster.")
+        if not mark:
+            return as_engine(name)
+        if not re.fullmatch(r"[+-]?\d+", where):
+            return as_engine(name, scheduler=where) if name == "dask" else as_engine(name, master=where)
+        if int(where) < 1:
+            raise UsageError(f"--engine {self.engine}: at least one process has to work.")
+        return as_engine(name, workers=int(where))
 
 
 @command(
@@ -124,7 +125,7 @@ class EngineOptions:
     ),
 )
 def compare(inputs: Inputs, options: CompareOptions, inference: Inference, engine: EngineOptions) -> None:
-    """Compare models by proper scores, with confidence intervals and tests: lists, labels and distributions."""
+    """Rank models by proper scores, with intervals, tests and an HTML report."""
     keep_freed_memory()
     require_boards(options.output, options.report, inputs.paths)
     if options.sequential and len(inputs.files) < 2:
@@ -233,7 +234,7 @@ class PlanOptions(Printing):
 def plan(
     inputs: Inputs, options: PlanOptions, inference: Annotated[Inference, "method", "level", "horizon", "seed"]
 ) -> None:
-    """Plan a sample: how many cases find a smallest difference of interest, from the variance in a pilot."""
+    """How many cases does a comparison need? From the variance in a pilot."""
     from toplist.evaluation.compare import compare as ranked
     from toplist.evaluation.planning import plan as planned
 
@@ -272,11 +273,11 @@ class ScoreOptions(ScoringOptions):
     Reads(truth=True, columns=("outcome", "n_classes", "cluster", "time")),
     examples=(
         "toplist score preds.parquet --truth y.csv --classes 1000 -o scores.parquet",
-        "toplist score answers.jsonl -t key.csv -c n_options --rule log --scale log -o scores.csv",
+        "toplist score answers.jsonl -t key.csv -c n_options --rule log --read scale=log -o scores.csv",
     ),
 )
 def score(inputs: Inputs, options: ScoreOptions) -> None:
-    """Score every case of one file: print mean scores, write the scores of the cases to a file."""
+    """Score one file: mean scores and, with -o, a score for each case."""
     if options.keep and options.output is None:
         raise UsageError("--keep goes with --output: it keeps columns of the truth beside the scores.")
     require_named("keep", options.keep)

@@ -60,7 +60,7 @@ class DemoOptions(BoardOptions):
 
 @command()
 def demo(options: DemoOptions) -> None:
-    """Compare language detectors on real text: distributions, short lists and hard labels."""
+    """Try it out: language detectors compared on real text."""
     from toplist.evaluation.compare import compare
     from toplist.evaluation.next_steps import Invocation
     from toplist.io.options import ReadRequest

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toplist._text import significant, visible
-from toplist.cli.options import PANELS, Inputs, Printing, Reads, command, missing_option, option, positional
+from toplist.cli.options import KEYS, Inputs, Printing, Reads, command, missing_option, option, positional
 from toplist.cli.output import BAD_DATA, UsageError, print_json, print_text, progress_bar, require_outputs
 from toplist.inference.settings import Inference
 from toplist.io.options import MISSING
@@ -26,10 +26,11 @@ _FIGURES = (".svg", ".pdf", ".png")
 
 @command(
     Reads(),
-    examples=("toplist check preds.parquet --classes 1000", "toplist check survey.csv --scale percent --json"),
+    examples=("toplist check preds.parquet --classes 1000", "toplist check survey.csv --read scale=percent --json"),
+    more=KEYS,
 )
 def check(inputs: Inputs, options: Printing) -> None:
-    """Check the data quality of a file, as diagnose does without truth; exit with 1 if there is a problem."""
+    """Check a file of predictions for problems; exit code 1 if there are any. No truth needed."""
     from toplist.evaluation.diagnose import check as checked
 
     with progress_bar(options.quiet) as update:
@@ -78,18 +79,18 @@ class DiagnoseOptions(Printing):
 
     plot: Path | None = option(None, "Folder for all figures, or file for the first: .svg, .pdf or .png.")
     missing: str = missing_option(MISSING[:2])
-    draws: int = option(199, "Outcomes drawn for the test and the bands.", rich_help_panel=PANELS["Inference"])
+    draws: int = option(199, "Outcomes drawn for the test and the bands.")
 
 
 @command(
     Reads(truth=False, columns=("outcome", "cluster", "n_classes")),
     examples=(
         "toplist diagnose preds.parquet --truth y.csv --classes 1000 --plot figures",
-        "toplist diagnose survey.csv --scale percent --json",
+        "toplist diagnose survey.csv --read scale=percent --json",
     ),
 )
 def diagnose(inputs: Inputs, options: DiagnoseOptions, inference: Annotated[Inference, "level", "seed"]) -> None:
-    """Diagnose one model: data quality, calibration, and what its score is made of."""
+    """Is one model calibrated, and what is its score made of?"""
     from toplist.evaluation.diagnose import SEVERAL
     from toplist.evaluation.diagnose import diagnose as diagnosis_of
     from toplist.evaluation.diagnosis import WIDTH
@@ -159,9 +160,9 @@ class ConvertOptions:
     quiet: bool = option(False, "Print results and errors only, not progress or how files are read.", "-q")
 
 
-@command(Reads(), examples=("toplist convert scores.csv lists.parquet --scale percent",))
+@command(Reads(), examples=("toplist convert scores.csv lists.parquet --read scale=percent",))
 def convert(inputs: Inputs, options: ConvertOptions) -> None:
-    """Write predictions of any layout as lists in Parquet: case, classes, confidences."""
+    """Write predictions in any form as lists in Parquet: case, classes, confidences."""
     require_outputs([options.output], inputs.paths)
     from toplist.io.encoding import empty_set_explained, space_in_files
     from toplist.io.options import ReadRequest
@@ -181,22 +182,3 @@ def convert(inputs: Inputs, options: ConvertOptions) -> None:
     if told:
         typer.echo(f"repaired: {told}")
     typer.echo(f"{cases:,} cases in {visible(str(options.output))}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProducersOptions:
-    """The options of `toplist producers`."""
-
-    json: bool = option(False, "Print JSON.")
-
-
-@command(examples=("toplist producers", "toplist compare runA/ runB/ --from lm-eval"))
-def producers(options: ProducersOptions) -> None:
-    """List the programs whose files are read, by the names that --from takes."""
-    from toplist.io.producers import PRODUCERS
-
-    if options.json:
-        print_json({"schema": "toplist.producers/1", "producers": {name: one.title for name, one in PRODUCERS.items()}})
-        return
-    width = max(map(len, PRODUCERS))
-    print_text("\n".join(f"{name:{width}}  {one.title}" for name, one in sorted(PRODUCERS.items())))

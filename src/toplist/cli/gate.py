@@ -112,7 +112,7 @@ def gate(
     options: GateOptions,
     inference: Annotated[Inference, "method", "level", "horizon", "seed", {"level": _LEVEL}],
 ) -> None:
-    """Pass only if a new model is shown to be no worse than a baseline: for continuous integration."""
+    """Pass only if a new model is shown to be no worse than a baseline, in continuous integration."""
     keep_freed_memory()
     _require_formats(options.output)
     require_outputs(options.output, files.paths)

@@ -6,7 +6,7 @@ import inspect
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import cached_property, wraps
 from pathlib import Path
@@ -18,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 from toplist._files import as_path, shown, url_of
 from toplist._text import UTF8_REMEDY, closest, closest_file, did_you_mean, quote
 from toplist.cli.choices import PRODUCERS
-from toplist.cli.output import UsageError, flag_of, of_flags, reading_lines, reported, require_choice
+from toplist.cli.output import UsageError, as_flag, flag_of, of_flags, reading_lines, reported, require_choice
 from toplist.errors import FileError, TopListError
 from toplist.io.options import MISSING as MISSING_CASES
 from toplist.io.options import SAME, TRUTH, ReadOptions, Source, Truth
@@ -27,39 +27,48 @@ if TYPE_CHECKING:
     from toplist.evaluation.next_steps import Invocation
     from toplist.inference.settings import Inference
 
-FILES, VALUES = "Input files (VALUE for all, NAME=VALUE for one)", "Input values (VALUE for all, NAME=VALUE for one)"
-PROGRAMS = "Files of other programs (VALUE for all, NAME=VALUE for one)"
-PANELS = {
-    "Truth": "Truth",
-    "Inference": "Uncertainty",
-    "EngineOptions": "Several processes or machines",
-}  # of the fields of a record
-_VALUES = ("scale", "normalize", "duplicates", "blanks")  # read options about values; the others are about files
-_PROGRAMS = ("producer", "answers", "position", "norm")  # read options about what producers write
-_COLUMN = ("case", "class_column", "confidence", "ignore", "outcome", "weight", "group", "cluster", "time", "keep")
+PANELS: dict[str, tuple[str, ...]] = {  # an option that is in none of them is in the first one
+    "Options": ("truth", "classes", "rule", "baseline", "missing", "k"),
+    "Truth and classes": ("outcome", "group", "weight", "cluster", "time", "ordinal"),
+    "Statistics": ("method", "level", "sequential", "penalty", "min_cases", "horizon", "seed", "draws"),
+    "Reading odd files": ("producer", "where", "normalize", "read"),
+    "Output": ("report", "no_report", "output", "title", "detail", "plot", "no_summary", "json", "quiet", "help"),
+    "Beyond one machine": ("engine", "start", "sample"),
+}
+_PLACES = {name: (panel, at) for panel, names in PANELS.items() for at, name in enumerate(names)}
+_FLAGGED = ("producer", "where", "normalize")  # read options that are flags of their own; --read takes all of them
+RENAMED = {
+    "producers": "toplist --producers",
+    "record": "toplist score -o SCORES.parquet, which toplist gate -b reads",
+    "sql": "a query of the documentation",
+    "--fail-if": "toplist gate",
+    "--normalize-only": "--read normalize=MODEL",
+    "--list": "--read records=PATH",
+    "--by-position": "--read by_position",
+    "--workers": "--engine dask=NUMBER",
+    "--scheduler": "--engine dask=ADDRESS",
+    "--master": "--engine spark=ADDRESS",
+    **{
+        f"--{name.replace('_', '-')}": f"--read {name}={name.upper()}"
+        for name in (field.name for field in fields(ReadOptions))
+        if name not in (*_FLAGGED, "by_position", "records")
+    },
+}
+"""What commands and options that are gone are now."""
+_COLUMN = ("outcome", "weight", "group", "cluster", "time", "keep")
 _METAVARS = {
     **dict.fromkeys(_COLUMN, "COLUMN"),
     "baseline": "MODEL",
-    "blanks": "error|drop",
     "choose": "k|mass",
-    "duplicates": "error|sum",
-    "engine": "ENGINE",
+    "engine": "ENGINE[=WHERE]",
     "inconclusive": "pass|fail",
     "kind": "KIND",
-    "layout": "LAYOUT",
     "method": "METHOD",
     "missing": "POLICY",
-    "answers": "FILE",
-    "norm": "NORM",
-    "scheduler": "ADDRESS",
-    "master": "ADDRESS",
-    "position": "NUMBER|TEXT",
     "producer": "NAME",
-    "records": "PATH",
     "where": "CONDITION",
     "plot": "FOLDER|FILE",
     "rule": "RULE",
-    "scale": "SCALE",
     "weights": "MODEL=NUMBER",
 }  # of options whose type does not say what they take
 
@@ -67,7 +76,7 @@ _METAVARS = {
 def metavar(name: str, kind: Any) -> str:
     """What an option takes, as help says it; nothing for a flag.
 
-    >>> metavar("detail", bool), metavar("output", list[Path]), metavar("level", float), metavar("case", str)
+    >>> metavar("detail", bool), metavar("output", list[Path]), metavar("level", float), metavar("outcome", str)
     ('', 'FILE', 'NUMBER', 'COLUMN')
     """
     inner = [one for one in get_args(kind) if one is not type(None)]
@@ -87,6 +96,13 @@ def _untyped(parameters: list[Any]) -> list[Any]:
     return parameters
 
 
+def _gone(word: str, known: Iterable[str]) -> None:
+    """Refuse a command or an option that has another name by now."""
+    name = word.partition("=")[0]
+    if name in RENAMED and name not in known:
+        raise UsageError(f"{name} is gone: use {RENAMED[name]}.")
+
+
 class CommandGroup(TyperGroup):
     """Commands whose help says nothing about Python types."""
 
@@ -94,16 +110,28 @@ class CommandGroup(TyperGroup):
         """The parameters."""
         return _untyped(super().get_params(ctx))
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is meant; one that is gone answers with what to use."""
+        with reported():
+            _gone(args[0], self.commands)
+        return super().resolve_command(ctx, args)
+
 
 class Command(TyperCommand):
     """A command whose help says nothing about Python types."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The parameters."""
-        return _untyped(super().get_params(ctx))
+        """The parameters; --help is no first thing to know."""
+        parameters = _untyped(super().get_params(ctx))
+        parameters[-1].rich_help_panel = "Output"
+        return parameters
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse; a report that is asked for without a name is called report.html."""
+        flags = {flag for one in self.params for flag in one.opts}
+        with reported():
+            for word in args[: args.index("--") if "--" in args else None]:
+                _gone(word, flags)
         last = len(args) - 1
         bare = [at for at, word in enumerate(args) if word == "--report" and (at == last or args[at + 1][:1] == "-")]
         for at in reversed(bare):
@@ -116,9 +144,9 @@ class Command(TyperCommand):
         return ["[OPTIONS]", *names]
 
 
-def option(default: Any, help: str, *flags: str, choices: Sequence[str] = (), **shown: Any) -> Any:  # noqa: A002
+def option(default: Any, help: str, *flags: str, choices: Sequence[str] = ()) -> Any:  # noqa: A002
     """A field of a command's record: default (`...`: none), help text, further flags, and the words that it takes."""
-    about = {"help": help, "flags": flags, "choices": choices, "shown": shown}
+    about = {"help": help, "flags": flags, "choices": choices}
     return field(metadata=about) if default is ... else field(default=default, metadata=about)
 
 
@@ -143,9 +171,7 @@ def parameter(name: str, kind: Any, default: Any, about: Any) -> inspect.Paramet
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about])
 
 
-def option_parameter(
-    one: Field[Any], kind: Any, default: Any, panel: str | None = None, more: str = ""
-) -> inspect.Parameter:
+def option_parameter(one: Field[Any], kind: Any, default: Any, more: str = "") -> inspect.Parameter:
     """The option of a field, or its positional argument; `more` is said after its help text."""
     if "metavar" in one.metadata:
         parser: Any = {"parser": as_path} if _is_path(kind) else {}
@@ -153,7 +179,7 @@ def option_parameter(
             one.name, kind, ..., typer.Argument(metavar=one.metadata["metavar"], help=one.metadata["help"], **parser)
         )
     flags = one.metadata.get("flags", ())
-    about = {"rich_help_panel": panel, "metavar": metavar(one.name, kind), **one.metadata.get("shown", {})}
+    about: dict[str, Any] = {"metavar": metavar(one.name, kind)}
     if _is_path(kind):
         about["parser"] = as_path
     return parameter(
@@ -183,11 +209,11 @@ class RecordOptions:
 
     def parameters(self) -> Iterator[inspect.Parameter]:
         """One option for each field."""
-        hints, panel = get_type_hints(self.record), PANELS.get(self.record.__name__)
+        hints = get_type_hints(self.record)
         for one in self.fields():
             several = get_origin(hints[one.name]) is tuple
             default = ... if one.default is MISSING else None if several else one.default
-            yield option_parameter(one, _kind(hints[one.name]), default, panel, self.more.get(one.name, ""))
+            yield option_parameter(one, _kind(hints[one.name]), default, self.more.get(one.name, ""))
 
     def build(self, given: Mapping[str, Any]) -> Any:
         """The record; what it refuses is said of the flag."""
@@ -206,11 +232,13 @@ def _kind(hint: Any) -> Any:
     return list[get_args(hint)[0]] | None if origin is tuple else str if origin is Literal else hint  # type: ignore[misc]
 
 
-def command(*reads: Options, examples: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def command(
+    *reads: Options, examples: Sequence[str] = (), more: Sequence[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a function a command: `reads` are the options of its first parameter, records those of the others.
 
     A record that is annotated with names of fields, as in Annotated[Inference, "level"], gives these options alone; a
-    mapping there has what is said after their help.
+    mapping there has what is said after their help. Help ends with the examples and with `more`.
     """
 
     def made(function: Callable[..., None]) -> Callable[..., None]:
@@ -223,15 +251,33 @@ def command(*reads: Options, examples: Sequence[str] = ()) -> Callable[[Callable
             with reported(), reading_lines(given.get("quiet", False)):
                 function(**{one: group.build(given) for one, group in groups.items()})
 
-        every = [one for group in groups.values() for one in group.parameters()]
+        first = "What to compare" if function.__name__ in ("compare", "gate", "partial", "plan") else None
+        every = _by_panels([one for group in groups.values() for one in group.parameters()], first)
         vars(run).update(
             __signature__=inspect.Signature(every),
             __annotations__={},
-            epilog="\n\n".join(["Examples:", *(f"  {line}" for line in examples)]) if examples else None,
+            epilog="\n\n".join(["Examples:", *(f"  {line}" for line in examples), *more]) if examples else None,
         )
         return run
 
     return made
+
+
+def _by_panels(parameters: list[inspect.Parameter], first: str | None) -> list[inspect.Parameter]:
+    """The parameters with their panels in help, of which the first may have a name of its own."""
+    panels = list(PANELS)
+    for one in parameters:
+        (about,) = one.annotation.__metadata__
+        if isinstance(about, typer.models.OptionInfo):
+            panel = _PLACES.get(one.name, (panels[0], 0))[0]
+            about.rich_help_panel = first if panel == panels[0] else panel
+    last = len(parameters)
+
+    def place(one: inspect.Parameter) -> tuple[bool, int, int]:
+        panel, at = _PLACES.get(one.name, (panels[0], last))
+        return not isinstance(one.annotation.__metadata__[0], typer.models.ArgumentInfo), panels.index(panel), at
+
+    return sorted(parameters, key=place)
 
 
 def _record(hint: Any) -> tuple[type[Any], tuple[str, ...], Mapping[str, str]]:
@@ -367,6 +413,10 @@ def _by_code(found: Mapping[str, Any], path: str) -> list[str]:
     return [pairs[code] for code in range(len(pairs))]
 
 
+_READ = (
+    "How odd files are read, for all of them or, as KEY=MODEL=VALUE, for one; may be repeated. The keys and what they "
+    "take: toplist check --help."
+)
 _FILE = "Predictions: a file, a folder or a pattern."
 _FILES = "Predictions: files, folders or patterns, each may be named: NAME=FILE."
 _NEW = "Predictions of the new model; NAME=FILE names it."
@@ -397,6 +447,13 @@ def missing_option(choices: Sequence[str] = MISSING_CASES) -> Any:
     """The option --missing of a command that knows these ways to treat missing cases."""
     *most, last = choices
     return option("error", f"What to do about missing predictions: {', '.join(most)} or {last}.", choices=choices)
+
+
+KEYS = (
+    "Keys of --read:",
+    *(f"  {one.name}: {one.metadata['help']}" for one in fields(ReadOptions) if one.name not in _FLAGGED),
+)
+"""What `--read` takes, for the end of a command's help."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -440,39 +497,27 @@ class Reads:
             yield parameter("ordinal", bool, False, typer.Option("--ordinal", help=_ORDINAL, metavar=""))
         if self.truth is not None:
             why = self.why + _CARRIED if self.truth else self.why
-            about = typer.Option("--truth", "-t", help=why, rich_help_panel=PANELS["Truth"], metavar="FILE|same")
+            about = typer.Option("--truth", "-t", help=why, metavar="FILE|same")
             yield parameter("truth", str | None, None, about)
             for one in fields(Truth):
                 if one.name in self.columns and one.name != "n_classes":
-                    yield option_parameter(one, str | None, None, PANELS["Truth"])
+                    yield option_parameter(one, str | None, None)
         for one in fields(ReadOptions):
-            kind = (
-                bool
-                if isinstance(one.default, bool)
-                else str | None
-                if one.name == "set_separator"
-                else list[str] | None
-            )
-            panel = VALUES if one.name in _VALUES else PROGRAMS if one.name in _PROGRAMS else FILES
-            more = f" One of {', '.join(PRODUCERS)}; none reads plain tables." if one.name == "producer" else ""
-            yield option_parameter(one, kind, False if kind is bool else None, panel, more)
-        if self.several:
-            about = typer.Option(
-                "--normalize-only",
-                help="Normalize the confidences of one model only.",
-                rich_help_panel=VALUES,
-                metavar="MODEL",
-            )
-            yield parameter("normalize_only", list[str] | None, None, about)
+            if one.name in _FLAGGED:
+                kind = bool if isinstance(one.default, bool) else list[str] | None
+                more = f" One of {', '.join(PRODUCERS)}; none reads plain tables." if one.name == "producer" else ""
+                yield option_parameter(one, kind, False if kind is bool else None, more)
+        about = typer.Option("--read", help=_READ, metavar="KEY=VALUE")
+        yield parameter("read", list[str] | None, None, about)
 
     def build(self, given: Mapping[str, Any]) -> Inputs:
         """The files as they were named."""
-        words = {one.name: given[one.name] for one in fields(ReadOptions)}
+        words, only = _read_words(given)
         columns = {name: given[name] for name in self.columns if given.get(name) is not None}
         for name, value in {**columns, **words}.items():
             require_named(name, value)
         if words["by_position"] and words["case"]:
-            raise UsageError("--by-position and --case contradict each other: give one of them.")
+            raise UsageError("--read by_position and --read case contradict each other: give one of them.")
         files = named_files(given["files"] if self.several else [given["file"]])
         if not self.several and len(files) > 1:
             raise UsageError(f"{given['file']}: this pattern matches {len(files):,} folders. Name one of them.")
@@ -485,11 +530,39 @@ class Reads:
                 "outcomes are in the files of predictions."
             )
         truth = SAME if truth is None and columns else truth
-        only = tuple(given.get("normalize_only") or ())
         found = Inputs(files, truth, given["classes"], columns, words, only, ordinal=bool(given.get("ordinal")))
         if found.n_classes is not None and "n_classes" not in self.columns:
             raise UsageError("--classes is a number, 2^L, inf or a file of labels here, the same for all cases.")
         return found
+
+
+def _read_words(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What was typed for each field of `ReadOptions`, and the models that alone are normalized."""
+    words: dict[str, Any] = {one.name: given.get(one.name) for one in fields(ReadOptions)}
+    words |= {"by_position": False, "normalize": bool(given["normalize"])}
+    only: list[str] = []
+    for text in given["read"] or ():
+        typed, mark, value = text.partition("=")
+        key = typed.strip().replace("-", "_")
+        if key not in words:
+            raise UsageError(
+                f"--read {text}: the keys are {', '.join(words)}, as in --read case=COLUMN.{did_you_mean(key, words)}"
+            )
+        if key == "normalize" and mark:
+            only.append(value)
+        elif isinstance(words[key], bool):
+            if mark:
+                raise UsageError(f"--read {key} takes no value: it is about all files.")
+            words[key] = True
+        elif not mark:
+            raise UsageError(f"--read {key}: say {key}=VALUE, or {key}=MODEL=VALUE for one file.")
+        elif key == "set_separator":
+            if words[key] is not None:
+                raise UsageError("--read set_separator is given twice: it is one for all files.")
+            words[key] = value
+        else:
+            words[key] = [*(words[key] or ()), value]
+    return words, tuple(only)
 
 
 def require_named(name: str, value: Any) -> None:
@@ -603,7 +676,7 @@ class Inputs:
             for word in given:
                 name, value = self._for_one(key, word)
                 if not value:
-                    raise UsageError(f"{flag_of(key)} {word!r}: name a column.")
+                    raise UsageError(f"{as_flag(key, word, '')}: name a column.")
                 if key == "producer":
                     require_choice(key, value, ("auto", "none", *PRODUCERS))
                 if key in _REPEATED:
@@ -619,7 +692,7 @@ class Inputs:
         for name in self.normalize_only:
             if name not in self.files:
                 known = ", ".join(map(repr, self.files))
-                raise UsageError(f"--normalize-only {name}: say one of {known}.{did_you_mean(name, self.files)}")
+                raise UsageError(f"--read normalize={name}: say one of {known}.{did_you_mean(name, self.files)}")
             found[name]["normalize"] = True
         return found
 
@@ -631,7 +704,9 @@ class Inputs:
             return name, value
         if mark and field in _CHOSEN:
             known = ", ".join(map(repr, self.files))
-            raise UsageError(f"{flag_of(field)} {word}: {name!r} is not among {known}.{did_you_mean(name, self.files)}")
+            raise UsageError(
+                f"{as_flag(field, word, '')}: {name!r} is not among {known}.{did_you_mean(name, self.files)}"
+            )
         return "", word
 
     def _twice(self, field: str, name: str, first: str, second: str) -> str:

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -21,6 +22,7 @@ import typer
 
 from toplist._text import NOTATION, did_you_mean, visible
 from toplist.errors import AlignmentError, CaseError, FileError, ResourceError, TopListError
+from toplist.io.options import ReadOptions
 
 if TYPE_CHECKING:
     from toplist.io.write import WriteSummary
@@ -195,11 +197,11 @@ _FLAGS = {
     "method": "--inference",
     "n_classes": "--classes",
     "producer": "--from",
-    "records": "--list",
     "space": "--classes",
 }  # the others are called alike
 
 _COLUMNS = ("case", "class_column", "confidence", "outcome")  # arguments that name a column
+_READ = tuple(one.name for one in fields(ReadOptions) if one.name not in ("producer", "where", "normalize"))
 
 
 class UsageError(Exception):
@@ -209,9 +211,11 @@ class UsageError(Exception):
 def flag_of(name: str) -> str:
     """The flag of an argument or a field of a record.
 
-    >>> flag_of("class_column"), flag_of("k"), flag_of("method")
-    ('--class-column', '-k', '--inference')
+    >>> flag_of("max_loss"), flag_of("k"), flag_of("method"), flag_of("class_column")
+    ('--max-loss', '-k', '--inference', '--read class_column')
     """
+    if name in _READ:
+        return f"--read {name}"
     return _FLAGS.get(name) or (f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}")
 
 
@@ -219,14 +223,13 @@ def as_flag(name: str, value: Any, file: str) -> str:
     """An argument of the library as it is typed in a shell.
 
     >>> as_flag("normalize", True, ""), as_flag("case", "an id", ""), as_flag("case", ..., "a")
-    ('--normalize', "--case 'an id'", '--case a=COLUMN')
+    ('--normalize', "--read 'case=an id'", '--read case=a=COLUMN')
     """
-    if value is True:
-        return flag_of(name)
-    if value is ... and name not in _COLUMNS:
+    if value is True or (value is ... and name not in _COLUMNS):
         return flag_of(name)
     word = "COLUMN" if value is ... else str(value)
-    return f"{flag_of(name)} {shlex.quote(f'{file}={word}' if file else word)}"
+    word = f"{file}={word}" if file else word
+    return f"--read {shlex.quote(f'{name}={word}')}" if name in _READ else f"{flag_of(name)} {shlex.quote(word)}"
 
 
 def require_choice(name: str, given: Any, choices: Iterable[str]) -> None:
@@ -340,6 +343,15 @@ def give_up(stream: TextIO) -> None:
 _ESCAPED = "toplist.escaped"
 
 
+def _producers(wanted: bool) -> None:
+    if wanted:
+        from toplist.io.producers import PRODUCERS
+
+        width = max(map(len, PRODUCERS))
+        print_text("\n".join(f"{name:{width}}  {one.title}" for name, one in sorted(PRODUCERS.items())))
+        raise typer.Exit
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         from toplist.core.kernel import version
@@ -351,6 +363,15 @@ def _version(wanted: bool) -> None:
 def start(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    producers: Annotated[
+        bool,
+        typer.Option(
+            "--producers",
+            callback=_producers,
+            is_eager=True,
+            help="List the programs whose files are read, by the names that --from takes, and exit.",
+        ),
     ] = False,
 ) -> None:
     """Shared by all commands."""

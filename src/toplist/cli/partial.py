@@ -29,7 +29,7 @@ class PartialOptions(ScoringOptions):
     """The options of `toplist partial`."""
 
     output: Path = option(..., f"File for the partial result, such as part-7{SUFFIX}.", "-o")
-    k: tuple[int, ...] = option((5,), "The k of top-k errors, 5 by default; may be repeated.")
+    k: tuple[int, ...] = option((5,), "k of the top-k error, 5 by default; may be repeated.")
     baseline: str | None = option(None, "Reference model for skill.", "-b")
     missing: str = missing_option()
     start: int = option(0, "Position of the first case among those of all parts, where cases have no ids.")
@@ -44,7 +44,7 @@ class PartialOptions(ScoringOptions):
     ),
 )
 def partial(inputs: Inputs, options: PartialOptions, inference: Inference) -> None:
-    """Score some of the cases of a comparison, for `toplist merge`: sums in a small file."""
+    """Score some of the cases, on any machine, for `toplist merge`: sums in a small file."""
     keep_freed_memory()
     _require_suffix(options.output)
     require_outputs([options.output], inputs.paths)
@@ -119,7 +119,7 @@ class MergeOptions(BoardOptions):
     ),
 )
 def merge(parts: list[str], options: MergeOptions) -> None:
-    """Merge partial results: the leaderboard of all their cases, to the last bit that of one run."""
+    """Merge partial results into one leaderboard, identical to that of a single run."""
     again = [path for path in options.output if path.suffix.lower() == SUFFIX]
     others = [path for path in options.output if path not in again]
     if options.title is not None and options.report is None:

@@ -228,7 +228,7 @@ class PoolOptions(FittingOptions, ListsOutput):
     ),
 )
 def pool(inputs: Inputs, options: PoolOptions) -> None:
-    """Pool the predictions of several files, case by case."""
+    """Average the predictions of several files, case by case."""
     given = {"--weights": options.weights or None, "--truth": inputs.truth_file, "--weights-from": options.weights_from}
     if sum(value is not None for value in given.values()) > 1:
         raise UsageError(f"weights come from one of {', '.join(given)}.")

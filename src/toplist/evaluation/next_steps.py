@@ -230,22 +230,23 @@ class Invocation:
 
 
 _COMMON = ("by_position", "set_separator")  # read options that are one for all files
-_FLAGS = {"producer": "--from", "records": "--list"}  # those of the others are called alike
+_FLAGS = {"producer": "--from", "where": "--where", "normalize": "--normalize"}  # the others are keys of --read
 
 
 def _typed(option: str, value: Any, name: str) -> list[str]:
     """A read option in a shell, for all files or for one.
 
     >>> _typed("scale", "percent", "a"), _typed("normalize", True, ""), _typed("ignore", ("x", "y"), "")
-    (['--scale', 'a=percent'], ['--normalize'], ['--ignore', 'x', '--ignore', 'y'])
+    (['--read', 'scale=a=percent'], ['--normalize'], ['--read', 'ignore=x', '--read', 'ignore=y'])
     """
-    flag = _FLAGS.get(option) or f"--{option.replace('_', '-')}"
     if value is None or value is False:
         return []
     if value is True:
-        return [flag] if not name else [f"{flag}-only", name]
-    each = value if isinstance(value, tuple) else (value,)
-    return [word for one in each for word in (flag, f"{name}={one}" if name else str(one))]
+        return ["--read", f"{option}={name}"] if name else [_FLAGS[option]] if option in _FLAGS else ["--read", option]
+    each = [f"{name}={one}" if name else str(one) for one in (value if isinstance(value, tuple) else (value,))]
+    return [
+        word for one in each for word in ((_FLAGS[option], one) if option in _FLAGS else ("--read", f"{option}={one}"))
+    ]
 
 
 def _file_name(name: str) -> str:

@@ -161,7 +161,7 @@ class AnswerSpace:
             raise FileError(str(path), str(error)) from None
 
     def save(self, path: PathLike) -> None:
-        """Write a JSON file that `load` reads, and that `--answers` takes."""
+        """Write a JSON file that `load` reads, and that `--read answers` takes."""
         answers = {
             answer: [{"bytes": list(v)} if isinstance(v, bytes) else v for v in variants]
             for answer, variants in self.variants.items()

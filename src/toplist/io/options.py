@@ -127,7 +127,10 @@ class ReadOptions:
         default=0, metadata=_help("Token of the answer: its number, or a text such as 'ANSWER:' that precedes it.")
     )
     norm: Norm = field(
-        default="none", metadata=_help("Log-likelihoods of answers per chars, bytes or tokens, or less unconditional.")
+        default="none",
+        metadata=_help(
+            "Log-likelihoods of answers: none, or divided by chars, bytes or tokens, or less the unconditional one."
+        ),
     )
 
     def __post_init__(self) -> None:

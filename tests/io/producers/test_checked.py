@@ -51,5 +51,5 @@ def test_the_options_of_each_command_exist_and_are_those_of_the_producer(command
     assert all(flag in said for flag in flags)
     if "--from" in words:
         producer = words[words.index("--from") + 1].rpartition("=")[2]
-        of_producers = {"--norm": "norm", "--answers": "answers", "--position": "position"}
+        of_producers = {"--read norm": "norm", "--read answers": "answers", "--read position": "position"}
         assert all(of_producers[flag] in load(producer).options for flag in flags if flag in of_producers)

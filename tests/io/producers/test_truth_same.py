@@ -115,7 +115,7 @@ def test_every_command_takes_the_truth_from_the_predictions(tmp_path: Path) -> N
         ("truncate", a, "-o", f"{out}.csv", "--json"),
     ):
         same = said(*words, "-t", "same", "--outcome", "answer")
-        ignored = [word for one in ("a", "b")[: 1 + (b in words)] for word in ("--ignore", f"{one}=answer")]
+        ignored = [word for one in ("a", "b")[: 1 + (b in words)] for word in ("--read", f"ignore={one}=answer")]
         file = said(*words, "-t", tmp_path / "y.csv", *ignored)
         assert same[0] == file[0] == 0, (same, file)
         one, other = (json.loads(told) for _, told in (same, file))
