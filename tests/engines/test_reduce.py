@@ -9,8 +9,8 @@ import pytest
 
 from tests.engines import work
 from tests.engines.conftest import ENGINES
-from toplist.engines.choice import as_engine
-from toplist.errors import FileError, ResourceError, TopListError
+from toplist.engines import as_engine
+from toplist.errors import ResourceError, TopListError
 
 every_engine = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 
@@ -18,7 +18,7 @@ every_engine = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 def run(engine: Any, function: Any, tasks: list[str], seen: list[tuple[int, int]] | None = None) -> Any:
     with as_engine(engine).running() as reduce:
         done = seen if seen is not None else []
-        return reduce(function, work.add_counts, "the", tasks, lambda count, total: done.append((count, total)))
+        return reduce(function, work.add_counts, tasks, "the", lambda count, total: done.append((count, total)))
 
 
 @every_engine
@@ -31,21 +31,13 @@ def test_the_result_is_that_of_a_loop(engine: Any, number: int) -> None:
     assert seen[-1] == (number, number)
 
 
-@every_engine
-def test_a_worker_uses_one_thread(engine: Any) -> None:
-    assert run(engine, work.count_threads, ["", ""]) == {"threads=1": 2}
-
-
 @pytest.mark.parametrize(
     ("engine", "task", "kind", "message"),
     [
         ("dask", "bug", TopListError, "could not finish a task: KeyError: 'a word that is not there'."),
-        ("dask", "file", FileError, "a.csv, row 3: it is damaged."),
-        ("dask", "full", ResourceError, "the disk is full."),
         ("dask", "memory", ResourceError, "ran out of memory: give workers more of it"),
         ("dask", "missing", TopListError, "toplist is not installed where the workers of"),
         ("spark", "bug", TopListError, "could not finish a task: KeyError: 'a word that is not there'."),
-        ("spark", "file", TopListError, "a.csv, row 3: it is damaged."),
     ],
     indirect=["engine"],
 )

@@ -117,7 +117,7 @@ def test_the_command_gives_the_same_bytes(files: Path) -> None:
     words = [*names[:2], "--truth", names[2], "--cluster", "", "--classes", str(CLASSES), "--json"]
     plain = toplist_here("compare", *words)
     assert plain.returncode == 0, plain.stderr
-    done = toplist_here("compare", *words, "--engine", "dask", "--workers", "1")
+    done = toplist_here("compare", *words, "--engine", "dask=1")
     assert done.stdout == plain.stdout, done.stderr
 
 

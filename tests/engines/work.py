@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.engines.killing import wait_to_be_killed
-from toplist.core.kernel import threads
-from toplist.errors import FileError, ResourceError
 from toplist.evaluation import distributed
 
 
-def count_words(ignored: str, task: str) -> Counter[str]:
+def count_words(task: str, ignored: str) -> Counter[str]:
     return Counter(word for word in task.split() if word not in ignored.split())
 
 
@@ -26,33 +24,27 @@ def add_counts(results: Sequence[Counter[str]]) -> Counter[str]:
     return reduce(add, results)
 
 
-def count_threads(shared: str, task: str) -> Counter[str]:
-    return Counter({f"threads={threads()}": 1})
-
-
-def fail(shared: str, task: str) -> Counter[str]:
+def fail(task: str, ignored: str) -> Counter[str]:
     errors = {
         "bug": KeyError("a word that is not there"),
-        "file": FileError("a.csv", "it is damaged.", row=3),
-        "full": ResourceError("the disk is full."),
         "memory": MemoryError(),
         "missing": ModuleNotFoundError("No module named 'toplist.evaluation'", name="toplist.evaluation"),
     }
     if task in errors:
         raise errors[task]
-    return count_words(shared, task)
+    return count_words(task, ignored)
 
 
-def always_killed(shared: str, task: str) -> Counter[str]:
+def always_killed(task: str, ignored: str) -> Counter[str]:
     if task == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
-    return count_words(shared, task)
+    return count_words(task, ignored)
 
 
-def score_when_killed(folder: str, job: distributed.Job, part: distributed.Part) -> Any:
+def score_when_killed(folder: str, part: distributed.Part, job: distributed.Job) -> Any:
     """Score a part; from the third one on, wait until a process was killed."""
     if len(list(Path(folder).glob("*.part"))) >= 2 and not Path(folder, "go").exists():
         wait_to_be_killed(Path(folder))
-    outcome = distributed._score(job, part)
+    result = distributed._score(part, job)
     Path(folder, f"{part.number}.part").touch()
-    return outcome
+    return result

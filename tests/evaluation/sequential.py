@@ -5,30 +5,24 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from random import Random
-from typing import Any, ClassVar
+from typing import Any
 
 from toplist.engines.base import Done, Engine, Reduce
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sequential(Engine):
-    """Whatever the order of parts and of merges is, it must not show; everything goes from process to process."""
-
-    name: ClassVar[str] = "sequential"
-    seed: int = 0
-    ran: list[int] = field(default_factory=list)  # how many parts each run had
+def sequential(seed: int, ran: list[int]) -> Engine:
+    """Whatever the order of parts and merges is, it must not show; how many parts each run had is added to a list."""
 
     @contextmanager
-    def running(self) -> Iterator[Reduce]:
-        random = Random(self.seed)  # noqa: S311  an order
+    def running() -> Iterator[Reduce]:
+        random = Random(seed)  # noqa: S311  an order
 
-        def reduce(work: Any, merge: Any, shared: Any, tasks: Sequence[Any], done: Done) -> Any:
-            self.ran.append(len(tasks))
+        def reduce(work: Any, merge: Any, tasks: Sequence[Any], shared: Any, done: Done) -> Any:
+            ran.append(len(tasks))
             results = []
             for at, task in enumerate(random.sample(list(tasks), len(tasks)), 1):
-                results.append(_sent(work(_sent(shared), _sent(task))))
+                results.append(_sent(work(_sent(task), _sent(shared))))
                 done(at, len(tasks))
             while len(results) > 1:
                 random.shuffle(results)
@@ -38,6 +32,9 @@ class Sequential(Engine):
 
         yield reduce
 
+    return Engine("sequential", running)
+
 
 def _sent(value: Any) -> Any:
+    """What goes from process to process."""
     return pickle.loads(pickle.dumps(value))  # noqa: S301  made here

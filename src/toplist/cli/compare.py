@@ -101,7 +101,7 @@ class EngineOptions:
         """The engine, or None where all is done in this process."""
         if self.engine is None:
             return None
-        from toplist.engines.choice import NAMES, as_engine
+        from toplist.engines import NAMES, as_engine
 
         name, mark, where = self.engine.partition("=")
         require_choice("engine", name, NAMES)

@@ -1,17 +1,17 @@
 """A comparison on an engine: ranges of rows are scored by workers, merged there, and finished here.
 
 Files that hold the same cases in the same order are split into ranges of rows, which are the same cases of all of them.
-Other files are compared on this machine: `compare_on` says why, and what to do about it.
+Other files are compared on this machine: a warning says why, and what to do about it.
 """
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any
 from uuid import uuid4
 
@@ -19,36 +19,32 @@ import numpy as np
 
 from toplist._files import need
 from toplist._typing import Progress
-from toplist.engines.base import log
-from toplist.engines.choice import as_engine
+from toplist.core.kernel import one_thread
+from toplist.engines import as_engine
+from toplist.engines.base import Engine, log
 from toplist.errors import AlignmentError, FileError, TopListError
 from toplist.evaluation.case_details import CaseReader, from_files
 from toplist.evaluation.compare import Question, spelled_in_files
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.evaluation.partials import PartialResult, finish, losses_of, merge, score_part, settings_of
-from toplist.evaluation.samples import ROOM, PairLoss, columns_of
+from toplist.evaluation.partials import PartialResult, finish, merge, score_part, settings_of
+from toplist.evaluation.samples import ROOM, FileLosses, columns_of
 from toplist.evaluation.stream import scores_of_files
 from toplist.inference.diagnostics import SAMPLED
-from toplist.inference.results import SourceSummary
 from toplist.io.align import require_unique
 from toplist.io.ids import UniqueIds
 from toplist.io.options import ReadRequest
-from toplist.io.plan import Plan, as_tables, plan_of, with_indicators
+from toplist.io.plan import Plan, plan_of
 from toplist.io.slices import Span, file_rows, inner, sliced, spans_between
 from toplist.io.sources import OpenTable
 from toplist.io.views import View
 
-_PARTS = 64  # that work is split into where cases are few
+_PARTS, _MOST = 64, 20_000  # that work is split into: where cases are few; beyond, schedulers are slow
 _LEAST, _LARGEST = 1 << 16, 1 << 21  # cases of a part, about
-_MOST_PARTS = 20_000  # with more, the schedulers of Dask and Spark are slow
-_ENOUGH, _PIECES = 8, 4  # parts that row groups are cut for where they are few, and of one row group at most
-_LOOKED = 1000  # ids that tell whether files are in one order
-_MERGED = 1 << 60  # the number of what fails in a merge: after all parts
+_GROUPS, _PIECES = 8, 4  # row groups up to which parts are pieces of them, which are read from their beginning
 _SORT = (
     "the files do not hold the same cases in the same order. Sort each of them by its case ids once, for example with "
     "DuckDB: COPY (SELECT * FROM 'b.parquet' ORDER BY id) TO 'b-sorted.parquet'."
 )
-Losses = dict[tuple[str, str], PairLoss]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +57,6 @@ class Job:
     question: Question
     columns: tuple[str, ...]  # of the truth, kept of sampled cases
     total: int | None  # cases of all parts, where that is known
-    pairs: tuple[tuple[str, str], ...] = ()  # whose largest losses are looked for
-    heaviest: float = 1.0  # weight of a case
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +69,15 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What parts gave: their merged result, or the first error; and whether all tables had the same cases there."""
+class Failed:
+    """What is wrong with the input, in place of a result: of several parts, the first one is to be named."""
 
-    result: PartialResult | None = None
-    failed: tuple[int, TopListError] | None = None  # with the number of the part
-    in_step: bool = True
-    ends: tuple[tuple[int, Any, Any], ...] = ()  # by part: the first and the last id, no last one where ids do not rise
+    number: int
+    error: TopListError
+
+
+class _WholeError(Exception):
+    """Why files are not split."""
 
 
 def compare_on(
@@ -92,7 +88,7 @@ def compare_on(
     Parameters
     ----------
     engine : Engine, str, distributed.Client or pyspark.sql.SparkSession
-        Where parts are scored; see `engines.choice.as_engine`.
+        Where parts are scored; see `engines.as_engine`.
     request : ReadRequest
         Models and truth, all of them files.
     space : ClassSpace or anything that it is made of, optional
@@ -105,7 +101,7 @@ def compare_on(
     Returns
     -------
     Leaderboard or None
-        The same as without an engine, to the last bit; None where the files cannot be split, which a message says.
+        The same as without an engine, to the last bit; None where the files cannot be split, which a warning says.
 
     Raises
     ------
@@ -115,69 +111,57 @@ def compare_on(
     chosen = as_engine(engine)
     there = _absolute(request)
     plan = _open(request, space, question.missing)
-    settings = settings_of(plan, question)
-    parts = _parts(plan)
-    if isinstance(parts, str):
-        log.warning("Computed on this machine without %s: %s", chosen.name, parts)
+    try:
+        result = _scored(chosen, plan, Job(uuid4().hex, there, space, question, (), None), progress)
+        return _finished(result, plan, question, request)
+    except _WholeError as reason:
+        log.warning("Computed on this machine, not by %s: %s", chosen.name, reason)
         return None
-    rows = file_rows(plan.truth.reader)
-    total = None if None in rows else sum(count or 0 for count in rows)
-    job = Job(uuid4().hex, there, space, question, columns_of(plan, settings), total)
-
-    def done(what: str) -> Any:
-        return lambda count, number: progress(f"{what} on {chosen.name}", count, number)
-
-    with chosen.running() as reduce:
-        outcome = reduce(_score, _merge, job, parts, done("scoring"))
-        if not outcome.in_step:
-            log.warning("Computed on this machine after %s: %s", chosen.name, _SORT)
-            return None
-        failed = outcome.failed
-        if failed is not None and failed[0] != _MERGED:
-            raise _as_given(failed[1], request)
-        if outcome.ends and not _all_rise(outcome.ends):
-            _require_unique(plan.truth)
-        if failed is not None:
-            raise failed[1]
-        if outcome.result is None:
-            raise ValueError("parts without a result have an error")
-
-        def losses(pairs: Sequence[tuple[str, str]], heaviest: float) -> Mapping[tuple[str, str], PairLoss]:
-            asked = replace(job, pairs=tuple(pairs), heaviest=heaviest)
-            return reduce(_losses, _merge_losses, asked, parts, done("comparing the largest losses"))
-
-        try:
-            return _finished(outcome.result, plan, question, request, losses)
-        except FileError as error:
-            raise _as_given(error, request) from None
+    except FileError as error:
+        raise _as_given(error, request) from None
 
 
-def _finished(result: PartialResult, plan: Plan, question: Question, request: ReadRequest, losses: Any) -> Leaderboard:
-    """The leaderboard, with what is known of the files as a whole; cases are read again when they are asked for."""
-    settings = result.question.settings
-    origins = tuple(map(_as_read, plan.sources, result.read.origins))
-    result = replace(result, read=replace(result.read, origins=origins, truth=plan.truth.reading))
+def _finished(result: PartialResult, plan: Plan, question: Question, request: ReadRequest) -> Leaderboard:
+    """The leaderboard, with files as they are called here; their cases are read again when they are asked for."""
+    settings, scoring = result.question.settings, question.scoring
+    origins = tuple(
+        replace(one, source=table.path, layout=table.layout.kind, reading=table.reading, notes=table.notes)
+        for table, one in zip(plan.sources, result.read.origins, strict=True)
+    )
     plan = replace(plan, time=settings.time, ordered=settings.ordered)
-    cases = CaseReader(partial(from_files, plan, question.scoring), partial(scores_of_files, plan, question.scoring))
     return finish(
-        result,
-        cases=cases,
-        losses=losses,
+        replace(result, read=replace(result.read, origins=origins, truth=plan.truth.reading)),
+        cases=CaseReader(partial(from_files, plan, scoring), partial(scores_of_files, plan, scoring)),
+        losses=FileLosses(plan, scoring, result.read.highest, result.heaviest),
         spelled=partial(spelled_in_files, plan),
         inputs=[_place(path) for path in request.paths],
     )
 
 
-def _as_read(table: OpenTable, summary: SourceSummary) -> SourceSummary:
-    return replace(summary, source=table.path, layout=table.layout.kind, reading=table.reading, notes=table.notes)
+def _scored(engine: Engine, plan: Plan, job: Job, progress: Progress) -> PartialResult:
+    """The merged result of all parts."""
+    settings = settings_of(plan, job.question)
+    parts = _parts(plan)
+    if plan.truth.layout.case is not None:
+        unique = UniqueIds()  # of two parts, no worker sees both
+        for ids, _ in plan.truth.ids():
+            unique.see(ids)
+        require_unique(plan.truth, unique)
+    rows = file_rows(plan.truth.reader)
+    total = None if None in rows else sum(count or 0 for count in rows)
+    job = replace(job, columns=columns_of(plan, settings), total=total)
+    with engine.running() as reduce:
+        result = reduce(
+            _score, _merge, parts, job, lambda done, count: progress(f"scoring on {engine.name}", done, count)
+        )
+    if isinstance(result, Failed):
+        raise _WholeError(_SORT) if isinstance(result.error, AlignmentError) else result.error
+    return result
 
 
 def _open(request: ReadRequest, space: Any, missing: str) -> Plan:
     """The open files, as `compare` opens them."""
-    tables = as_tables(with_indicators(request, space), space)
-    if tables is None:
-        raise TopListError("predictions in memory cannot be sent to workers: write them to Parquet files first.")
-    return plan_of(tables, space, missing=missing, find=("cluster", "time", "group"))
+    return plan_of(request, space, missing=missing, find=("cluster", "time", "group"))
 
 
 # Names of files: workers know them by absolute paths, and messages as they were given
@@ -203,10 +187,8 @@ def _absolute(request: ReadRequest) -> ReadRequest:
     return request.with_data({name: placed(data, name) for name, data in request.models.items()}, data)
 
 
-def _as_given(error: TopListError, request: ReadRequest) -> TopListError:
+def _as_given(error: FileError, request: ReadRequest) -> FileError:
     """The error of a worker, with the names of files that were given."""
-    if not isinstance(error, FileError):
-        return error
     source, problem = error.source, error.problem
     for path in sorted(request.paths, key=len, reverse=True):
         given = path.rstrip("/") or path
@@ -217,41 +199,36 @@ def _as_given(error: TopListError, request: ReadRequest) -> TopListError:
 # Ranges of rows
 
 
-def _parts(plan: Plan) -> list[Part] | str:
-    """The ranges that are scored one by one; or why the files cannot be split, and what to do about it."""
-    tables = _tables(plan)
+def _parts(plan: Plan) -> list[Part]:
+    """The ranges that are scored one by one."""
+    tables = (plan.truth, *plan.sources)
     for table in tables:
         if table.layout.kind == "long":
-            return f"{table.path} has a row per class. Convert it to lists with toplist convert."
+            raise _WholeError(f"{table.path} has a row per class. Convert it to lists with toplist convert.")
         if isinstance(table.reader, View) and table.reader.where:
-            return f"{table.path} is filtered by a condition. Write the rows that fulfil it to a file first."
+            raise _WholeError(
+                f"{table.path} is filtered by a condition. Write the rows that fulfil it to a file first."
+            )
         if not inner(table.reader).units():
-            return f"{table.path} is read as a whole. Convert it to a Parquet file with toplist convert."
-    files = [file_rows(table.reader) for table in tables]
+            raise _WholeError(f"{table.path} is read as a whole. Convert it to a Parquet file with toplist convert.")
+    files, named = [file_rows(table.reader) for table in tables], all(table.layout.case for table in tables)
     if all(rows is not None for each in files for rows in each):
         counts = [[rows or 0 for rows in each] for each in files]
         if len({sum(each) for each in counts}) > 1:
-            return _SORT
-        cuts = _cuts(sum(counts[0]), _row_groups(plan))
+            raise _WholeError(_SORT)
         parts = [
             Part(number, lo, tuple(tuple(spans_between(each, lo, hi)) for each in counts))
-            for number, (lo, hi) in enumerate(cuts)
+            for number, (lo, hi) in enumerate(_cuts(sum(counts[0]), _row_groups(plan)))
         ]
-    elif _by_ids(plan) and len({len(each) for each in files}) == 1:
+    elif named and len({len(each) for each in files}) == 1:
         parts = [Part(file, 0, ((Span(file, 0, None),),) * len(tables)) for file in range(len(files[0]))]
     else:
-        return _SORT
+        raise _WholeError(_SORT)
     if not parts:
-        return "there are no cases."
-    return parts if not _by_ids(plan) or _looks_in_step(plan, parts) else _SORT
-
-
-def _tables(plan: Plan) -> tuple[OpenTable, ...]:
-    return (plan.truth, *plan.sources)
-
-
-def _by_ids(plan: Plan) -> bool:
-    return all(table.layout.case is not None for table in _tables(plan))
+        raise _WholeError("there are no cases.")
+    if named and not _begin_alike(tables):
+        raise _WholeError(_SORT)
+    return parts
 
 
 def _row_groups(plan: Plan) -> list[int]:
@@ -261,52 +238,27 @@ def _row_groups(plan: Plan) -> list[int]:
     return min(groups, key=len, default=[])
 
 
-def _cuts(rows: int, groups: Sequence[int] = ()) -> list[tuple[int, int]]:
-    """Rows in parts of about equal size.
-
-    A part of a row group is read from the beginning of the row group: parts are whole row groups, small ones together,
-    and only where row groups are few is each cut into some pieces.
-    """
-    size = max(min(max(rows // _PARTS, _LEAST), _LARGEST), rows // _MOST_PARTS)
-    pieces = min(_PIECES, math.ceil(_ENOUGH / len(groups))) if groups else _MOST_PARTS
-    cuts: list[tuple[int, int]] = []
-    start = 0
-    for count in groups or [rows]:
-        if cuts and cuts[-1][1] - cuts[-1][0] + count <= size:
-            cuts[-1] = cuts[-1][0], start + count
-        elif count:
-            ends = np.linspace(start, start + count, min(pieces, math.ceil(count / size)) + 1)
-            cuts += pairwise(ends.round().astype(int).tolist())
-        start += count
-    return cuts
+def _cuts(rows: int, groups: Sequence[int]) -> list[tuple[int, int]]:
+    """Rows in parts of about equal size: as a part of a row group is read from its beginning, some row groups each."""
+    count = min(max(min(_PARTS, rows // _LEAST), rows // _LARGEST, 1), _MOST)
+    if 0 < len(groups) < _GROUPS:
+        count = min(count, _PIECES * len(groups))
+    ends = np.linspace(0, rows, count + 1).round().astype(int)
+    if len(groups) >= _GROUPS:
+        starts = np.cumsum([0, *groups])
+        ends = starts[np.searchsorted(starts, ends)]
+    return list(pairwise(np.unique(ends).tolist()))
 
 
-def _looks_in_step(plan: Plan, parts: Sequence[Part]) -> bool:
-    """Whether all tables have the same ids where the first part and the last one begin."""
-    try:
-        for part in (parts[0], parts[-1]):
-            ids = [_first_ids(table) for table in _tables(_rows_of(plan, part))]
-            if any(each != ids[0] for each in ids[1:]):
-                return False
-    except FileError:
-        pass  # the worker that reads it says so
-    return True
-
-
-def _first_ids(table: OpenTable) -> list[str]:
+def _begin_alike(tables: Sequence[OpenTable]) -> bool:
+    """Whether all tables begin with the same ids: workers see whether all are the same."""
     pa, pc = need("pyarrow"), need("pyarrow.compute")
-    first: list[str] = []
-    for ids, _ in table.ids():
-        first += pc.cast(ids.slice(0, _LOOKED - len(first)), pa.string()).to_pylist()
-        if len(first) >= _LOOKED:
-            break
-    return first
-
-
-def _rows_of(plan: Plan, part: Part) -> Plan:
-    """The plan with the rows of a part alone."""
-    truth, *sources = (sliced(table, spans) for table, spans in zip(_tables(plan), part.spans, strict=True))
-    return replace(plan, truth=truth, sources=tuple(sources))
+    try:
+        heads = [pc.cast(next(table.ids())[0], pa.string()) for table in tables]
+    except (FileError, StopIteration):
+        return True  # a worker says so
+    least = min(map(len, heads))
+    return all(head.slice(0, least).equals(heads[0].slice(0, least)) for head in heads)
 
 
 # What workers do
@@ -314,88 +266,36 @@ def _rows_of(plan: Plan, part: Part) -> Plan:
 _opened: dict[str, Plan] = {}  # the files of a comparison are opened once in a process
 
 
-def _plan_of(job: Job) -> Plan:
+def _rows_of(job: Job, part: Part) -> Plan:
+    """The open files with the rows of a part alone."""
     plan = _opened.get(job.run)
     if plan is None:  # threads of a worker may be of different comparisons
         plan = _open(job.request, job.space, job.question.missing)
         _opened.clear()
         _opened[job.run] = plan
-    return plan
+    truth, *sources = map(sliced, (plan.truth, *plan.sources), part.spans)
+    return replace(plan, truth=truth, sources=tuple(sources))
 
 
-def _score(job: Job, part: Part) -> Outcome:
-    """The scores of a part; what is wrong with the input is told, not raised, for the first part is to be named."""
+def _score(part: Part, job: Job) -> PartialResult | Failed:
+    """The scores of a part, in one thread: an engine has as many workers as there are cores."""
+    how: Any = {"total": job.total, "start": part.start, "sample": int(ROOM * SAMPLED), "columns": job.columns}
     try:
-        plan = _rows_of(_plan_of(job), part)
-        result = score_part(
-            plan,
-            job.question,
-            total=job.total,
-            start=part.start,
-            sample=int(ROOM * SAMPLED),
-            columns=job.columns,
-            losses=False,
-        )
-        ends = ((part.number, *_ends(plan.truth)),) if result.question.ids else ()
-    except AlignmentError:
-        return Outcome(in_step=False)
+        with one_thread():
+            result = score_part(_rows_of(job, part), job.question, losses=False, **how)
+            if any(count != result.read.cases for count in result.read.matched):
+                raise AlignmentError(_SORT)
+            return result
     except TopListError as error:
-        return Outcome(failed=(part.number, error))
-    return Outcome(result, in_step=all(count == result.read.cases for count in result.read.matched), ends=ends)
+        return Failed(part.number, error)
 
 
-def _merge(outcomes: Sequence[Outcome]) -> Outcome:
-    """One outcome of several; their order does not show."""
-    failed = min((each.failed for each in outcomes if each.failed), key=lambda each: each[0], default=None)
-    in_step = all(each.in_step for each in outcomes)
-    ends = tuple(chain.from_iterable(each.ends for each in outcomes))
-    results = [each.result for each in outcomes if each.result is not None]
-    if failed is not None or not in_step:
-        return Outcome(None, failed, in_step, ends)
+def _merge(results: Sequence[PartialResult | Failed]) -> PartialResult | Failed:
+    """One result of several; their order does not show."""
+    failed = [one for one in results if isinstance(one, Failed)]
+    if failed:
+        return min(failed, key=lambda one: (not isinstance(one.error, AlignmentError), one.number))
     try:
-        return Outcome(merge(results), None, True, ends)
-    except TopListError as error:  # too many groups, or a case that is in two parts
-        return Outcome(None, (_MERGED, error), True, ends)
-
-
-def _losses(job: Job, part: Part) -> Losses:
-    """The largest losses of some pairs over a part."""
-    return losses_of(_rows_of(_plan_of(job), part), job.question, job.pairs, job.heaviest)
-
-
-def _merge_losses(parts: Sequence[Losses]) -> Losses:
-    out: Losses = {}
-    for pair, loss in chain.from_iterable(part.items() for part in parts):
-        out[pair] = out.get(pair, PairLoss()) + loss
-    return out
-
-
-# Ids that are there twice
-
-
-def _ends(truth: OpenTable) -> tuple[Any, Any]:
-    """The first and the last id of a part; no last one where ids do not rise."""
-    first, unique = None, UniqueIds()
-    for ids, _ in truth.ids():
-        if first is None and len(ids):
-            first = ids[0].as_py()
-        unique.see(ids)
-        if not unique.rising:
-            return first, None
-    return first, None if unique.last is None else unique.last.as_py()
-
-
-def _all_rise(ends: Sequence[tuple[int, Any, Any]]) -> bool:
-    """Whether ids rise within parts and from each to the next one, so that none is there twice."""
-    return all(
-        last is not None and type(last) is type(first) and last < first
-        for (_, _, last), (_, first, _) in pairwise(sorted(ends, key=lambda part: part[0]))
-    ) and all(last is not None for _, _, last in ends)
-
-
-def _require_unique(truth: OpenTable) -> None:
-    """Read all ids here: what rises in no order may be there twice, in different parts."""
-    unique = UniqueIds()
-    for ids, _ in truth.ids():
-        unique.see(ids)
-    require_unique(truth, unique)
+        return merge([one for one in results if isinstance(one, PartialResult)])
+    except TopListError as error:  # there are too many groups: after what is wrong with any part
+        return Failed(sys.maxsize, error)

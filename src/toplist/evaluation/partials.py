@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import reduce
 from itertools import pairwise, permutations
@@ -30,6 +30,7 @@ from toplist.evaluation.part_details import ReliabilityWatcher, SumDetails
 from toplist.evaluation.samples import (
     ROOM,
     FileLosses,
+    Losses,
     PairLoss,
     SampleCollector,
     SampledCases,
@@ -617,14 +618,13 @@ def _require_apart(found: Mapping[str, PartialResult]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PartLosses:
-    """The largest losses that parts found, or that another pass finds where they were not looked for."""
+    """The largest losses that parts found."""
 
     scores: Mapping[str, float]
     heaviest: float
     low: float
     scale: float
-    known: Mapping[tuple[str, str], PairLoss] | None
-    again: Callable[[Sequence[tuple[str, str]], float], Mapping[tuple[str, str], PairLoss]] | None = None
+    known: Mapping[tuple[str, str], PairLoss]
 
     def highest(self, name: str) -> float:
         """See `diagnostics.Highest`."""
@@ -633,8 +633,6 @@ class PartLosses:
     def lost(self, sums: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], tuple[float, float | None]]:
         """See `diagnostics.Lost`."""
         known = self.known
-        if known is None:
-            known = {} if self.again is None else self.again([*sums], self.heaviest)
         return {
             pair: known[pair].result(total, self.scale, self.heaviest) for pair, total in sums.items() if pair in known
         }
@@ -644,7 +642,7 @@ def finish(
     result: PartialResult,
     *,
     cases: Any = None,
-    losses: Callable[[Sequence[tuple[str, str]], float], Mapping[tuple[str, str], PairLoss]] | None = None,
+    losses: Losses | None = None,
     spelled: Any = None,
     inputs: Sequence[str] = (),
 ) -> Leaderboard:
@@ -656,8 +654,8 @@ def finish(
         The merged state of all parts.
     cases : CaseReader, optional
         What reads the cases again, where the files are at hand.
-    losses : callable, optional
-        Another pass over the parts, for the largest losses of some pairs with the weight of the heaviest case.
+    losses : Losses, optional
+        The largest losses, where the files are at hand; by default those that the parts found.
     spelled : callable, optional
         What says how outcomes and classes are written, by model; by default what the parts kept.
     inputs : sequence of str, optional
@@ -689,7 +687,7 @@ def finish(
         else cases,
         spelled or (lambda name: result.spelled.get(name, ((), ()))),
         result.sample.drawn(read.cases),
-        PartLosses(read.highest, result.heaviest, asked.bounds[0][0], asked.scale, result.losses, losses),
+        losses or PartLosses(read.highest, result.heaviest, asked.bounds[0][0], asked.scale, result.losses or {}),
         lambda penalised: asked.penalised if penalised else asked.bounds,
     )
     return rank(asked.question, scored, tuple(inputs))
