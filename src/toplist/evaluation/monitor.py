@@ -4,41 +4,43 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from toplist._files import need
 from toplist._text import argument
-from toplist._typing import Codes
-from toplist.errors import AlignmentError, FileError, SpaceError, TopListError
-from toplist.evaluation.arrays import ArrayModels, given, together
-from toplist.evaluation.stream import ScoringSpec, coder_of, scorers_of
+from toplist._typing import Codes, Floats
+from toplist.errors import AlignmentError, TopListError
+from toplist.evaluation.arrays import given, together
+from toplist.evaluation.stream import (
+    Collector,
+    MatrixCollector,
+    ScoredBatch,
+    ScoredRows,
+    ScoringSpec,
+    coder_of,
+    run,
+)
 from toplist.inference.results import SequentialPath
 from toplist.inference.sequential import by_step, follow
 from toplist.inference.settings import Inference, as_inference
-from toplist.io.align import AlignedCases
-from toplist.io.batches import Batch, concat
-from toplist.io.columns import plain as plain_column
-from toplist.io.encoding import ClassEncoder, within_case
-from toplist.io.lists import filled, groups_of, in_time
+from toplist.io.align import silent
+from toplist.io.lists import class_counts, lists_of
 from toplist.io.options import ReadOptions, ReadRequest
 from toplist.io.plan import Plan, as_tables, names_of, plan_of
 from toplist.lists import TopLists
 from toplist.lists.converters import is_soft
-from toplist.lists.space import show_size
+from toplist.lists.space import ClassSpace
 from toplist.report.export import to_plain
 from toplist.report.path_statements import paths_table
 from toplist.report.plot import Plot, paths
 from toplist.report.terminal import PAGE, page
 from toplist.report.text import count, plain
 from toplist.scoring.bounds import largest_loss, subtract
-from toplist.scoring.case_scores import Grouping
-from toplist.scoring.rules import Rule, as_rule, name_of
-from toplist.scoring.scores import as_penalty, score
+from toplist.scoring.rules import as_rule, name_of
+from toplist.scoring.scores import as_penalty
 
 SCHEMA = "toplist.monitor/1"
 
@@ -132,82 +134,59 @@ class Monitor:
         return json.dumps(self.to_dict(), indent=2, allow_nan=False).replace("\x7f", "\\u007f")
 
 
-Places = NDArray[np.int64]
+Losses = Mapping[str, tuple[Floats, Floats]]
+"""By candidate: what it may lose against the baseline in each case of both, and what the baseline may lose."""
 
 
-@dataclass(frozen=True, slots=True)
-class AlignedModel:
-    """The lists of one model, the outcomes, and where in the truth each case stands."""
-
-    lists: TopLists
-    y: Any
-    places: Places
-    unknown: int = 0  # predictions without a truth
+def losses_between(a: TopLists, b: TopLists, scoring: ScoringSpec) -> tuple[Floats, Floats]:
+    """The most that each of two models may lose against the other in every case."""
+    how: Any = {"rule": scoring.rules[0], "penalty": scoring.penalty}
+    return largest_loss(a, b, **how), largest_loss(b, a, **how)
 
 
-@dataclass(frozen=True, slots=True)
-class AlignedModels:
-    """All models by name. Codes mean the same classes to all, or labels do."""
+class LossCollector(Collector):
+    """Finds what each candidate and the baseline may lose against each other, in the cases of both."""
 
-    predicted: Mapping[str, AlignedModel]
-    cases: int
-    classes: str
-    steps: Places | None  # the step that each case of the truth belongs to; None: each is one of its own, in order
-    unit: str  # what a step is
+    def __init__(self, plan: Plan, scoring: ScoringSpec, baseline: str) -> None:
+        self.plan, self.scoring, self.baseline = plan, scoring, baseline
+        self.candidates = [source.name for source in plan.sources if source.name != baseline]
+        self.parts: list[Losses] = []
 
-    def pair(self, a: str, b: str) -> tuple[TopLists, TopLists, Any, Places | None]:
-        """The lists of two models for the cases that both have, the outcomes, and the step of each case."""
-        one, other = self.predicted[a], self.predicted[b]
-        common, mine, theirs = np.intersect1d(one.places, other.places, assume_unique=True, return_indices=True)
-        if not len(common):
-            raise AlignmentError(f"{a} and {b} have no case in common.")
-        steps = None if self.steps is None else np.unique(self.steps[common], return_inverse=True)[1]
-        lists, y = (one.lists, one.y) if len(mine) == len(one.places) else (one.lists[mine], one.y[mine])
-        return lists, other.lists if len(theirs) == len(other.places) else other.lists[theirs], y, steps
+    def make(self, rows: ScoredRows) -> Losses:
+        """See `Collector`."""
+        lists = {one.name: one for one in rows.lists}
+        return {name: self._between(lists[name], lists[self.baseline]) for name in self.candidates}
 
+    def _between(self, a: ScoredBatch, b: ScoredBatch) -> tuple[Floats, Floats]:
+        """Of two models whose codes may mean different classes, so that those of both are made together."""
+        plan = self.plan
+        _, mine, theirs = np.intersect1d(a.truth.rows, b.truth.rows, assume_unique=True, return_indices=True)
+        mine, theirs = np.sort(mine), np.sort(theirs)  # in the order of the truth
+        one, other, truth = a.batch.take(mine), b.batch.take(theirs), a.truth.take(mine)
+        space = ClassSpace(class_counts(truth, str(plan.n_classes))) if plan.space is None else plan.space
+        codes = coder_of(plan).codes(one, a.names, other, b.names)
+        first, second = (
+            lists_of(batch, names, own, space, plan.repairs[name])
+            for batch, names, own, name in zip((one, other), (a.names, b.names), codes, (a.name, b.name), strict=True)
+        )
+        return losses_between(first, second, self.scoring)
 
-def from_memory(held: ArrayModels) -> AlignedModels:
-    """Models in memory, which all have the same cases."""
-    n = len(next(iter(held.lists.values())))
-    places = np.arange(n)
-    predicted = {name: AlignedModel(lists, held.y, places) for name, lists in held.lists.items()}
-    clusters = None if held.clusters is None else _codes(held.clusters, n)
-    return AlignedModels(predicted, n, held.classes, *steps_of(held.times, clusters))
+    def add(self, made: Losses) -> None:
+        """See `Collector`."""
+        self.parts.append(made)
 
-
-def from_files(plan: Plan, scoring: ScoringSpec) -> AlignedModels:
-    """Files and frames, read whole."""
-    aligned = AlignedCases((plan.truth, *plan.sources), plan.missing)
-    parts = list(aligned.cases())
-    if not parts:
-        raise FileError(plan.truth.path, "there are no cases.")
-    truth = concat([part.first for part in parts], plan.truth.path, plan.truth.names)
-    batches = [
-        concat([part.others[at] for part in parts], source.path, source.names) for at, source in enumerate(plan.sources)
-    ]
-    present = [
-        np.concatenate([part.present[at] if part.present else np.ones(len(part), bool) for part in parts])
-        for at in range(len(plan.sources))
-    ]
-    places = list(map(np.flatnonzero, present))
-    coders = _coders(plan, truth, batches, places)
-    predicted = {}
-    for scorer, coder, batch, at in zip(scorers_of(plan, scoring), coders, batches, places, strict=True):
-        scorer.coder = coder or scorer.coder
-        scored = scorer.score(batch, truth if len(at) == len(truth) else truth.take(at))
-        name = scorer.source.name
-        predicted[name] = AlignedModel(scored.lists, scored.y, at, aligned.unknown[name])
-    times = None if plan.time is None else in_time(filled(truth, plan.time, "time"), plan.time)
-    many = plan.classes
-    clusters = None if plan.cluster is None else _codes(groups_of(filled(truth, plan.cluster, "cluster")), len(truth))
-    return AlignedModels(predicted, len(truth), many, *steps_of(times, clusters))
+    def losses(self) -> Losses:
+        """Those of all cases."""
+        return {
+            name: (
+                np.concatenate([part[name][0] for part in self.parts]),
+                np.concatenate([part[name][1] for part in self.parts]),
+            )
+            for name in self.candidates
+        }
 
 
-def _codes(clusters: Grouping, n: int) -> Places:
-    return np.zeros(n, np.int64) if clusters.codes is None else clusters.codes.astype(np.int64)
-
-
-def steps_of(times: Places | None, clusters: Places | None) -> tuple[Places | None, str]:
+def steps_of(times: Codes | None, clusters: Codes | None) -> tuple[Codes | None, str]:
     """The step that each case belongs to, in order, and what a step is: all cases that wait for each other's outcomes.
 
     >>> steps_of(None, np.array([7, 7, 3])), steps_of(np.array([1, 0, 1]), None)
@@ -236,64 +215,6 @@ def steps_of(times: Places | None, clusters: Places | None) -> tuple[Places | No
             "or leave out the time and sort the cases by cluster, if no prediction uses outcomes of other clusters."
         )
     return times, "time point"
-
-
-@dataclass(slots=True)
-class _Settled(ClassEncoder):
-    """Codes that were settled among all sources, for one of them and the truth of its cases."""
-
-    mine: Codes | None = None
-    theirs: Codes | None = None
-
-    def codes(
-        self, lists: Batch, names: tuple[str, ...], truth: Batch, truth_names: tuple[str, ...]
-    ) -> tuple[Codes, Codes]:
-        """See `ClassEncoder`."""
-        if self.mine is None or self.theirs is None:
-            return super().codes(lists, names, truth, truth_names)
-        return self.mine, self.theirs
-
-
-def _coders(plan: Plan, truth: Batch, lists: Sequence[Batch], cases: Sequence[Places]) -> Sequence[ClassEncoder | None]:
-    """A coder for each source where those of the plan would number classes differently; else none."""
-    coder = coder_of(plan)
-    if coder.labels is not None or coder.integers:
-        return [None] * len(lists)
-    pa, pc, per_case = need("pyarrow"), need("pyarrow.compute"), plan.space is None
-    names = [source.names for source in (*plan.sources, plan.truth)]
-    batches, texts = [*lists, truth], []
-    for batch, columns in zip(batches, names, strict=True):
-        values = pc.cast(plain_column(coder.values(batch, columns)), pa.string())
-        if per_case and batch.classes is None:
-            values = values.take(pa.array(np.tile(np.arange(len(values)), len(batch))))
-        texts.append(values)
-    coded = pa.concat_arrays(texts).dictionary_encode()
-    if plan.space is not None and len(coded.dictionary) > plan.space.size:
-        raise SpaceError(
-            f"{len(coded.dictionary):,} different classes have been named, but there are only "
-            f"{show_size(plan.space.size)}. Declare the right number of classes."
-        )
-    codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    if per_case:
-        places = [*cases, np.arange(len(truth))]
-        sizes = [np.diff(batch.offsets) for batch in batches]
-        codes = within_case(np.concatenate(list(map(np.repeat, places, sizes))), codes)
-    ends = np.cumsum([len(text) for text in texts])
-    *mine, theirs = np.split(codes, ends[:-1])
-    return [
-        _Settled(plan.space, False, plan.set_separator, mine=own, theirs=_of_cases(truth, theirs, at, per_case))
-        for own, at in zip(mine, cases, strict=True)
-    ]
-
-
-def _of_cases(truth: Batch, codes: Codes, places: Places, per_case: bool) -> Codes:
-    """The codes of some cases of the truth; of its columns, where these are all there is."""
-    if truth.classes is None and not per_case:
-        return codes
-    sizes = np.diff(truth.offsets)[places]
-    ends = np.cumsum(sizes)
-    some_codes: Codes = codes[np.repeat(truth.offsets[places] - (ends - sizes), sizes) + np.arange(sizes.sum())]
-    return some_codes
 
 
 def monitor(
@@ -363,58 +284,64 @@ def monitor(
     scoring, tables = ScoringSpec((chosen,), (), as_penalty(penalty)), as_tables(request, space)
     if tables is None:
         request.require_outcomes()
-        held = from_memory(together(request, space, scoring))
+        held = together(request, space, scoring)
+        panel, summary, classes = held.panel(held.sheets()), held.read(), held.classes
+        soft = is_soft(held.y, held.space)
+        lists = held.lists
+        losses: Losses = {name: losses_between(lists[name], lists[first], scoring) for name in names if name != first}
     else:
-        held = from_files(plan_of(tables, space, missing="common"), scoring)
-    paths, tell = [], progress or (lambda what, done, total: None)
-    for name in names:
-        if name != first:
-            paths.append(_path(held, name, first, chosen, penalty, asked.level, len(names) - 1))
-            tell("monitoring", len(paths), len(names) - 1)
+        plan = plan_of(tables, space, missing="pairwise")
+        plan = replace(plan, ordered=plan.time is not None)
+        matrix, found = MatrixCollector(plan), LossCollector(plan, scoring, first)
+        summary = run(plan, scoring, [matrix, found], progress or silent)
+        panel, losses, classes = matrix.panel(), found.losses(), plan.classes
+        soft = plan.truth.layout.kind != "labels"
+    scores = np.asarray(panel.scores[:, 0])
+    steps, unit = steps_of(*((panel.units, panel.clusters) if panel.ordered else (None, panel.units)))
+    paths = [
+        _path(
+            scores[:, [names.index(name), names.index(first)]],
+            steps,
+            losses[name],
+            soft=soft,
+            level=asked.level,
+            rule=name_of(chosen),
+            candidate=name,
+            baseline=first,
+            unit=unit,
+            candidates=len(names) - 1,
+        )
+        for name in names
+        if name != first
+    ]
     return Monitor(
         rule=name_of(chosen),
         baseline=first,
         level=asked.level,
-        classes=held.classes,
-        cases=held.cases,
-        left_out={path.candidate: held.cases - path.cases for path in paths},
-        unknown={name: one.unknown for name, one in held.predicted.items()},
+        classes=classes,
+        cases=summary.cases,
+        left_out={path.candidate: summary.cases - path.cases for path in paths},
+        unknown={one.name: one.left_out for one in summary.origins},
         paths=tuple(paths),
     )
 
 
 def _path(
-    held: AlignedModels,
-    candidate: str,
-    baseline: str,
-    rule: Rule,
-    penalty: float | None,
-    level: float,
-    candidates: int,
+    scores: Floats, steps: Codes | None, losses: tuple[Floats, Floats], *, soft: bool, unit: str, **what: Any
 ) -> SequentialPath:
-    a, b, y, steps = held.pair(candidate, baseline)
-    scores = [score(one, y, rule=rule, penalty=penalty) for one in (a, b)]
-    if is_soft(y, a.space) and np.logical_and(*map(np.isinf, scores)).any():
+    """The path of two models over the cases of both; scores are those of all cases, NaN where one lacks it."""
+    both = np.flatnonzero(~np.isnan(scores).any(axis=1))
+    candidate, baseline, rule = (what[name] for name in ("candidate", "baseline", "rule"))
+    if not len(both):
+        raise AlignmentError(f"{candidate} and {baseline} have no case in common.")
+    if soft and np.isinf(scores[both]).all(axis=1).any():
         raise TopListError(
             f"{candidate} and {baseline}: where the truth gives chances to a class that both hold for impossible, both "
-            f"scores in {name_of(rule)} are infinite, and nothing can be said of the other classes."
+            f"scores in {rule} are infinite, and nothing can be said of the other classes."
         )
-    columns = [
-        subtract(*scores),
-        largest_loss(a, b, rule=rule, penalty=penalty),
-        largest_loss(b, a, rule=rule, penalty=penalty),
-    ]
-    sizes = None
+    columns, sizes = [subtract(*scores[both].T), *losses], None
     if steps is not None:
-        columns, sizes = [by_step(column, steps) for column in columns], np.bincount(steps).astype(np.float64)
-    alone = sizes is None or len(sizes) == len(y)
-    return follow(
-        *columns,
-        sizes=None if alone else sizes,
-        level=level,
-        rule=name_of(rule),
-        candidate=candidate,
-        baseline=baseline,
-        unit="case" if alone else held.unit,
-        candidates=candidates,
-    )
+        own = np.unique(steps[both], return_inverse=True)[1]
+        columns, sizes = [by_step(column, own) for column in columns], np.bincount(own).astype(np.float64)
+    alone = sizes is None or len(sizes) == len(both)
+    return follow(*columns, sizes=None if alone else sizes, unit="case" if alone else unit, **what)
