@@ -28,7 +28,8 @@ def _in_python(name: str, value: Any, file: str) -> str:
     return typed if not file else f"Truth(..., {typed})" if file == "truth" else f"Source(..., {typed}) for {file!r}"
 
 
-NOTATION: list[Callable[[str, Any, str], str]] = [_in_python]  # the last one holds, in all threads
+# The last one holds. No context variable: readers that DuckDB pulls from its own threads raise messages too.
+NOTATION: list[Callable[[str, Any, str], str]] = [_in_python]
 
 
 def argument(name: str, value: Any = ..., file: str = "") -> str:

@@ -25,6 +25,7 @@ from toplist.cli.options import (
     command,
     missing_option,
     option,
+    penalty_option,
     require_named,
 )
 from toplist.cli.output import (
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
     from toplist.evaluation.stream import ReadSummary
     from toplist.inference.results import Comparison
 
-_PENALTY = "Penalty of an invalid list; 1% of the score of the uniform prediction by default."
-
 
 @dataclass(frozen=True, kw_only=True)
 class ScoringOptions(Printing):
@@ -60,7 +59,16 @@ class ScoringOptions(Printing):
         f"{', '.join(ALL_RULES)}; brier and log by default; may be repeated. The first one ranks.",
         choices=ALL_RULES,
     )
-    penalty: float | None = option(None, _PENALTY)
+    penalty: float | None = penalty_option()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeveralOptions(ScoringOptions):
+    """How several models are compared."""
+
+    k: tuple[int, ...] = option((5,), "k of the top-k error, 5 by default; may be repeated.")
+    baseline: str | None = option(None, "Reference model.", "-b")
+    missing: str = missing_option()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,20 +78,17 @@ class BoardOptions(Printing):
     output: tuple[Path, ...] = option(
         (), "Write the results to a file: .json, .csv, .md, .tex, .html or .txt; may be repeated.", "-o"
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class CompareOptions(ScoringOptions, BoardOptions):
-    """The options of `toplist compare`."""
-
-    k: tuple[int, ...] = option((5,), "k of the top-k error, 5 by default; may be repeated.")
-    baseline: str | None = option(None, "Reference model for skill and for --sequential.", "-b")
-    missing: str = missing_option()
     report: Path | None = option(
         None, "Write an HTML report with figures, such as board.html; report.html where no name is given."
     )
     title: str | None = option(None, "Title of the report.")
     detail: bool = option(False, "Print all columns, in several tables.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(SeveralOptions, BoardOptions):
+    """The options of `toplist compare`."""
+
     sequential: bool = option(False, "Add anytime-valid comparisons, which hold after every case.")
 
 
@@ -127,11 +132,12 @@ class EngineOptions:
 def compare(inputs: Inputs, options: CompareOptions, inference: Inference, engine: EngineOptions) -> None:
     """Rank models by proper scores, with intervals, tests and an HTML report."""
     keep_freed_memory()
-    require_boards(options.output, options.report, inputs.paths)
+    require_boards(options, inputs.paths)
     if options.sequential and len(inputs.files) < 2:
         raise UsageError("--sequential compares at least two files.")
-    if options.title is not None and options.report is None:
-        raise UsageError("--title goes with --report.")
+    if options.sequential and inputs.columns.get("group"):
+        group = inputs.columns["group"]
+        raise UsageError(f"--sequential does not go with --group: choose one group, as in --where {group}=VALUE.")
     chosen = engine.made()
     from toplist.evaluation.compare import compare as ranked
     from toplist.io.plan import PER_CASE
@@ -169,6 +175,7 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference, engin
         typer.echo("\n Add --report report.html for calibration, classes, cases and what they suggest to do next.")
     for path in options.output:
         board.write(path)
+    say_written((options.report, *options.output), options)
 
 
 def _paths(board: Leaderboard, inputs: Inputs, inference: Inference, reading: Any) -> Any:
@@ -181,14 +188,24 @@ def _paths(board: Leaderboard, inputs: Inputs, inference: Inference, reading: An
     return monitor(inputs.models, truth, rule=rule, inference=inference.level, **reading).paths
 
 
-def require_boards(output: Sequence[Path], report: Path | None, inputs: Sequence[str | Path]) -> None:
+def require_boards(options: BoardOptions, inputs: Sequence[str | Path], *, more: tuple[str, ...] = ()) -> None:
     """Before any work: what is to be written has a name that says how, a folder, and is nothing that is read."""
+    output, report = options.output, options.report
+    if options.title is not None and report is None:
+        raise UsageError("--title goes with --report.")
     for path in output:
-        if path.suffix.lower() not in (".json", ".csv", ".md", ".tex", ".html", ".txt"):
+        if path.suffix.lower() not in (".json", ".csv", ".md", ".tex", ".html", ".txt", *more):
             raise UsageError(f"--output is .json, .csv, .md, .tex, .html or .txt, not {path.name!r}.")
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--report is a page: name it {report.stem}.html.")
     require_outputs([*output, report], inputs)
+
+
+def say_written(paths: Sequence[Path | None], options: Printing) -> None:
+    """Say where files are, which come without a word else; not to machines."""
+    for path in paths:
+        if path is not None and not (options.json or options.quiet):
+            typer.echo(f" Wrote {visible(str(path))}")
 
 
 def print_board(board: Leaderboard, *, json: bool, detail: bool = False, invocation: Invocation | None = None) -> None:
@@ -220,7 +237,7 @@ class PlanOptions(Printing):
     power: float = option(0.8, "Probability that a true difference of this size is significant.")
     models: int | None = option(None, "Number of models to compare; as many as in the pilot by default.")
     rule: str = option("brier", f"Scoring rule: {', '.join(ALL_RULES)}.", choices=ALL_RULES)
-    penalty: float | None = option(None, _PENALTY)
+    penalty: float | None = penalty_option()
     missing: str = missing_option()
 
 

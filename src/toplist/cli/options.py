@@ -367,50 +367,35 @@ def read_labels(path: Path) -> list[str]:
     return labels
 
 
-_NAMED = ("id2label", "label2id")  # names of classes in configurations of models
-
-
 def _json_labels(text: str, path: str) -> list[str]:
-    """A list; or an object with a label for each code, or a code for each label, as models keep it (id2label)."""
+    """A list; or an object with a label for each code, as configurations of models have it (id2label)."""
     from toplist.io.readers.json_lines import RepeatedFieldError, json_value
 
     try:
-        found = json_value(text)
+        labels = json_value(text)
     except RepeatedFieldError as error:
         raise FileError(path, str(error)) from None
     except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, dict):
-        inner = next((found[key] for key in _NAMED if isinstance(found.get(key), dict)), None)
-        labels = _by_code(found if inner is None else inner, path)
-        said = found.get("num_labels", len(labels))
-        if inner is not None and said != len(labels):
-            raise FileError(path, f"num_labels is {quote(said)}, but there are {len(labels):,} labels.")
-        return labels
-    if not isinstance(found, list) or any(isinstance(label, list | dict) for label in found):
-        raise FileError(
-            path, "labels are a JSON list, a JSON object with a label for each code (id2label), or one label per line."
-        )
-    return [str(label) for label in found]
-
-
-def _by_code(found: Mapping[str, Any], path: str) -> list[str]:
-    """The labels of codes that are all from 0 on."""
-    pairs: dict[int, str] = {}
-    if found and all(re.fullmatch(r"\d{1,9}", key) for key in found):
-        pairs = {int(key): str(label) for key, label in found.items() if not isinstance(label, list | dict)}
-    elif found and all(type(code) is int for code in found.values()):
-        pairs = {code: label for label, code in found.items()}
-    if not found or len(pairs) < len(found):
+        labels = None
+    if isinstance(labels, dict):
+        stated = labels.get("num_labels") if "id2label" in labels else None
+        by_code = labels.get("id2label", labels)
+        is_coded = isinstance(by_code, dict) and by_code and all(re.fullmatch(r"\d{1,9}", code) for code in by_code)
+        labels = [label for _, label in sorted(by_code.items(), key=lambda item: int(item[0]))] if is_coded else None
+        codes = set(map(int, by_code)) if is_coded else set()
+        gap = next((code for code in range(len(labels or ())) if code not in codes), None)
+        if gap is not None:
+            many = f"there are {len(by_code):,} labels, but none for the code {gap}"
+            raise FileError(path, f"{many}: codes are 0, 1, 2, ...")
+        if labels is not None and stated not in (None, len(labels)):
+            raise FileError(path, f"num_labels is {quote(stated)}, but there are {len(labels):,} labels.")
+    if not isinstance(labels, list) or any(isinstance(label, list | dict) for label in labels):
         raise FileError(
             path,
-            'a JSON object of labels has one for each code, as in {"0": "cat", "1": "dog"}, and the configuration of a '
-            "model has them as id2label.",
+            'labels are one per line, a JSON list, or a JSON object with a label for each code, as in {"0": "cat", '
+            '"1": "dog"} or in the id2label of a model.',
         )
-    gap = next((code for code in range(len(pairs)) if code not in pairs), None)
-    if gap is not None:
-        raise FileError(path, f"there are {len(pairs):,} labels, but none for the code {gap}: codes are 0, 1, 2, ...")
-    return [pairs[code] for code in range(len(pairs))]
+    return [str(label) for label in labels]
 
 
 _READ = (
@@ -462,6 +447,11 @@ class Printing:
 
     json: bool = option(False, "Print JSON.")
     quiet: bool = option(False, "Print results and errors only, not progress or how files are read.", "-q")
+
+
+def penalty_option() -> Any:
+    """The option --penalty."""
+    return option(None, "Penalty of an invalid list; 1% of the score of the uniform prediction by default.")
 
 
 @dataclass(frozen=True, slots=True)

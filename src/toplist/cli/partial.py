@@ -14,8 +14,8 @@ import typer
 
 from toplist._files import shown_words
 from toplist._text import visible
-from toplist.cli.compare import BoardOptions, ScoringOptions, print_board, require_boards
-from toplist.cli.options import Inputs, Reads, command, missing_option, option, parameter
+from toplist.cli.compare import BoardOptions, SeveralOptions, print_board, require_boards, say_written
+from toplist.cli.options import Inputs, Reads, command, option, parameter
 from toplist.cli.output import UsageError, print_json, progress_bar, require_outputs
 from toplist.core.memory import keep_freed_memory
 from toplist.inference.settings import Inference
@@ -25,13 +25,10 @@ SUFFIX = ".tlp"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartialOptions(ScoringOptions):
+class PartialOptions(SeveralOptions):
     """The options of `toplist partial`."""
 
     output: Path = option(..., f"File for the partial result, such as part-7{SUFFIX}.", "-o")
-    k: tuple[int, ...] = option((5,), "k of the top-k error, 5 by default; may be repeated.")
-    baseline: str | None = option(None, "Reference model for skill.", "-b")
-    missing: str = missing_option()
     start: int = option(0, "Position of the first case among those of all parts, where cases have no ids.")
     sample: int = option(1000, "How many cases are kept to be examined for skewness and dependence.")
 
@@ -104,11 +101,6 @@ class MergeOptions(BoardOptions):
         "repeated.",
         "-o",
     )
-    report: Path | None = option(
-        None, "Write an HTML report with figures, such as board.html; report.html where no name is given."
-    )
-    title: str | None = option(None, "Title of the report.")
-    detail: bool = option(False, "Print all columns, in several tables.")
 
 
 @command(
@@ -121,11 +113,7 @@ class MergeOptions(BoardOptions):
 def merge(parts: list[str], options: MergeOptions) -> None:
     """Merge partial results into one leaderboard, identical to that of a single run."""
     again = [path for path in options.output if path.suffix.lower() == SUFFIX]
-    others = [path for path in options.output if path not in again]
-    if options.title is not None and options.report is None:
-        raise UsageError("--title goes with --report.")
-    require_boards(others, options.report, parts)
-    require_outputs([*options.output, options.report], parts)
+    require_boards(options, parts, more=(SUFFIX,))
     from toplist._files import write_bytes
     from toplist.evaluation.partials import finish
     from toplist.evaluation.partials import merge as merged
@@ -141,5 +129,7 @@ def merge(parts: list[str], options: MergeOptions) -> None:
     print_board(board, json=options.json, detail=options.detail)
     for path in again:
         write_bytes(path, whole.to_bytes())
-    for path in others:
-        board.write(path)
+    for path in options.output:
+        if path not in again:
+            board.write(path)
+    say_written((options.report, *options.output), options)
