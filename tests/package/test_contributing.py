@@ -22,6 +22,7 @@ COPIED = {
     "tests/paper": ("__init__.py", "rules.py"),
     "tests/postprocess": ("__init__.py", "recalibrators.py"),
     "tests/io/recognition": ("__init__.py", "vocabulary.py"),
+    "tests/io/producers": ("__init__.py", "checked.py"),
 }
 END = r"\Z"
 
@@ -91,6 +92,44 @@ RECIPES = {
         ^True True\nTrue True\n
         data-best="low"
     """,
+    "a producer": r'''
+        @ io/producers/birds.py
+        """Answers of a service that knows birds."""
+
+        from toplist.io.producers.cases import Cases, reading
+
+
+        def _read(cases: Cases) -> None:
+            for record in cases.objects():
+                if record.at("error"):
+                    cases.count("recording", "failed: missing cases")
+                else:
+                    cases.add(record, record.text("recording"), *record.entries(record.pairs("birds", "name", "p")))
+
+
+        PRODUCER = reading(_read, written=True)
+        @ io/producers/__init__.py behind ^PRODUCERS: .* = \{\n
+            "birds": Entry("birds", "answers about birds", ("*.jsonl",), keys=("recording", "birds.0.name")),
+        @ tests/io/producers/checked.py behind ^CHECKS = \{\n
+            "birds": Check("birds.txt"),
+        @ data a.jsonl
+        {"recording": "1.wav", "birds": [{"name": "owl", "p": 0.75}, {"name": "kite", "p": 0.125}]}
+        {"recording": "2.wav", "error": "too short"}
+        {"recording": "3.wav", "birds": [{"name": "kite", "p": "much"}]}
+        @ run
+        import toplist as tl
+        from tests.io.producers.checked import table
+        lines = open("a.jsonl").read().splitlines(keepends=True)
+        open("b.jsonl", "w").writelines(lines[:2])
+        print(tl.read_lists("b.jsonl", 900), "`birds`" in table())
+        try:
+            tl.read_lists("a.jsonl", 900)
+        except tl.TopListError as error:
+            print(error)
+        @ says
+        ^TopLists\(1 case, k = 2, 900 classes\) True\n
+        a\.jsonl, row 3: the score of 'kite' should be a number, not 'much'\.
+    ''',
     "a file format": r'''
         @ io/readers/triples.py
         """A line per listed class: case, class and confidence, with blanks between them."""

@@ -21,15 +21,18 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @st.composite
 def damaged(draw: Any, documents: Any) -> str:
-    """One of the documents as JSON, with a value replaced by something else, left out or cut off."""
+    """One of the documents as JSON, with a value replaced by something else, left out, called otherwise or cut off."""
     document = deepcopy(draw(st.sampled_from(documents)))
     *outer, last = draw(st.sampled_from(places(document)[1:]))
     home = document
     for key in outer:
         home = home[key]
-    if draw(st.booleans()):
+    way = draw(st.sampled_from(["replaced", "left out", "called otherwise"]))
+    if way == "replaced":
         home[last] = deepcopy(draw(st.sampled_from(JUNK)))
     else:
-        del home[last]
+        value = home.pop(last)
+        if way == "called otherwise" and isinstance(home, dict):
+            home["\ud83d"] = value  # half a character
     text = json.dumps(document)
     return text[: draw(st.integers(0, len(text)))] if draw(st.integers(0, 9)) == 0 else text

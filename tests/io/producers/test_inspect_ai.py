@@ -168,6 +168,17 @@ def test_a_damaged_archive_is_refused_in_words(runs, tmp_path, data):
     assert rows == produced(next((runs / "odd/first_token").glob("*.eval")))[0]
 
 
+def test_an_archive_of_a_later_format_is_refused(tmp_path):
+    path = tmp_path / "a.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", json.dumps(log()))
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x01\x02") + 6] = 99  # the version that is needed, in tenths
+    path.write_bytes(data)
+    with pytest.raises(FileError, match=r"a\.eval: this ZIP file cannot be read: zip file version 9\.9"):
+        produced(path)
+
+
 # Logs in the documented shape
 
 

@@ -1,7 +1,8 @@
-"""Programs that write predictions, one module each: their files become tables with one list per row.
+"""Programs that write predictions: their files become tables with one list per row.
 
-A new producer is a module with a `Producer` called `PRODUCER`, and an entry in `PRODUCERS` here. Modules are imported
-when a file has what their entry says, or when they are asked for by name.
+A producer is an entry here, which says what its files look like, and a module with a `PRODUCER`: a function that adds
+the cases of all records (`toplist.io.producers.cases`). Modules are imported when a file has what their entry says, or
+when they are asked for by name; one with several producers has them in `PRODUCERS`.
 """
 
 from __future__ import annotations

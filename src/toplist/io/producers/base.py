@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toplist._files import need
-from toplist._text import quote
-from toplist.errors import FileError
 from toplist.io.readers.base import FirstLook, Reader, TableChunk
-from toplist.io.readers.json_lines import MisfitError, as_array
 
 if TYPE_CHECKING:
     from toplist.io.options import ReadOptions
@@ -23,7 +20,6 @@ OUTCOME, N_CLASSES, CLUSTER, GROUP = "outcome", "n_classes", "cluster", "group"
 ANSWER_MASS = "answer_mass"  # the probability of all declared answers together, before anything is done about the rest
 LISTED_TOKENS = "listed_tokens"  # how many tokens a server listed at the position of the answer
 _HELD = 1 << 28  # bytes of a table that are kept in memory for further passes
-_BATCH = 4096  # rows of a batch that is made row by row
 
 
 def at_path(value: Any, path: str) -> Any:
@@ -126,46 +122,10 @@ class ProducedReader(Reader):
         self.kept = held
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One case as a producer has it: classes with their probabilities, and what is known of the case."""
-
-    case: str
-    classes: Sequence[str]
-    confidences: Sequence[float]
-    known: Mapping[str, Any] = field(default_factory=dict)  # outcome, n_classes, cluster, group, answer_mass, ...
-
-
 def columns_of(**known: Any) -> dict[str, Any]:
     """The columns of a produced table, with further ones and their types, as in `columns_of(outcome=pa.string())`."""
     pa = need("pyarrow")
     return {CASE: pa.string(), CLASSES: pa.list_(pa.string()), CONFIDENCES: pa.list_(pa.float64()), **known}
-
-
-def batches_of(rows: Iterable[tuple[str, Row]], columns: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Rows, each with its file, as record batches: for producers that go through their records one by one."""
-    pa, source = need("pyarrow"), ""
-    waiting: list[Row] = []
-    schema = pa.schema(list(columns.items()))
-
-    def made() -> Any:
-        first: dict[str, list[Any]] = {
-            CASE: [row.case for row in waiting],
-            CLASSES: [list(row.classes) for row in waiting],
-            CONFIDENCES: [list(row.confidences) for row in waiting],
-        }
-        further = {name: [row.known.get(name) for row in waiting] for name in columns if name not in first}
-        every = {**first, **further}
-        return pa.record_batch([_array(every[n], t, n, source, waiting) for n, t in columns.items()], schema=schema)
-
-    for path, row in rows:
-        if waiting and (path != source or len(waiting) == _BATCH):
-            yield source, made()
-            waiting.clear()
-        source = path
-        waiting.append(row)
-    if waiting:
-        yield source, made()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +139,3 @@ class Entry:
     columns: tuple[str, ...] = ()  # columns, or patterns of them, that its tables have, all of them
     head: str = ""  # a regular expression that the beginning of its files has, or the columns of its Parquet files
     asked: bool = False  # whether it is used only where it is asked for by name
-
-
-def _array(values: Sequence[Any], kind: Any, name: str, source: str, rows: Sequence[Row]) -> Any:
-    """A column of a batch."""
-    try:
-        return as_array(values, kind)
-    except MisfitError as error:
-        case = quote(rows[error.place].case)
-        raise FileError(source, f"of case {case}, {name} {error.problem}.") from None

@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -45,15 +45,13 @@ from toplist.io.producers.base import (
     ProducedReader,
     Producer,
     Request,
-    Row,
     at_path,
-    batches_of,
     columns_of,
     matched,
 )
 from toplist.io.readers.base import NOT_UTF8, FirstLook, lines_of, opened
 from toplist.io.readers.delimited import crooked
-from toplist.io.readers.json_lines import RepeatedFieldError, json_value
+from toplist.io.readers.json_lines import MisfitError, RepeatedFieldError, as_array, json_value
 from toplist.io.words import CASE as CASE_NAMES
 from toplist.io.words import named
 from toplist.lists.pipelines import Remedy, in_own_precision
@@ -62,6 +60,8 @@ SEQUENCE = "sequence"  # the text that a case is about
 DIVIDED = "added up to slightly more than 1, because fastText adds 1e-5 to each probability: divided by the sum"
 _ORDER = (OUTCOME, N_CLASSES, GROUP, CLUSTER)
 _KINDS = {N_CLASSES: "int64", ANSWER_MASS: "float64", LISTED_TOKENS: "float64"}  # all others are text
+_OWN = (CASE, CLASSES, CONFIDENCES)  # columns that every row has
+_BATCH = 4096  # rows
 _ABOVE = 1.0005  # what half precision makes of one is below
 _ROUNDED = 1.0501  # a sum up to here may be a rounding of one: the check of all lists says what to do
 
@@ -246,6 +246,17 @@ def text_of(path: Path) -> str:
 # The table
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One case as a producer has it: classes with their probabilities, and what is known of the case."""
+
+    record: Record
+    case: str
+    classes: Sequence[str]
+    confidences: Sequence[float]
+    known: Mapping[str, Any]  # outcome, n_classes, cluster, group, answer_mass, ...
+
+
 @dataclass(slots=True)
 class Cases:
     """The cases of all files, as a producer adds them, and what there is to say about them."""
@@ -254,7 +265,7 @@ class Cases:
     decimal: bool  # whether probabilities are those of the file, written as decimals, and not computed
     single: bool  # whether a program may have written them in single precision
     conditions: RecordConditions = field(init=False)
-    rows: list[tuple[Record, Row]] = field(init=False, default_factory=list)
+    rows: list[Row] = field(init=False, default_factory=list)
     notes: list[str] = field(init=False, default_factory=list)
     counts: Counter[tuple[str, str]] = field(init=False, default_factory=Counter)
     left_out: dict[str, str] = field(init=False, default_factory=dict)  # tasks, and why
@@ -305,7 +316,7 @@ class Cases:
     ) -> None:
         """A case: its list, and what is known of it."""
         of_task = {} if self.current is None else {GROUP: self.current}
-        self.rows.append((record, Row(case, classes, confidences, {**of_task, **known})))
+        self.rows.append(Row(record, case, classes, confidences, {**of_task, **known}))
 
     def say(self, note: str) -> None:
         """A note, about the current task where there is one."""
@@ -325,28 +336,22 @@ class Cases:
         if not self.rows:
             problems = [f"{_of_task(task)}{why}" for task, why in self.left_out.items()]
             raise FileError(name, next(iter([*problems, *sentences([], self.counts)]), "there is no record here."))
-        nameless = next((record for record, row in self.rows if not row.case), None)
-        if nameless is not None and any(row.case for _, row in self.rows):
-            raise nameless.error("this record has no case id, but others have one.")
+        nameless = next((row for row in self.rows if not row.case), None)
+        if nameless is not None and any(row.case for row in self.rows):
+            raise nameless.record.error("this record has no case id, but others have one.")
         columns = self._columns()
         if nameless is not None:
             del columns[CASE]
         left_out = [f"task {quote(task)} is left out: {why}" for task, why in self.left_out.items()]
-        batches = list(batches_of(((record.source, row) for record, row in self.rows), columns))
-        paths = (*self.request.paths, *self.beside)
-        reader = ProducedReader(
-            name,
-            lambda: iter(batches),
-            columns,
-            paths,
-            sentences([*self.notes, *self.conditions.notes(), *left_out], self.counts),
-        )
+        notes = sentences([*self.notes, *self.conditions.notes(), *left_out], self.counts)
+        batches = list(self._batches(columns))
+        reader = ProducedReader(name, lambda: iter(batches), columns, (*self.request.paths, *self.beside), notes)
         reader.decimal = self.decimal
         return reader
 
     def _columns(self) -> dict[str, Any]:
-        pa, known = need("pyarrow"), [row.known for _, row in self.rows]
-        names = dict.fromkeys(name for one in known for name in one if name not in (CASE, CLASSES, CONFIDENCES))
+        pa, known = need("pyarrow"), [row.known for row in self.rows]
+        names = dict.fromkeys(name for one in known for name in one if name not in _OWN)
         values = {name: [one.get(name) for one in known] for name in names}
         if not self.complete and len(set(values.get(GROUP, ()))) < 2:
             values.pop(GROUP, None)
@@ -358,8 +363,27 @@ class Cases:
             kinds[CONFIDENCES] = pa.list_(pa.float32())
         return columns_of(**kinds)
 
+    def _batches(self, columns: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """Batches of the rows of each file."""
+        pa = need("pyarrow")
+        schema = pa.schema(list(columns.items()))
+        for source, group in groupby(self.rows, lambda row: row.record.source):
+            rows = list(group)
+            known = [
+                {**r.known, CASE: r.case, CLASSES: list(r.classes), CONFIDENCES: list(r.confidences)} for r in rows
+            ]
+            arrays = []
+            for name, kind in columns.items():
+                try:
+                    arrays.append(as_array([one.get(name) for one in known], kind))
+                except MisfitError as error:
+                    row = rows[error.place]
+                    raise row.record.error(f"of case {quote(row.case)}, {name} {error.problem}.") from None
+            for batch in pa.Table.from_arrays(arrays, schema=schema).to_batches(_BATCH):
+                yield source, batch
+
     def _is_single(self) -> bool:
-        every = in_own_precision([value for _, row in self.rows for value in row.confidences])
+        every = in_own_precision([value for row in self.rows for value in row.confidences])
         return getattr(every, "dtype", None) == "float32"
 
 

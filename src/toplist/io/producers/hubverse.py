@@ -22,11 +22,11 @@ from urllib.parse import unquote
 
 from msgspec import Struct, ValidationError, convert
 
-from toplist._files import as_path, need, read_json
+from toplist._files import as_path, need
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError
 from toplist.io.producers.base import CLUSTER, GROUP, N_CLASSES, OUTCOME
-from toplist.io.producers.cases import Cases, Record, number_of, reading
+from toplist.io.producers.cases import Cases, Record, number_of, parsed, reading, text_of
 from toplist.io.readers.base import NOT_UTF8, FirstLook, opened, unreadable
 
 TASKS = Path("hub-config") / "tasks.json"
@@ -156,7 +156,7 @@ def _hub_of(root: Path) -> _Hub:
 def _hub(root: Path, _: tuple[tuple[str, int, int], ...]) -> _Hub:
     path = root / TASKS
     try:
-        config = convert(read_json(path, "the tasks of a hub"), _Config)
+        config = convert(parsed(text_of(path), Record(str(path), None, None)), _Config)
     except ValidationError as error:
         problem = f"this is not a tasks.json as the schemas of the hubverse describe it: {error}."
         raise FileError(str(path), problem) from None

@@ -68,7 +68,7 @@ def parse(line: bytes, source: str, row: int, unit: str = "line") -> dict[str, A
 
 
 class RepeatedFieldError(ValueError):
-    """A field that an object has twice: which of the two is meant, nobody knows."""
+    """A field that an object has twice, which is meant nobody knows; or one whose name is no text."""
 
 
 def json_value(text: str | bytes) -> Any:
@@ -99,6 +99,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(record) < len(pairs):
         repeated = next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at]))
         raise RepeatedFieldError(f"the field {quote(repeated)} is there twice.")
+    halves = [key for key in record if not key.isascii() and key.encode("utf-8", "replace").decode() != key]
+    if halves:
+        raise RepeatedFieldError(f"the name of the field {quote(halves[0])} has half a character in it.")
     return record
 
 
