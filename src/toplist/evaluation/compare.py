@@ -19,7 +19,7 @@ from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.case_details import CaseReader, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.next_steps import Invocation
-from toplist.evaluation.samples import ArrayLosses, FileLosses, Losses, SampleCollector, of_arrays
+from toplist.evaluation.samples import ArrayLosses, FileLosses, Losses, SampleCollector, columns_of, of_arrays, reading
 from toplist.evaluation.stream import (
     MatrixCollector,
     ReadSummary,
@@ -375,10 +375,11 @@ def held_models(request: ReadRequest, space: Any, question: Question) -> tuple[A
 def _score_files(request: ReadRequest, space: Any, question: Question, progress: Progress) -> Scored:
     plan, settings = planned(request, space, question, ("cluster", "time", "group"))
     by_case = not settings.by_sums or question.missing == "pairwise" or plan.space is None
-    sums, sample = SumCollector(plan, settings.method == "poisson"), SampleCollector(plan)
+    columns = columns_of(plan, settings)
+    sums, sample = SumCollector(plan, settings.method == "poisson"), SampleCollector(plan, columns)
     matrix = MatrixCollector(plan) if by_case else None
     with empty_set_explained(plan.set_separator):
-        read = run(plan, question.scoring, list(filter(None, (sums, sample, matrix))), progress)
+        read = run(reading(plan, columns), question.scoring, list(filter(None, (sums, sample, matrix))), progress)
     return Scored.of_files(
         plan, question, settings, sums.tallies, None if matrix is None else matrix.panel(), sample, read
     )

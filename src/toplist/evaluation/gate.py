@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from toplist._typing import Progress
 from toplist.errors import TopListError
 from toplist.evaluation.compare import Question, Scored, held_models, planned
 from toplist.evaluation.gate_checks import GateSpec, PairedCases, ScoredPair
-from toplist.evaluation.samples import SampleCollector
+from toplist.evaluation.samples import SampleCollector, columns_of, reading
 from toplist.evaluation.score_files import (
     MISSING,
     BaselineScores,
@@ -180,9 +180,10 @@ def _of_files(
     plan, settings = planned(request, space, question, ("cluster", "time"), MISSING)
     if baseline is not None:
         baseline.require_same_question(plan.classes, plan.space)
-    found = PairCollector(plan, baseline)
+    columns = columns_of(plan, settings)
+    found = PairCollector(plan, columns, baseline)
     with empty_set_explained(plan.set_separator):
-        read = run(plan, question.scoring, [found], progress)
+        read = run(reading(plan, columns), question.scoring, [found], progress)
     notes = () if baseline is None else baseline.require_same_cases()
     scored = Scored.of_files(plan, question, settings, {}, found.matrix.panel(), found.sample, read)
     digests = np.concatenate([np.zeros((0, 2), np.uint64), *found.digests])
@@ -210,9 +211,9 @@ class PairCollector(Collector):
     beside outcomes does not count in the sums over each model `alone`.
     """
 
-    def __init__(self, plan: Plan, baseline: BaselineScores | None) -> None:
+    def __init__(self, plan: Plan, columns: Sequence[str], baseline: BaselineScores | None) -> None:
         self.plan, self.baseline = plan, baseline
-        self.sample, self.matrix = SampleCollector(plan), MatrixCollector(plan)
+        self.sample, self.matrix = SampleCollector(plan, columns), MatrixCollector(plan)
         self.alone = SumCollector(replace(plan, group=None, cluster=None, weight=None))
         self.ids: list[str] = []
         self.digests: list[Hashes] = []

@@ -18,7 +18,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from toplist._files import need
 from toplist._text import argument, quote
 from toplist._typing import Progress
 from toplist.calibration.top_bins import ReliabilityBins
@@ -35,6 +34,7 @@ from toplist.evaluation.samples import (
     SampleCollector,
     SampledCases,
     columns_of,
+    reading,
     score_range,
 )
 from toplist.evaluation.stream import (
@@ -326,17 +326,17 @@ def score_part(
     asked = PartQuestion.of(question, plan, settings)
     drawn: Any = {"limit": sample} if total is None else {"threshold": min(1.0, SAMPLED / max(total, 1))}
 
-    sums, kept = PartSums(plan, settings.method == "poisson"), SampleCollector(plan, **drawn)
+    names = columns_of(plan, settings, repeated=False) if columns is None else columns
+    sums, kept = PartSums(plan, settings.method == "poisson"), SampleCollector(plan, names, **drawn)
     with empty_set_explained(plan.set_separator):
-        read = run(plan, question.scoring, [sums, kept], progress, part=True, start=start)
-        names = columns_of(plan, settings, repeated=False) if columns is None else columns
+        read = run(reading(plan, names), question.scoring, [sums, kept], progress, part=True, start=start)
         found = PartialResult(
             asked,
             tuple(covers),
             sums.tallies,
             read,
             kept.heaviest,
-            kept.cases(names).in_order(),
+            kept.cases().in_order(),
             spelled=_spelled(plan, sums.tallies),
             bins={name: one.found for name, one in sums.watching.items() if one.found.cases},
         )
@@ -442,22 +442,8 @@ def _place(cover: Cover) -> tuple[str, int, str]:
 
 def _samples(samples: Sequence[SampledCases], cases: int) -> SampledCases:
     """The sampled cases of all parts, at the least threshold."""
-    pa = need("pyarrow")
     least = min(1.0, ROOM * SAMPLED / max(cases, 1), *(one.threshold for one in samples))
-    kept = [one.below(least) for one in samples]
-    names = [tuple(one.columns) for one in kept if len(one)]
-    common: Sequence[str] = next(iter(names), ())
-    if any(one != common for one in names):
-        common = sorted(set.intersection(*map(set, names)))
-    weights = [one.weights for one in kept if one.weights is not None]
-    columns = {name: pa.chunked_array([one.columns[name] for one in kept if len(one)], pa.string()) for name in common}
-    return SampledCases(
-        least,
-        np.concatenate([one.keys for one in kept]),
-        np.concatenate([one.scores for one in kept]),
-        np.concatenate(weights) if weights else None,
-        {name: values.combine_chunks() for name, values in columns.items()},
-    ).in_order()
+    return SampledCases.concat(samples, least).in_order()
 
 
 def _both_read(one: ReadSummary, other: ReadSummary) -> ReadSummary:

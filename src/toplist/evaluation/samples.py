@@ -30,7 +30,7 @@ from toplist.inference.diagnostics import MOST_VALUES, SAMPLED, UNSEEN, ScoreSam
 from toplist.inference.settings import InferenceSettings
 from toplist.io.align import AlignedCases
 from toplist.io.batches import Batch
-from toplist.io.columns import as_numpy, plain
+from toplist.io.columns import as_arrow, as_numpy, plain
 from toplist.io.lists import clusters_in_order, lists_of, untimely, weights_of
 from toplist.io.plan import Plan
 from toplist.lists import TopLists
@@ -335,18 +335,22 @@ class SampleCollector(Collector):
     ----------
     plan : Plan
         What is compared.
+    columns : sequence of str, optional
+        Columns of the truth that are kept with the cases; `reading` makes a plan that reads them.
     threshold : float, optional
         Where the hashes of the sampled cases end; by default it falls as cases come in.
     limit : int, optional
         How many cases are kept at most.
     """
 
-    def __init__(self, plan: Plan, *, threshold: float | None = None, limit: int | None = None) -> None:
-        self.plan, self.heaviest, self.limit = plan, 0.0, limit
+    def __init__(
+        self, plan: Plan, columns: Sequence[str] = (), *, threshold: float | None = None, limit: int | None = None
+    ) -> None:
+        self.plan, self.columns, self.heaviest, self.limit = plan, columns, 0.0, limit
         self.falls = threshold is None and limit is None
         self.threshold = 1.0 if threshold is None else threshold
         self.seen = 0
-        self.parts: list[_Part] = []
+        self.parts: list[SampledCases] = []
 
     def make(self, rows: ScoredRows) -> Any:
         """See `Collector`."""
@@ -354,14 +358,15 @@ class SampleCollector(Collector):
         weights = None if plan.weight is None else weights_of(truth, plan.weight)
         heaviest = 1.0 if weights is None else float(weights.max(initial=0.0))
         first, threshold = case_hashes(truth, _SEED), self.threshold
-        some = None if threshold >= 1 else np.flatnonzero(uniform(first) < threshold)
-        here: Any = slice(None) if some is None else some  # the second hash is made for cases that are kept
+        here = np.arange(len(truth)) if threshold >= 1 else np.flatnonzero(uniform(first) < threshold)
         scores = np.stack([one.scores[0][here] for one in rows.scores], axis=1)
         for a, there in enumerate(rows.present):
             scores[~there[here], a] = np.nan
-        keys = np.stack([first[here], case_hashes(truth, _SEED + 1, some)], axis=1)
+        # The second hash is made for cases that are kept.
+        keys = np.stack([first[here], case_hashes(truth, _SEED + 1, here)], axis=1)
+        columns = {name: _text(plain(truth.extra[name]).take(as_arrow(here))) for name in self.columns}
         weights = None if weights is None else weights[here]
-        return _Part(truth.source, truth.rows[here], keys, scores, weights), len(truth), heaviest
+        return SampledCases(threshold, keys, scores, weights, columns), len(truth), heaviest
 
     def add(self, made: Any) -> None:
         """See `Collector`."""
@@ -373,37 +378,34 @@ class SampleCollector(Collector):
         if self.limit is not None and kept > 2 * self.limit:
             self._cut(self.limit)
         elif self.falls and kept > 2 * ROOM * SAMPLED:  # twice as many, so that parts are cut now and then only
-            self.threshold = min(self.threshold, ROOM * SAMPLED / self.seen)
-            self.parts = [one.below(self.threshold) for one in self.parts]
+            self._lower(ROOM * SAMPLED / self.seen)
 
     def _cut(self, limit: int) -> None:
         """Lower the threshold so that so many cases are below it."""
         hashes = np.concatenate([np.zeros(0), *(uniform(one.keys[:, 0]) for one in self.parts)])
-        if len(hashes) > limit:
-            self.threshold = float(np.partition(hashes, limit)[limit])
+        self._lower(float(np.partition(hashes, limit)[limit]) if len(hashes) > limit else 1.0)
+
+    def _lower(self, threshold: float) -> None:
+        self.threshold = min(self.threshold, threshold)
         self.parts = [one.below(self.threshold) for one in self.parts]
 
-    def cases(self, columns: Sequence[str]) -> SampledCases:
-        """The sampled cases, with columns of the truth, which is read again for them."""
+    def cases(self) -> SampledCases:
+        """The sampled cases."""
         if self.limit is not None:
             self._cut(self.limit)
-        parts = [one.below(self.threshold) for one in self.parts if len(one)]
-        models = parts[0].scores.shape[1] if parts else len(self.plan.sources)  # scores in a file are no source
-        weights = None
-        if self.plan.weight is not None:
-            weights = np.concatenate([np.zeros(0), *(one.weights for one in parts if one.weights is not None)])
-        return SampledCases(
-            self.threshold,
-            np.concatenate([np.zeros((0, 2), np.uint64), *(one.keys for one in parts)]),
-            np.concatenate([np.zeros((0, models)), *(one.scores for one in parts)]),
-            weights,
-            _values_of(self.plan, columns, parts),
-        )
+        return SampledCases.concat(self.parts, self.threshold)
 
     def sample(self, settings: InferenceSettings, cases: int) -> ScoreSample:
         """The sample of so many cases, in the order of the truth where that is the order of time."""
-        found = self.cases(columns_of(self.plan, settings))
+        found = self.cases()
         return (found if settings.ordered else found.in_order()).drawn(cases)
+
+
+def reading(plan: Plan, columns: Sequence[str]) -> Plan:
+    """The same plan, which reads some columns of the truth too."""
+    layout = plan.truth.layout
+    extra = tuple(dict.fromkeys((*layout.extra, *columns)))
+    return replace(plan, truth=replace(plan.truth, layout=replace(layout, extra=extra)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -418,6 +420,24 @@ class SampledCases:
     scores: Floats  # (cases, models), under the first rule; not finite where a model lacks the case
     weights: Floats | None
     columns: Mapping[str, Any]  # of the truth: text by case, None where there is none
+
+    @classmethod
+    def concat(cls, samples: Sequence[SampledCases], threshold: float) -> SampledCases:
+        """The cases of all samples that are below a threshold, with the columns that all have."""
+        pa = need("pyarrow")
+        parts = [one.below(threshold) for one in samples]
+        some = [one for one in parts if len(one)] or parts[:1]
+        common = [name for name in (some[0].columns if some else ()) if all(name in one.columns for one in some)]
+        if any(tuple(one.columns) != tuple(common) for one in some):
+            common = sorted(common)
+        weights = [one.weights for one in some if one.weights is not None]
+        return cls(
+            threshold,
+            np.concatenate([np.zeros((0, 2), np.uint64), *(one.keys for one in some)]),
+            np.concatenate([one.scores for one in some]) if some else np.zeros((0, 0)),
+            np.concatenate(weights) if weights else None,
+            {name: pa.concat_arrays([one.columns[name] for one in some]) for name in common},
+        )
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -452,28 +472,6 @@ class SampledCases:
         return ScoreSample(found.scores, found.weights, found.threshold, first)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Part:
-    """Some cases of a batch, with where they stand in the truth."""
-
-    source: str
-    rows: NDArray[np.int64]
-    keys: NDArray[np.uint64]
-    scores: Floats
-    weights: Floats | None
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def below(self, threshold: float) -> _Part:
-        """Those of them that are kept at this threshold."""
-        if threshold >= 1:
-            return self
-        some = np.flatnonzero(uniform(self.keys[:, 0]) < threshold)
-        weights = None if self.weights is None else self.weights[some]
-        return _Part(self.source, self.rows[some], self.keys[some], self.scores[some], weights)
-
-
 def columns_of(plan: Plan, settings: InferenceSettings, *, repeated: bool = True) -> tuple[str, ...]:
     """Columns of the truth that are not in use, by which cases may depend on each other.
 
@@ -501,46 +499,6 @@ def columns_of(plan: Plan, settings: InferenceSettings, *, repeated: bool = True
 def _text(column: Any) -> Any:
     """A column as text."""
     return need("pyarrow.compute").cast(plain(column), need("pyarrow").string())
-
-
-def _values_of(plan: Plan, names: Sequence[str], parts: Sequence[_Part]) -> dict[str, Any]:
-    """What columns of the truth say of these cases, as text; the truth is read again."""
-    pa = need("pyarrow")
-    found: dict[str, Any] = {name: [] for name in names}
-    places, cases = [], _Cases(parts)
-    for piece in plan.truth.reader.pieces(names) if names and cases.count else ():
-        place, at = cases.within(piece.source, piece.row_numbers)
-        if len(at):
-            places.append(place)
-            for name in names:
-                found[name].append(_text(plain(piece.table.column(name)).take(pa.array(at))))
-    if sum(map(len, places)) != cases.count:
-        return {}  # the rows of the truth are not where they were
-    order = pa.array(np.argsort(np.concatenate([np.zeros(0, np.int64), *places])))
-    return {name: pa.chunked_array(made, pa.string()).combine_chunks().take(order) for name, made in found.items()}
-
-
-class _Cases:
-    """Where the cases of a sample stand in the files of the truth."""
-
-    def __init__(self, parts: Sequence[_Part]) -> None:
-        self.count, by_source = 0, dict[str, list[tuple[NDArray[np.int64], NDArray[np.int64]]]]()
-        for part in parts:
-            by_source.setdefault(part.source, []).append((part.rows, self.count + np.arange(len(part))))
-            self.count += len(part)
-        self.known = {}
-        for source, found in by_source.items():
-            rows, places = (np.concatenate(column) for column in zip(*found, strict=True))
-            order = np.argsort(rows)
-            self.known[source] = rows[order], places[order]
-
-    def within(self, source: str, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """Of the cases in rows with these numbers, which rise: their places in the sample, and among the numbers."""
-        rows, places = self.known.get(source, (np.zeros(0, np.int64),) * 2)
-        lo, hi = np.searchsorted(rows, (numbers[0], numbers[-1] + 1)) if len(numbers) else (0, 0)
-        at = np.searchsorted(numbers, rows[lo:hi])
-        fine = numbers[at] == rows[lo:hi]
-        return places[lo:hi][fine], at[fine]
 
 
 def _is_repeated(values: Any) -> bool:

@@ -78,7 +78,8 @@ class OpenTable:
     @property
     def _described(self) -> str:
         left = tuple(name for name in self.layout.ignored if name != self.outcome)
-        how = replace(self.layout, ignored=left).describe(truth=self.truth, aligned=self.aligned)
+        used = tuple(name for name in self.layout.extra if name not in self.layout.ignored)  # not only looked at
+        how = replace(self.layout, ignored=left, extra=used).describe(truth=self.truth, aligned=self.aligned)
         return how if self.outcome is None else f"{how}; outcome in {quote(self.outcome)}"
 
     @property
