@@ -12,79 +12,55 @@ from typing import Any
 
 from toplist._files import as_remote, need
 from toplist.errors import FileError
-from toplist.io.readers.base import (
-    Format,
-    Reader,
-    TableChunk,
-    Unit,
-    batch_rows,
-    cut_pieces,
-    random_access,
-    transferred,
-)
+from toplist.io.readers.base import FileReader, Format, TableChunk, Unit, batch_rows, random_access, transferred
 from toplist.io.readers.column_types import fitted, is_nested_dictionary, one_schema
 
 
 @dataclass
-class ArrowReader(Reader):
+class ArrowReader(FileReader):
     """One or more Arrow IPC files or streams with the same columns."""
 
     paths: tuple[Path, ...]
     name: str
-    _known: dict[int, tuple[int, ...] | None] = field(default_factory=dict, init=False, repr=False)
+    _sizes: dict[int, tuple[int, ...] | None] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def schema(self) -> Any:
         """Names and types, of all files."""
         return one_schema((str(path), _schema(path)) for path in self.paths)
 
-    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
-        """The named columns, batch by batch."""
-        schema = need("pyarrow").schema([self.schema.field(name) for name in columns])
-        return (piece for file in range(len(self.paths)) for piece in self.pieces_in(file, schema))
-
-    def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
-        """See `Reader`: of a file that is no stream, batches before the range are not read."""
-        path, columns = self.paths[file], list(schema.names)
-        first, start = self._before(file, lo) if lo else (0, 0)
-
-        def parts(start: int) -> Iterator[TableChunk]:
-            with _opened(path, columns, first) as (_, batches):
-                for batch in batches:
-                    whole = fitted(batch.select(columns), self.schema, str(path), start)
-                    for part in _cut(whole):
-                        yield TableChunk(str(path), start, part)
-                        start += len(part)
-
-        return cut_pieces(parts(start), lo, hi)
+    def read(self, file: int, schema: Any, lo: int, hi: int | None) -> Iterator[TableChunk]:
+        """See `FileReader`: of a file that is no stream, batches before the range are not read."""
+        path, ends = self.paths[file], list(accumulate(self._known(file) or () if lo else ()))
+        first = next((at for at, end in enumerate(ends) if end > lo), 0)
+        start = ends[first - 1] if first else 0
+        with _opened(path, schema.names, first) as (_, batches, _):
+            for batch in batches:
+                whole = fitted(batch.select(schema.names), self.schema, str(path), start)
+                for part in _cut(whole):
+                    yield TableChunk(str(path), start, part)
+                    start += len(part)
 
     def units(self) -> Sequence[Unit]:
         """See `Reader`: the record batches of a file, or a stream as a whole."""
-        found: list[Unit] = []
-        for file in range(len(self.paths)):
-            sizes = self._sizes(file)
-            starts = accumulate(sizes or (), initial=0)
-            found += [Unit(file, 0, None)] if sizes is None else map(Unit, repeat(file), starts, sizes)
-        return found
+        return [unit for file in range(len(self.paths)) for unit in _units(file, self._known(file))]
 
-    def _before(self, file: int, row: int) -> tuple[int, int]:
-        """The first record batch that has this row or later ones, and the number of rows before it."""
-        start = 0
-        for at, size in enumerate(self._sizes(file) or ()):
-            if start + size > row:
-                return at, start
-            start += size
-        return 0, 0
+    def _known(self, file: int) -> tuple[int, ...] | None:
+        """The rows of each record batch; None for a stream."""
+        if file not in self._sizes:
+            self._sizes[file] = _batch_sizes(self.paths[file])
+        return self._sizes[file]
 
-    def _sizes(self, file: int) -> tuple[int, ...] | None:
-        """The rows of each record batch, of a file that is no stream."""
-        if file not in self._known:
-            self._known[file] = _batch_sizes(self.paths[file])
-        return self._known[file]
+
+def _units(file: int, sizes: Sequence[int] | None) -> Sequence[Unit]:
+    """The parts of a file that have so many rows, or all of it."""
+    return (
+        [Unit(file, 0, None)] if sizes is None else list(map(Unit, repeat(file), accumulate(sizes, initial=0), sizes))
+    )
 
 
 @dataclass
-class MemoryReader(Reader):
+class MemoryReader(FileReader):
     """A table that is in memory already."""
 
     table: Any
@@ -105,23 +81,17 @@ class MemoryReader(Reader):
         """Names and types."""
         return one_schema([(self.name, self.table.schema)])
 
-    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
-        """The named columns, batch by batch."""
-        return self._pieces(self.table.select(list(columns)), 0)
-
-    def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
-        """See `Reader`."""
-        return self._pieces(self.table.select(schema.names).slice(lo, None if hi is None else hi - lo), lo)
+    def read(self, file: int, schema: Any, lo: int, hi: int | None) -> Iterator[TableChunk]:
+        """See `FileReader`."""
+        start = lo
+        for batch in self.table.select(schema.names).slice(lo, None if hi is None else hi - lo).to_batches():
+            for part in _cut(fitted(batch, self.schema, self.name, start)):
+                yield TableChunk(self.name, start, part)
+                start += len(part)
 
     def units(self) -> Sequence[Unit]:
         """See `Reader`."""
         return (Unit(0, 0, self.rows),)
-
-    def _pieces(self, table: Any, start: int) -> Iterator[TableChunk]:
-        for batch in table.to_batches():
-            for part in _cut(fitted(batch, self.schema, self.name, start)):
-                yield TableChunk(self.name, start, part)
-                start += len(part)
 
 
 def _cut(batch: Any) -> Iterator[Any]:
@@ -138,13 +108,13 @@ def _entries(column: Any) -> int:
 
 
 def _schema(path: Path) -> Any:
-    with _opened(path) as (schema, _):
+    with _opened(path) as (schema, _, _):
         return schema
 
 
 @contextmanager
-def _opened(path: Path, columns: Sequence[str] = (), first: int = 0) -> Iterator[tuple[Any, Iterator[Any]]]:
-    """The schema and the batches from one of them on."""
+def _opened(path: Path, columns: Sequence[str] = (), first: int = 0) -> Iterator[tuple[Any, Iterator[Any], bool]]:
+    """The schema, the batches from one of them on, and whether it is a stream; else these columns alone are read."""
     pa, ipc = need("pyarrow"), need("pyarrow.ipc")
     try:
         with transferred(path), random_access(path) as source:
@@ -152,40 +122,27 @@ def _opened(path: Path, columns: Sequence[str] = (), first: int = 0) -> Iterator
                 file = ipc.open_file(source)
                 schema = file.schema
                 wanted = sorted(schema.get_field_index(name) for name in columns if name in schema.names)
-                if wanted and wanted[0] >= 0:  # the others are not read
+                if wanted and wanted[0] >= 0:
                     file = ipc.open_file(source, options=ipc.IpcReadOptions(included_fields=wanted))
-                yield schema, (file.get_batch(i) for i in range(first, file.num_record_batches))
+                yield schema, (file.get_batch(i) for i in range(first, file.num_record_batches)), False
             else:
                 source.seek(0)
                 try:
                     stream = ipc.open_stream(source)
                 except (pa.ArrowException, OSError):
                     raise FileError(str(path), "this is no Arrow file, and no Arrow stream.") from None
-                yield stream.schema, iter(stream)
+                yield stream.schema, iter(stream), True
     except (pa.ArrowException, OSError, SystemError, UnicodeDecodeError):
         raise FileError(str(path), "this is no Arrow file, or it is damaged.") from None
 
 
 def _batch_sizes(path: Path) -> tuple[int, ...] | None:
     """The rows of each record batch, of which no more than one column is read; None for a stream."""
-    pa, ipc = need("pyarrow"), need("pyarrow.ipc")
-    try:
-        with transferred(path), random_access(path) as source:
-            if source.read(6) != b"ARROW1":
-                return None
-            file = ipc.open_file(source)
-            kinds = list(file.schema.types)
-            if kinds:
-                least = min(range(len(kinds)), key=lambda at: (pa.types.is_nested(kinds[at]), not _fixed(kinds[at])))
-                file = ipc.open_file(source, options=ipc.IpcReadOptions(included_fields=[least]))
-            return tuple(file.get_batch(i).num_rows for i in range(file.num_record_batches))
-    except (pa.ArrowException, OSError, SystemError, UnicodeDecodeError):
-        raise FileError(str(path), "this is no Arrow file, or it is damaged.") from None
-
-
-def _fixed(kind: Any) -> bool:
-    """Whether values take the same few bytes each."""
-    return bool(need("pyarrow").types.is_primitive(kind))
+    types = need("pyarrow").types
+    # Of all columns, that whose values take the same few bytes each.
+    fields = sorted(_schema(path), key=lambda one: (types.is_nested(one.type), not types.is_primitive(one.type)))
+    with _opened(path, [one.name for one in fields[:1]]) as (_, batches, stream):
+        return None if stream else tuple(batch.num_rows for batch in batches)
 
 
 _SAMPLE = 256  # rows that tell how long lists are
@@ -194,7 +151,7 @@ _REQUESTED = 1 << 22  # the same of a file that is elsewhere: every request take
 
 
 @dataclass
-class ParquetReader(Reader):
+class ParquetReader(FileReader):
     """One or more Parquet files with the same columns."""
 
     from_start = True
@@ -217,33 +174,21 @@ class ParquetReader(Reader):
         """Names and types, of all files."""
         return self._schema
 
-    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
-        """The named columns, batch by batch."""
-        schema = need("pyarrow").schema([self.schema.field(name) for name in columns])
-        return (piece for file in range(len(self.paths)) for piece in self.pieces_in(file, schema))
-
-    def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
-        """See `Reader`: row groups without a row of the range are not read."""
-        path, columns = self.paths[file], list(schema.names)
-
-        def parts() -> Iterator[TableChunk]:
-            with opened_parquet(path) as opened:
-                sizes = _group_rows(opened)
-                ends = list(accumulate(sizes))
-                groups = [at for at, end in enumerate(ends) if end > lo and (hi is None or end - sizes[at] < hi)]
-                start = ends[groups[0]] - sizes[groups[0]] if groups else 0
-                for batch in _batches(opened, columns, groups):
-                    yield TableChunk(str(path), start, fitted(batch.select(columns), self.schema, str(path), start))
-                    start += len(batch)
-
-        return cut_pieces(parts(), lo, hi)
+    def read(self, file: int, schema: Any, lo: int, hi: int | None) -> Iterator[TableChunk]:
+        """See `FileReader`: row groups without a row of the range are not read."""
+        path, columns = self.paths[file], schema.names
+        with opened_parquet(path) as opened:
+            sizes = _group_rows(opened)
+            starts = list(accumulate(sizes, initial=0))
+            groups = [at for at, size in enumerate(sizes) if starts[at] + size > lo and (hi is None or starts[at] < hi)]
+            start = starts[groups[0]] if groups else 0
+            for batch in _batches(opened, columns, groups):
+                yield TableChunk(str(path), start, fitted(batch.select(columns), self.schema, str(path), start))
+                start += len(batch)
 
     def units(self) -> Sequence[Unit]:
         """See `Reader`: the row groups."""
-        units: list[Unit] = []
-        for file, sizes in enumerate(self._groups):
-            units += map(Unit, repeat(file), accumulate(sizes, initial=0), sizes)
-        return units
+        return [unit for file, sizes in enumerate(self._groups) for unit in _units(file, sizes)]
 
 
 def _group_rows(file: Any) -> tuple[int, ...]:

@@ -246,6 +246,41 @@ class Reader(ABC):
         """Take note of what the columns mean: which are confidences, and which may lack."""
 
 
+class FileReader(Reader):
+    """Files that are read apart from each other: a new format has a `schema`, and reads one of them."""
+
+    @abstractmethod
+    def read(self, file: int, schema: Schema, lo: int, hi: int | None) -> Iterator[TableChunk]:
+        """The columns of a schema in rows lo to hi of a file, which is known by its place; other rows may come too."""
+
+    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
+        """The named columns, batch by batch."""
+        return self.pieces_of(need("pyarrow").schema([self.schema.field(name) for name in columns]))
+
+    def pieces_of(self, schema: Schema) -> Iterator[TableChunk]:
+        """See `Reader`."""
+        files = max(1, len(self.paths))  # what is in memory has no path, and is one
+        return (piece for file in range(files) for piece in self.read(file, schema, 0, None))
+
+    def pieces_in(self, file: int, schema: Schema, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
+        """See `Reader`; nothing is read beyond the rows."""
+        for piece in self.read(file, schema, lo, hi):
+            if hi is not None and piece.start >= hi:
+                return
+            first, stop = max(lo - piece.start, 0), piece.start + len(piece.table)
+            count = min(stop if hi is None else hi, stop) - piece.start - first
+            if count == len(piece.table):
+                yield piece
+            elif count > 0:
+                if piece.entries is not None:
+                    raise ValueError("entries are cut by file")
+                yield TableChunk(piece.source, piece.start + first, piece.table.slice(first, count))
+
+    def units(self) -> Sequence[Unit]:
+        """See `Reader`: files."""
+        return [Unit(file, 0, None) for file in range(max(1, len(self.paths)))]
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A kind of file: what its names end in, and how files of one prediction are opened."""
@@ -258,24 +293,6 @@ class Format:
     beside: bool = True  # whether it is one in a folder with tables of other formats, too: a .json may describe them
     any_path: bool = False  # whether a path may be other bytes than UTF-8
     described: str = ""  # in messages, where that is not the first suffix
-
-
-def cut_pieces(pieces: Iterator[TableChunk], lo: int, hi: int | None) -> Iterator[TableChunk]:
-    """The rows lo to hi of a file, of pieces that follow each other there; nothing is read beyond them."""
-    for piece in pieces:
-        stop = piece.start + len(piece.table)
-        if hi is not None and piece.start >= hi:
-            return
-        if stop <= lo:
-            continue
-        if piece.start >= lo and (hi is None or stop <= hi):
-            yield piece
-            continue
-        if piece.entries is not None:
-            raise ValueError("entries are cut by file")
-        first = max(lo - piece.start, 0)
-        count = min(stop if hi is None else hi, stop) - piece.start - first
-        yield TableChunk(piece.source, piece.start + first, piece.table.slice(first, count))
 
 
 def batch_rows(width: int) -> int:

@@ -24,14 +24,13 @@ from toplist.io.readers.base import (
     ENTRIES,
     NOT_UTF8,
     Entries,
+    FileReader,
     Format,
     Reader,
     TableChunk,
-    Unit,
     batch_rows,
     compression_of,
     connect,
-    cut_pieces,
     head_of,
     last_line,
     lines_of,
@@ -70,7 +69,7 @@ class _Header:
 
 
 @dataclass
-class DelimitedReader(Reader):
+class DelimitedReader(FileReader):
     """One or more files of delimited text with the same columns."""
 
     paths: tuple[Path, ...]
@@ -99,19 +98,9 @@ class DelimitedReader(Reader):
             require_same_columns(self._header(path).names, str(path), names, str(first))
         return pa.schema([(name, pa.string()) for name in names])
 
-    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
-        """The named columns, batch by batch."""
-        return (piece for path in self.paths for piece in self._rows_of(path, columns))
-
-    def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
-        """See `Reader`."""
-        return cut_pieces(self._rows_of(self.paths[file], schema.names), lo, hi)
-
-    def units(self) -> Sequence[Unit]:
-        """See `Reader`: files."""
-        return [Unit(file, 0, None) for file in range(len(self.paths))]
-
-    def _rows_of(self, path: Path, columns: Sequence[str]) -> Iterator[TableChunk]:
+    def read(self, file: int, schema: Any, lo: int, hi: int | None) -> Iterator[TableChunk]:
+        """See `FileReader`."""
+        path, columns = self.paths[file], schema.names
         header = self._header(path)
         if path not in self._whole:
             require_lines(path, _HEAD)
@@ -425,7 +414,7 @@ def is_fasttext(path: Path) -> bool:
 
 
 @dataclass
-class FastTextReader(Reader):
+class FastTextReader(FileReader):
     """One or more files of labels with their probabilities; cases are the lines, and a blank line is an empty list."""
 
     paths: tuple[Path, ...]
@@ -441,17 +430,9 @@ class FastTextReader(Reader):
                 raise FileError(str(path), f"{problem} Name a table .csv or .tsv.")
         return pa.schema([("classes", pa.large_list(pa.string())), ("confidences", pa.large_list(pa.float64()))])
 
-    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
-        """The named columns, batch by batch."""
-        return (piece for path in self.paths for piece in _lines_as_lists(path, columns))
-
-    def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
-        """See `Reader`."""
-        return cut_pieces(_lines_as_lists(self.paths[file], schema.names), lo, hi)
-
-    def units(self) -> Sequence[Unit]:
-        """See `Reader`: files."""
-        return [Unit(file, 0, None) for file in range(len(self.paths))]
+    def read(self, file: int, schema: Any, lo: int, hi: int | None) -> Iterator[TableChunk]:
+        """See `FileReader`."""
+        return _lines_as_lists(self.paths[file], schema.names)
 
 
 def _lines_as_lists(path: Path, columns: Sequence[str]) -> Iterator[TableChunk]:

@@ -23,12 +23,10 @@ from toplist.io.readers.base import (
     MANY,
     NOT_UTF8,
     Entries,
+    FileReader,
     Format,
-    Reader,
     TableChunk,
-    Unit,
     batch_rows,
-    cut_pieces,
     head_of,
     opened,
     without_columns,
@@ -290,7 +288,7 @@ _PEEK = 100  # lines of each block that tell whether it has many different field
 
 
 @dataclass
-class JsonReader(Reader):
+class JsonReader(FileReader):
     """One or more files of JSON lines: the fields are those of all lines of all files."""
 
     paths: tuple[Path, ...]
@@ -335,23 +333,9 @@ class JsonReader(Reader):
         self.rows = total
         return seen.kinds
 
-    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
-        """The named fields, batch by batch."""
-        return self.pieces_of(need("pyarrow").schema([self.schema.field(name) for name in columns]))
-
-    def pieces_of(self, schema: Any) -> Iterator[TableChunk]:
-        """See `Reader`: what nobody wants of an object may be of several kinds."""
-        return (piece for path in self.paths for piece in self._pieces(path, schema))
-
-    def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
-        """See `Reader`."""
-        return cut_pieces(self._pieces(self.paths[file], schema), lo, hi)
-
-    def units(self) -> Sequence[Unit]:
-        """See `Reader`: files."""
-        return [Unit(file, 0, None) for file in range(len(self.paths))]
-
-    def _pieces(self, path: Path, schema: Any) -> Iterator[TableChunk]:
+    def read(self, file: int, schema: Any, lo: int, hi: int | None) -> Iterator[TableChunk]:
+        """See `FileReader`: what nobody wants of an object may be of several kinds."""
+        path = self.paths[file]
         pa, columns = need("pyarrow"), schema.names
         asked, classes = set(columns), set(self.classes)
         required = [name for name in self.required if name in asked]

@@ -17,7 +17,7 @@ from toplist._files import need
 from toplist._text import listed
 from toplist.errors import FileError
 from toplist.io.readers.arrow import MemoryReader
-from toplist.io.readers.base import Format, Reader, TableChunk, Unit, batch_rows
+from toplist.io.readers.base import FileReader, Format, Reader, TableChunk, Unit, batch_rows
 from toplist.io.readers.column_types import one_schema
 
 _IDS = ("case", "cases", "ids", "id")
@@ -70,7 +70,7 @@ def _header(path: Path) -> _Header | None:
     return found if plain and rest == found.row_bytes * shape[0] > 0 else None
 
 
-class ArrayReader(Reader):
+class ArrayReader(FileReader):
     """The rows of a `.npy`, which are read when they are needed."""
 
     unnamed = True
@@ -85,12 +85,8 @@ class ArrayReader(Reader):
         nothing = np.empty((0, *self._header.shape[1:]), self._header.kind)
         return one_schema([(self.name, _table({"arr_0": nothing}, self.name).schema)])
 
-    def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
-        """The named columns, batch by batch."""
-        return self.pieces_in(0, need("pyarrow").schema([self.schema.field(name) for name in columns]))
-
-    def pieces_in(self, file: int, schema: Any, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
-        """See `Reader`."""
+    def read(self, file: int, schema: Any, lo: int, hi: int | None) -> Iterator[TableChunk]:
+        """See `FileReader`."""
         header, names = self._header, list(schema.names)
         width = int(math.prod(header.shape[1:]))
         stop = header.shape[0] if hi is None else min(hi, header.shape[0])
