@@ -55,6 +55,7 @@ def test_a_file_that_is_cut_in_its_last_row_is_no_short_list(truth: Path) -> Non
 
 TOLD = {
     "Latin-1": ("case,class,p\n1,é,0.5\n".encode("latin-1"), "row 1: this is not UTF-8 text: .*iconv -f latin1"),
+    "a control character": (b"case,class,p\n1,a,\x1f.5\n", r"row 1: '\\x1f\.5' in 'p' is no number"),
     "Latin-1 in the header": ("case,é,p\n1,1,0.5\n".encode("latin-1"), "this is not UTF-8 text: save it as UTF-8"),
 }  # fmt: skip
 

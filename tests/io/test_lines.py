@@ -133,6 +133,24 @@ def test_two_objects_in_a_line_are_no_line(record: dict[str, Any], tmp_path: Pat
         only(path, _truth(tmp_path), space=4)
 
 
+@pytest.mark.parametrize(
+    "more", [{"\ud800": 1}, {"note": {"\ud800": 1}}, {"note": "\ud800"}], ids=["key", "inside", "value"]
+)
+def test_half_a_character_is_named_with_its_line(more: dict[str, Any], tmp_path: Path) -> None:
+    early = {"class": "cat", "confidence": 0.5}
+    with pytest.raises(FileError, match=r"p\.jsonl, row 151: .*(surrogate|half a character)"):
+        only(_made(tmp_path, early, early | more), _truth(tmp_path), space=4)
+
+
+def test_objects_that_end_in_another_line_are_no_lines(tmp_path: Path) -> None:
+    path = _made(tmp_path, {"class": "cat", "confidence": 0.5}, {"class": "cat", "confidence": 0.5})
+    lines = path.read_text().splitlines()
+    lines[200] = lines[200].replace(', "confidence"', '\n, "confidence"') + lines.pop(201)
+    path.write_text("\n".join(lines))
+    with pytest.raises(FileError, match=r"p\.jsonl, row 201: this line is no JSON object"):
+        only(path, _truth(tmp_path), space=4)
+
+
 def test_the_schema_tells_of_objects_and_of_dates_that_are_text(tmp_path: Path) -> None:
     late = {"when": "2020-01-01", "results": [{"label": "cat", "score": 1, "more": {"x": 1}}], "none": None}
     early = {"when": "2020-01-01", "results": [{"label": "cat", "score": 0.5}], "none": None}

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Column = Any  # pyarrow.Array
 _BLANKS = (b" ", b"\t", b"\n", b"\r", b"\x0b", b"\x0c")
+# What may stand beside a number. To Arrow, control characters are blanks, too: such a file is damaged.
+_SPACES = " \t\n\r\x0b\x0c\xa0\u2007\u2009\u202f"
 _TYPES = {"double": "f8", "float": "f4"} | {f"int{8 * size}": f"i{size}" for size in (1, 2, 4, 8)}
 
 
@@ -80,7 +82,7 @@ def numbers(
     text, where = plain(column), f" in {quote(name)}" if name else ""
     if not pa.types.is_string(text.type):
         raise FileError(source, f"the values{where} are {kind_of(kind)}, but confidences are numbers.{hint}")
-    trimmed = pc.utf8_trim_whitespace(text)
+    trimmed = pc.utf8_trim(text, _SPACES)
     try:
         return as_numpy(pc.cast(trimmed, pa.float64()))
     except pa.ArrowInvalid:
@@ -102,7 +104,7 @@ def decimals(column: Any) -> NDArray[np.int64] | None:
         return None
     at, written = _characters(text)
     if not written.isascii() or any(blank in written for blank in _BLANKS):
-        at, written = _characters(pc.utf8_trim_whitespace(text))
+        at, written = _characters(pc.utf8_trim(text, _SPACES))
     characters, ends = np.frombuffer(written, np.uint8), at[1:]
     dots = np.flatnonzero(characters == ord("."))
     each = len(dots) == len(text) and bool((dots >= at[:-1]).all() and (dots < ends).all())

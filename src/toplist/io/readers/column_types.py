@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,20 @@ def is_large(kind: Any) -> bool:
     return _is(kind, _LARGE)
 
 
+def mapped(kind: Any, leaf: Callable[[Any], Any]) -> Any:
+    """A type of lists or objects with others inside of it."""
+    pa = need("pyarrow")
+    if pa.types.is_list(kind):
+        return pa.list_(mapped(kind.value_type, leaf))
+    return pa.struct([(one.name, mapped(one.type, leaf)) for one in kind]) if pa.types.is_struct(kind) else leaf(kind)
+
+
+def text_if_null(kind: Any) -> Any:
+    """A type in which nothing was seen is text."""
+    pa = need("pyarrow")
+    return pa.string() if pa.types.is_null(kind) else kind
+
+
 def usual(kind: Any) -> Any:
     """The type of the values themselves: encodings and views say how they are stored, not what they are."""
     pa = need("pyarrow")
@@ -43,35 +57,31 @@ def usual(kind: Any) -> Any:
     return pa.string() if pa.types.is_string_view(kind) else kind
 
 
-def common(one: Any, other: Any) -> Any:
-    """The type that holds the values of both and means the same, or None: text is no number, and a list no value."""
+def common(one: Any, other: Any, *, lenient: bool = False) -> Any:
+    """The type that holds the values of both and means the same: text is no number, and a list no value.
+
+    Where there is none, it is None, or, if `lenient`, the first one; objects may then have further fields.
+    """
     pa = need("pyarrow")
-    if one == other:
+    if one == other or pa.types.is_null(other):
         return one
-    for known, open_ in ((one, other), (other, one)):
-        if pa.types.is_null(open_):
-            return known
-    for kinds, small, large in ((_LISTS, None, None), (_TEXT, pa.string(), pa.large_string())):
-        if _is(one, kinds) and _is(other, kinds):
-            wide = _is(one, _LARGE) or _is(other, _LARGE)
-            if kinds is _TEXT:
-                return large if wide else small
-            inner = common(one.value_type, other.value_type)
-            return None if inner is None else (pa.large_list if wide else pa.list_)(inner)
+    if pa.types.is_null(one):
+        return other
+    wide = is_large(one) or is_large(other)
+    if is_any_list(one) and is_any_list(other):
+        inner = common(one.value_type, other.value_type, lenient=lenient)
+        return None if inner is None else (pa.large_list if wide else pa.list_)(inner)
+    if _is(one, _TEXT) and _is(other, _TEXT):
+        return pa.large_string() if wide else pa.string()
     numbers = [(pa.types.is_integer(k), pa.types.is_floating(k), pa.types.is_decimal(k)) for k in (one, other)]
     if all(map(any, numbers)):
         return pa.int64() if all(whole for whole, _, _ in numbers) else pa.float64()
     if pa.types.is_struct(one) and pa.types.is_struct(other):
-        return _common_struct(one, other)
-    return None
-
-
-def _common_struct(one: Any, other: Any) -> Any:
-    fields = [{one.field(i).name: one.field(i).type for i in range(one.num_fields)} for one in (one, other)]
-    if fields[0].keys() != fields[1].keys():
-        return None
-    kinds = [(name, common(kind, fields[1][name])) for name, kind in fields[0].items()]
-    return None if any(kind is None for _, kind in kinds) else need("pyarrow").struct(kinds)
+        mine, theirs = ({field.name: field.type for field in kind} for kind in (one, other))
+        if lenient or mine.keys() == theirs.keys():
+            every = mine | {k: common(mine.get(k, t), t, lenient=lenient) for k, t in theirs.items()}
+            return None if None in every.values() else pa.struct(list(every.items()))
+    return one if lenient else None
 
 
 def one_schema(parts: Iterable[tuple[str, Any]]) -> Any:

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, lru_cache, partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ from toplist.io.readers.base import (
     opened,
     without_columns,
 )
+from toplist.io.readers.column_types import common, mapped, text_if_null
 
 if TYPE_CHECKING:
     from toplist.io.layout import Layout
@@ -66,7 +67,7 @@ def parse(line: bytes, source: str, row: int, unit: str = "line") -> dict[str, A
 
 
 class RepeatedFieldError(ValueError):
-    """A field that an object has twice, which is meant nobody knows; or one whose name is no text."""
+    """A field that an object has twice, of which nobody knows which one is meant; or one whose name is no text."""
 
 
 def json_value(text: str | bytes) -> Any:
@@ -94,12 +95,12 @@ _ESCAPED_COLON = re.compile(r"\\u003[aA]")
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
+    halves = [key for key in record if not _is_text(key)]
+    if halves:
+        raise RepeatedFieldError(f"the name of the field {quote(halves[0])} has half a character in it.")
     if len(record) < len(pairs):
         repeated = next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at]))
         raise RepeatedFieldError(f"the field {quote(repeated)} is there twice.")
-    halves = [key for key in record if not key.isascii() and key.encode("utf-8", "replace").decode() != key]
-    if halves:
-        raise RepeatedFieldError(f"the name of the field {quote(halves[0])} has half a character in it.")
     return record
 
 
@@ -124,41 +125,14 @@ def _type(signature: Any) -> Any:
         return {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}.get(signature)
     mark, *inside = signature
     if mark == "[":
-        inner = reduce(wider, map(_type, inside), None)
-        return pa.list_(pa.null() if inner is None else inner)
+        return pa.list_(reduce(_either, (_type(item) or pa.null() for item in inside), pa.null()))
     return pa.struct([(key, _type(item) or pa.null()) for key, item in inside])
-
-
-def wider(known: Any, other: Any) -> Any:
-    """The type that holds both: a null or an empty list says nothing, an integer may be a float.
-
-    Where there is none, it is the first one: whoever reads the field finds the row that does not fit.
-    """
-    pa = need("pyarrow")
-    if known is None or other is None or known == other:
-        return known if other is None else other
-    if pa.types.is_null(known) or pa.types.is_null(other):
-        return other if pa.types.is_null(known) else known
-    if pa.types.is_list(known) and pa.types.is_list(other):
-        return pa.list_(wider(known.value_type, other.value_type))
-    if pa.types.is_struct(known) and pa.types.is_struct(other):
-        fields = {known.field(i).name: known.field(i).type for i in range(known.num_fields)}
-        for at in range(other.num_fields):
-            name = other.field(at).name
-            fields[name] = wider(fields.get(name), other.field(at).type)
-        return pa.struct(list(fields.items()))
-    numbers = (pa.int64(), pa.float64())
-    return pa.float64() if known in numbers and other in numbers else known
 
 
 def inferred(kind: Any) -> Any:
     """A type that pyarrow found, as `type_of` has it: text that looks like a date is text."""
     pa = need("pyarrow")
-    if pa.types.is_list(kind):
-        return pa.list_(inferred(kind.value_type))
-    if pa.types.is_struct(kind):
-        return pa.struct([(kind.field(i).name, inferred(kind.field(i).type)) for i in range(kind.num_fields)])
-    return pa.string() if pa.types.is_temporal(kind) else kind
+    return mapped(kind, lambda leaf: pa.string() if pa.types.is_temporal(leaf) else leaf)
 
 
 @dataclass(slots=True)
@@ -180,7 +154,8 @@ class Fields:
 
     def note(self, key: str, kind: Any) -> None:
         """One more type of a field."""
-        self.kinds[key] = wider(self.kinds.get(key), kind)
+        known = self.kinds.get(key)
+        self.kinds[key] = kind if known is None else known if kind is None else _either(known, kind)
 
     def join(self, other: Fields) -> None:
         """The fields of further records."""
@@ -188,16 +163,19 @@ class Fields:
             self.note(key, kind)
 
 
+# Where no type holds both, it is the first one: whoever reads the field finds the row that does not fit.
+_either = partial(common, lenient=True)
+
+
 def settled(kind: Any, *, floats: bool = False) -> Any:
     """A type to read by: text where nothing was seen, and floats for whole numbers where they are wanted."""
-    pa = need("pyarrow")
-    if kind is not None and pa.types.is_list(kind):
-        return pa.list_(settled(kind.value_type, floats=floats))
-    if kind is not None and pa.types.is_struct(kind):
-        return pa.struct([(kind.field(i).name, settled(kind.field(i).type)) for i in range(kind.num_fields)])
-    if kind is None or pa.types.is_null(kind):
-        return pa.float64() if floats else pa.string()
-    return pa.float64() if floats and pa.types.is_integer(kind) else kind
+    types = need("pyarrow").types
+    if kind is not None and types.is_list(kind):
+        return need("pyarrow").list_(settled(kind.value_type, floats=floats))
+    nothing = kind is None or types.is_null(kind)
+    if floats and (nothing or types.is_integer(kind)):
+        return need("pyarrow").float64()
+    return mapped(need("pyarrow").null() if nothing else kind, text_if_null)
 
 
 class MisfitError(Exception):
@@ -229,57 +207,42 @@ def as_array(values: Sequence[Any], kind: Any) -> Any:
 _EXACT = {"bool": bool, "int64": int, "double": float, "string": str}
 
 
-def misfit(value: Any, kind: Any) -> str:
+def misfit(value: Any, kind: Any, verb: str = "is") -> str:
     """Why a value is not of a type, or nothing."""
-    pa = need("pyarrow")
-    if value is None:
+    types, word = need("pyarrow").types, _WORDS.get(type(value), f"of type {type(value).__name__}")
+    expected = next((own for test, own in _EXPECTED.items() if getattr(types, test)(kind)), None)
+    if value is None or expected is None:
         return ""
-    if pa.types.is_list(kind):
-        if not isinstance(value, list):
-            return f"is {_word(value)}, but a list elsewhere"
-        return next((f"holds {why}" for item in value if (why := _odd_item(item, kind.value_type))), "")
-    return f"is {why}" if (why := _odd_item(value, kind)) else ""
+    if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
+        return f"{verb} {word}, but {_WORDS[expected if isinstance(expected, type) else float]} elsewhere"
+    if isinstance(value, list):
+        return next((why for item in value if (why := misfit(item, kind.value_type, "holds"))), "")
+    if isinstance(value, dict):
+        inner = {one.name: (one.type, f"{verb} an object whose {quote(one.name)} is") for one in kind}
+        return next((why for name, own in inner.items() if (why := misfit(value.get(name), *own))), "")
+    if isinstance(value, str):
+        return "" if _is_text(value) else f"{verb} text with half a character (a lone surrogate)"
+    if types.is_integer(kind) and not (isinstance(value, int) and -(2**63) <= value < 2**63):
+        return f"{verb} {quote(value)}, but a whole number below 2^63 elsewhere"
+    return f"{verb} {quote(value)}, which is too large" if abs(value) > _LARGEST else ""
 
 
-def _odd_item(value: Any, kind: Any) -> str:
-    """What a value is instead of what it should be, or nothing."""
-    pa = need("pyarrow")
-    word = _word(value)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if value is None:
-        return ""
-    if pa.types.is_string(kind):
-        return _odd_text(value) if isinstance(value, str) else f"{word}, but text elsewhere"
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        if not number:
-            return f"{word}, but a number elsewhere"
-        if pa.types.is_integer(kind) and not (isinstance(value, int) and -(2**63) <= value < 2**63):
-            return f"{quote(value)}, but a whole number below 2^63 elsewhere"
-        return "" if abs(value) <= _LARGEST or value != value else f"{quote(value)}, which is too large"
-    expected = {"bool": bool, "struct": dict, "list": list}.get(str(kind).partition("<")[0])
-    if expected is None or not isinstance(value, expected):
-        return "" if expected is None else f"{word}, but {_WORDS[expected]} elsewhere"
-    inside: Any = value
-    if expected is list:
-        why = next((why for item in inside if (why := _odd_item(item, kind.value_type))), "")
-        return f"a list with {why}" if why else ""
-    if expected is dict:
-        inner = {kind.field(i).name: kind.field(i).type for i in range(kind.num_fields)}
-        pairs = ((name, _odd_item(inside.get(name), own)) for name, own in inner.items())
-        return next((f"an object whose {quote(name)} is {why}" for name, why in pairs if why), "")
-    return ""
+_EXPECTED: dict[str, Any] = {
+    "is_string": str,
+    "is_boolean": bool,
+    "is_integer": int | float,
+    "is_floating": int | float,
+    "is_list": list,
+    "is_struct": dict,
+}
 
 
-def _word(value: Any) -> str:
-    return _WORDS.get(type(value), f"of type {type(value).__name__}")
-
-
-def _odd_text(value: str) -> str:
+def _is_text(value: str) -> bool:
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
-        return "text with half a character (a lone surrogate)"
-    return ""
+        return False
+    return True
 
 
 BLOCK = 1 << 22  # bytes parsed at a time
@@ -397,11 +360,18 @@ def _note_all(block: bytes, here: Fields, rows: int) -> bool:
         table = reader.read_json(pa.BufferReader(block), reader.ReadOptions(block_size=len(block) + 1))
     except (pa.ArrowException, UnicodeDecodeError):
         return False
-    if len(table) != rows:
+    if len(table) != rows or not _is_apart(block, rows):
         return False
     for name, kind in zip(table.schema.names, table.schema.types, strict=True):
         here.note(name, inferred(kind))
     return True
+
+
+def _is_apart(block: bytes, rows: int) -> bool:
+    """Whether every line begins and ends as an object: none begins in one line and ends in another."""
+    text = block.strip()
+    inside = text.count(b"}\n{") + text.count(b"}\r\n{")
+    return text.startswith(b"{") and text.endswith(b"}") and inside == rows - 1
 
 
 def _parsed(block: bytes, wanted: Any, source: str, start: int, unit: str) -> Any:
@@ -512,8 +482,9 @@ def _complaint(error: BaseException, block: bytes, wanted: Any, source: str, sta
             problem = misfit(record.get(name), kind)
             if problem:
                 return FileError(source, f"{quote(name)} {problem}.", row=row)
-    text = str(error).strip().partition("\n")[0]
-    return FileError(source, f"this cannot be read: {text[:200].rstrip('.')}.")
+    text, _, place = str(error).strip().partition("\n")[0].partition(" in row ")
+    row = start + int(place) + 1 if place.isdecimal() else None
+    return FileError(source, f"this cannot be read: {text[:200].rstrip('.')}.", row=row)
 
 
 JSON_LINES = Format("jsonl", (".jsonl", ".ndjson"), JsonReader, compressed=True)
