@@ -342,36 +342,36 @@ def _cut(block: bytes, most: int) -> Iterator[bytes]:
 
 def _note(block: bytes, seen: Fields, source: str, start: int, unit: str) -> int:
     """Note the fields of some lines and their types; how many lines there are."""
-    here, lines = Fields(), _lines(block)
-    for row, line in enumerate(lines[:_PEEK], start + 1):
+    here = Fields()
+    first = _lines(b"\n".join(block.split(b"\n", _PEEK)[:_PEEK]))
+    for row, line in enumerate(first, start + 1):
         here.add(parse(line, source, row, unit))
-    if len(lines) > _PEEK and (len(here.kinds) > MANY or not _note_all(block, here, len(lines))):
+    rows = None if len(here.kinds) > MANY else _note_all(block, here)
+    if rows is None:
         # Line by line: very many fields, fields of several kinds, or an error with its row.
-        for row, line in enumerate(lines[_PEEK:], start + 1 + _PEEK):
+        lines = _lines(block)
+        for row, line in enumerate(lines[len(first) :], start + 1 + len(first)):
             here.add(parse(line, source, row, unit))
+        rows = len(lines)
     seen.join(here)
-    return len(lines)
+    return rows
 
 
-def _note_all(block: bytes, here: Fields, rows: int) -> bool:
+def _note_all(block: bytes, here: Fields) -> int | None:
     """The same by pyarrow, much faster, as long as there is one record in each line, and one kind of each field."""
     pa, reader = need("pyarrow"), need("pyarrow.json")
     try:
         table = reader.read_json(pa.BufferReader(block), reader.ReadOptions(block_size=len(block) + 1))
     except (pa.ArrowException, UnicodeDecodeError):
-        return False
-    if len(table) != rows or not _is_apart(block, rows):
-        return False
+        return None
+    # To pyarrow, an object may begin in one line and end in another. None does if each line begins and ends as one.
+    text = block.strip()
+    apart = 1 + (text.count(b"}\n{") or text.count(b"}\r\n{"))
+    if apart != len(table) or not (text.startswith(b"{") and text.endswith(b"}")):
+        return None
     for name, kind in zip(table.schema.names, table.schema.types, strict=True):
         here.note(name, inferred(kind))
-    return True
-
-
-def _is_apart(block: bytes, rows: int) -> bool:
-    """Whether every line begins and ends as an object: none begins in one line and ends in another."""
-    text = block.strip()
-    inside = text.count(b"}\n{") + text.count(b"}\r\n{")
-    return text.startswith(b"{") and text.endswith(b"}") and inside == rows - 1
+    return apart
 
 
 def _parsed(block: bytes, wanted: Any, source: str, start: int, unit: str) -> Any:
