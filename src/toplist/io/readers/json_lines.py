@@ -483,8 +483,8 @@ def _complaint(error: BaseException, block: bytes, wanted: Any, source: str, sta
             if problem:
                 return FileError(source, f"{quote(name)} {problem}.", row=row)
     text, _, place = str(error).strip().partition("\n")[0].partition(" in row ")
-    row = start + int(place) + 1 if place.isdecimal() else None
-    return FileError(source, f"this cannot be read: {text[:200].rstrip('.')}.", row=row)
+    at = start + int(place) + 1 if place.isdecimal() else None
+    return FileError(source, f"this cannot be read: {text[:200].rstrip('.')}.", row=at)
 
 
 JSON_LINES = Format("jsonl", (".jsonl", ".ndjson"), JsonReader, compressed=True)
