@@ -45,7 +45,6 @@ MISSING = ("error", "common", "uniform")
 SUMMARY = "GITHUB_STEP_SUMMARY"  # the variable with the file that GitHub shows on the page of a run
 _FORMATS = (".json", ".md", ".xml", ".txt", ".html")
 _COLUMNS = ("outcome", "weight", "group", "cluster", "time", "n_classes")
-_LEVEL = " That of each one-sided bound: 0.95 is the upper end of a two-sided 90% interval."
 
 
 @dataclass(frozen=True)
@@ -104,13 +103,16 @@ class GateOptions(Printing):
         "toplist gate new.parquet --baseline old.parquet --truth y.csv --classes 10 --max-loss 0.01",
         "toplist gate new.csv -b scores.parquet -t y.csv -c 10 --max-loss 0.01 --per-case 1 -o summary.md -o junit.xml",
         "toplist gate new=run2/ -b old=run1/ -t y.csv -c 10 --group site --max-loss 0.01 --max-loss-group 0.03",
+    ),
+    more=(
+        "--level is that of each one-sided bound: 0.95 is the upper end of a two-sided 90% interval.",
         "Exit codes: 0 pass, 3 fail, 4 inconclusive, 2 invalid usage, 1 invalid data.",
     ),
 )
 def gate(
     files: GateInputs,
     options: GateOptions,
-    inference: Annotated[Inference, "method", "level", "horizon", "seed", {"level": _LEVEL}],
+    inference: Annotated[Inference, "method", "level", "horizon", "seed"],
 ) -> None:
     """Pass only if a new model is shown to be no worse than a baseline, in continuous integration."""
     keep_freed_memory()

@@ -194,18 +194,14 @@ def _is_path(kind: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RecordOptions:
-    """The fields of a record as options; with `only`, some of them. Own fields come before inherited ones."""
+    """The fields of a record as options; with `only`, some of them."""
 
     record: type[Any]
     only: tuple[str, ...] = ()
-    more: Mapping[str, str] = field(default_factory=dict)  # what a command says after the help of a field
 
     def fields(self) -> list[Field[Any]]:
         """The fields that are options."""
-        heirs = self.record.__mro__
-        place = {name: at for at, heir in enumerate(heirs) for name in vars(heir).get("__annotations__", ())}
-        chosen = [one for one in fields(self.record) if not self.only or one.name in self.only]
-        return sorted(chosen, key=lambda one: place[one.name])
+        return [one for one in fields(self.record) if not self.only or one.name in self.only]
 
     def parameters(self) -> Iterator[inspect.Parameter]:
         """One option for each field."""
@@ -213,7 +209,7 @@ class RecordOptions:
         for one in self.fields():
             several = get_origin(hints[one.name]) is tuple
             default = ... if one.default is MISSING else None if several else one.default
-            yield option_parameter(one, _kind(hints[one.name]), default, self.more.get(one.name, ""))
+            yield option_parameter(one, _kind(hints[one.name]), default)
 
     def build(self, given: Mapping[str, Any]) -> Any:
         """The record; what it refuses is said of the flag."""
@@ -237,13 +233,16 @@ def command(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a function a command: `reads` are the options of its first parameter, records those of the others.
 
-    A record that is annotated with names of fields, as in Annotated[Inference, "level"], gives these options alone; a
-    mapping there has what is said after their help. Help ends with the examples and with `more`.
+    A record that is annotated with names of fields, as in Annotated[Inference, "level"], gives these options alone.
+    Help ends with the examples and with `more`.
     """
 
     def made(function: Callable[..., None]) -> Callable[..., None]:
         hints = {one: hint for one, hint in get_type_hints(function, include_extras=True).items() if one != "return"}
-        own = [RecordOptions(*_record(hint)) for hint in list(hints.values())[len(reads) :]]
+        own = [
+            RecordOptions((get_args(hint) or (hint,))[0], get_args(hint)[1:])
+            for hint in list(hints.values())[len(reads) :]
+        ]
         groups: dict[str, Options] = dict(zip(hints, (*reads, *own), strict=True))
 
         @wraps(function)
@@ -280,17 +279,7 @@ def _by_panels(parameters: list[inspect.Parameter], first: str | None) -> list[i
     return sorted(parameters, key=place)
 
 
-def _record(hint: Any) -> tuple[type[Any], tuple[str, ...], Mapping[str, str]]:
-    if get_origin(hint) is Annotated:
-        record, *more = get_args(hint)
-        said = {name: text for one in more if isinstance(one, Mapping) for name, text in one.items()}
-        return record, tuple(one for one in more if isinstance(one, str)), said
-    return hint, (), {}
-
-
 _TABLES = (".csv", ".tsv", ".tab")
-
-
 _LABELS = ("label", "class", "name", "class_name", "label_name", "classname", "category", "labels", "classes", "names")
 
 
