@@ -161,61 +161,35 @@ class CaseDetails:
     def against(self, results: Comparison) -> tuple[PairCases, ...]:
         """The baseline, or the leader, against the other ranked models, case by case; see `against`."""
         first, *others = against(results)
-        pairs = [_Pair.of(self, first, other) for other in others]
-        wanted: dict[str, set[int]] = {}
-        for pair in pairs:
-            for name in (pair.counts.a, pair.counts.b):
-                wanted.setdefault(name, set()).update(pair.places)
-        shown = {name: dict(zip(each, self.views(name, each), strict=True)) for name, each in _in_order(wanted)}
+        return tuple(self._pair(first, other) for other in others)
 
-        def case(pair: _Pair, place: int) -> CaseView:
-            one, other = (shown[name][place] for name in (pair.counts.a, pair.counts.b))
-            views = one.predictions + other.predictions
-            if self.classes is None:
-                return replace(one, predictions=views)
-            right, models = right_and_all(self.right[place], ~np.isnan(self.panel.scores[place, 0]))
-            return replace(one, predictions=views, right=right, models=models)
+    def _pair(self, a: str, b: str) -> PairCases:
+        """Two models on the cases of both, by the first rule, weighted as in the comparison.
 
-        return tuple(pair.record(partial(case, pair)) for pair in pairs)
-
-
-def right_and_all(right: Floats, there: NDArray[np.bool_]) -> tuple[float, int]:
-    """How many models are right in a case, of those that predict it, and how many these are."""
-    return math.fsum(right[there].tolist()), int(there.sum())
-
-
-def _in_order(wanted: Mapping[str, set[int]]) -> list[tuple[str, list[int]]]:
-    return [(name, sorted(places)) for name, places in wanted.items()]
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """Two models on the cases of both: counts, and the places of the cases that are shown."""
-
-    counts: PairCases  # without the cases that are shown
-    for_a: tuple[int, ...]
-    for_b: tuple[int, ...]
-
-    @classmethod
-    def of(cls, details: CaseDetails, a: str, b: str) -> _Pair:
-        """From the scores under the first rule, weighted as in the comparison; rounding is no difference."""
-        at = [details.names.index(name) for name in (a, b)]
-        scores = np.asarray(details.panel.scores[:, 0])[:, at]
+        Rounding is no difference.
+        """
+        at = [self.names.index(name) for name in (a, b)]
+        scores = np.asarray(self.panel.scores[:, 0])[:, at]
         both = np.flatnonzero(~np.isnan(scores).any(axis=1))
         one, other = scores[both].T
         with np.errstate(invalid="ignore"):
             other = np.where(np.abs(one - other) <= rounding(one, other), one, other)
-        weights = details.panel.weights
+        weights = self.panel.weights
         d = differences(one, other, np.ones(len(both)) if weights is None else weights[both])
-        shown = np.ones(len(both), bool)
-        if details.seen is not None:
-            shown = details.seen(a)[both] & details.seen(b)[both]
+        own = np.ones(len(both), bool) if self.seen is None else self.seen(a)[both] & self.seen(b)[both]
         right, only_a, only_b, wrong = 0, 0, 0, 0
-        if details.classes is not None:
-            first, second = (details.right[both, column] > RIGHT for column in at)
+        if self.classes is not None:
+            first, second = (self.right[both, column] > RIGHT for column in at)
             right, only_a, only_b, wrong = np.bincount(3 - 2 * first - second, minlength=4).tolist()
-        better, worse = int(np.count_nonzero(one < other)), int(np.count_nonzero(one > other))
-        counts = PairCases(
+        for_a, for_b = int(np.count_nonzero(one < other)), int(np.count_nonzero(one > other))
+
+        def largest(advantage: Floats) -> tuple[CaseView, ...]:
+            some = np.flatnonzero(own & (advantage > 0))
+            places = both[some[worst(advantage[some], some, _ADVANTAGES)]].tolist()
+            views = zip(places, self.views(a, places), self.views(b, places), strict=True)
+            return tuple(self._side_by_side(place, *pair) for place, *pair in views)
+
+        return PairCases(
             a=a,
             b=b,
             cases=len(both),
@@ -223,26 +197,26 @@ class _Pair:
             only_a_right=only_a,
             only_b_right=only_b,
             both_wrong=wrong,
-            a_better=better,
-            b_better=worse,
-            equal=len(both) - better - worse,
+            a_better=for_a,
+            b_better=for_b,
+            equal=len(both) - for_a - for_b,
             turning=turning(d),
-            for_a=(),
-            for_b=(),
+            for_a=largest(-d),
+            for_b=largest(d),
         )
 
-        def largest(advantage: Floats) -> tuple[int, ...]:
-            some = np.flatnonzero(shown & (advantage > 0))
-            return tuple(both[some[worst(advantage[some], some, _ADVANTAGES)]].tolist())
+    def _side_by_side(self, place: int, one: CaseView, other: CaseView) -> CaseView:
+        """A case with the predictions of two models, and how many models are right there; none if it is soft."""
+        views = one.predictions + other.predictions
+        if self.classes is None:
+            return replace(one, predictions=views)
+        right, models = right_and_all(self.right[place], ~np.isnan(self.panel.scores[place, 0]))
+        return replace(one, predictions=views, right=right, models=models)
 
-        return cls(counts, largest(-d), largest(d))
 
-    @property
-    def places(self) -> tuple[int, ...]:
-        return self.for_a + self.for_b
-
-    def record(self, case: Callable[[int], CaseView]) -> PairCases:
-        return replace(self.counts, for_a=tuple(map(case, self.for_a)), for_b=tuple(map(case, self.for_b)))
+def right_and_all(right: Floats, there: NDArray[np.bool_]) -> tuple[float, int]:
+    """How many models are right in a case, of those that predict it, and how many these are."""
+    return math.fsum(right[there].tolist()), int(there.sum())
 
 
 @dataclass

@@ -267,7 +267,16 @@ class Question:
 
     def bounds(self, penalised: bool) -> Bounds:
         """The least and the largest score under each rule, with what invalid lists pay where there may be any."""
-        return score_bounds(self.scoring, penalised=penalised)
+        bounds, penalty = [], self.scoring.penalty
+        for rule in self.scoring.rules:
+            low, high = rule.bounds()
+            if penalised and penalty is not None:
+                high += penalty
+            elif penalised:  # the more classes, the larger the default; of ordered ones, where it is bounded, the fewer
+                many = TopLists.from_dicts([], ClassSpace(2, ordinal=True) if rule.ordinal else math.inf)
+                high += default_penalty(many, rule=rule)
+            bounds.append((low, high))
+        return tuple(bounds)
 
 
 Bounds = tuple[tuple[float, float], ...]
@@ -511,17 +520,3 @@ def spelled_in_memory(held: ArrayModels, name: str) -> tuple[list[str], list[str
     """The same of predictions in memory."""
     lists = held.lists[name]
     return of_outcomes(held.y, lists.space), in_lists(lists)
-
-
-def score_bounds(scoring: ScoringSpec, *, penalised: bool) -> Bounds:
-    """The least and the largest score under each rule, with what invalid lists pay where there may be any."""
-    bounds = []
-    for rule in scoring.rules:
-        low, high = rule.bounds()
-        if penalised and scoring.penalty is not None:
-            high += scoring.penalty
-        elif penalised:  # the more classes, the larger the default; of ordered ones, where it is bounded, the fewer
-            many = TopLists.from_dicts([], ClassSpace(2, ordinal=True) if rule.ordinal else math.inf)
-            high += default_penalty(many, rule=rule)
-        bounds.append((low, high))
-    return tuple(bounds)
