@@ -16,7 +16,7 @@ same, list by list, pass without it, and the report says what is not shown.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
@@ -36,8 +36,8 @@ from toplist.inference.estimation import required_units
 from toplist.inference.intervals import SAME, Intervals, IntervalsOf, rounding
 from toplist.inference.ranking import in_order
 from toplist.inference.results import Comparison, Estimate
-from toplist.inference.settings import TIMED
-from toplist.report.gate import IDENTICAL, CaseLoss, GateCheck, GateReport, Verdict, unseen_differences
+from toplist.inference.settings import TIMED, InferenceSettings
+from toplist.report.gate import IDENTICAL, CaseLoss, GateCheck, GateReport, RuleOfGate, Verdict, unseen_differences
 from toplist.report.text import count, listed, noun, number_of, percent, plain
 from toplist.scoring.case_scores import CaseScores, Grouping, metrics_for
 
@@ -229,84 +229,61 @@ class PairedCases:
             command,
         )
 
+    @property
+    def settings(self) -> InferenceSettings:
+        """How intervals are made."""
+        return self.pair.scored.settings
+
     # Checks
 
     def _mean(
-        self,
-        sure: Intervals,
-        here: Bools,
-        limit: float,
-        *,
-        group: str | None = None,
-        tested: int = 1,
+        self, sure: Intervals, here: Bools, limit: float, *, group: str | None = None, tested: int = 1
     ) -> CheckedMean:
         """The check of a mean loss, over all cases or in a group that is one of `tested`."""
-        found = sure.difference(0, _NEW, _OLD)
-        independence = self._independence(sure, here, found)
-        return CheckedMean(self._judged(sure, found, independence, here, limit, group, tested), independence)
-
-    def _judged(
-        self,
-        sure: Intervals,
-        found: Estimate,
-        independence: Independence,
-        here: Bools,
-        limit: float,
-        group: str | None,
-        tested: int,
-    ) -> GateCheck:
-        losses, cases = self.losses[here], int(np.count_nonzero(here))
-        check = partial(GateCheck, "mean" if group is None else "group", limit=limit, group=group)
-        endless = int(np.count_nonzero(losses == math.inf))
-        worst = self._worst(here)
+        estimate = sure.difference(0, _NEW, _OLD)
+        independence = self._independence(sure, here, estimate)
+        losses, cases, units = self.losses[here], int(np.count_nonzero(here)), sure.units(0, _NEW, _OLD)
+        rule: RuleOfGate = "mean" if group is None else "group"
+        check = GateCheck(rule, "inconclusive", limit, estimate.value, cases=cases, units=units, group=group)
+        worst, endless = self._worst(here), int(np.count_nonzero(losses == math.inf))
         if endless:
-            return check("fail", value=math.inf, cases=cases, units=cases, over=endless, worst=worst)
-        units = sure.units(0, _NEW, _OLD)
-        if found.reason == SAME and sure.method == "bounded":
-            found = sure.untested(0, _NEW, _OLD)
-        elif found.reason == SAME:
-            return self._same(partial(check, value=found.value, cases=cases, units=units), independence, here, limit)
-        if found.low is None or found.high is None:
-            return check("inconclusive", value=found.value, cases=cases, units=units, reason=found.reason, worst=worst)
-        low = self._lowest(sure, found, tested)
+            failed = replace(check, verdict="fail", value=math.inf, units=cases, over=endless, worst=worst)
+            return CheckedMean(failed, independence)
+        if estimate.reason == SAME and sure.method != "bounded":
+            return CheckedMean(self._same(check, independence, here), independence)
+        estimate = sure.untested(0, _NEW, _OLD) if estimate.reason == SAME else estimate
+        check = replace(check, value=estimate.value, worst=worst)
+        if estimate.low is None or estimate.high is None:
+            return CheckedMean(replace(check, reason=estimate.reason), independence)
+        low: float | None = estimate.low
+        if tested > 1:  # the lower bound that holds for so many groups at once; None where so few draws have none
+            low = sure.difference(0, _NEW, _OLD, 1 - 2 * (1 - self.level) / tested).low
         gained = bool((losses == -math.inf).any())  # counted as no difference: a bound from above, not from below
         verdict: Verdict = "inconclusive"
-        if found.high < limit:
+        if estimate.high < limit:
             verdict = "pass"
         elif low is not None and low > limit and not gained:
             verdict = "fail"
-        needed = observed = None
-        if verdict == "inconclusive":
-            plan = partial(required_units, found, units, level=2 * self.level - 1, timed=sure.method == "ewc")
-            needed = None if sure.two_way else plan(limit)
-            observed = None if sure.two_way or not found.value < limit else plan(limit - found.value)
-        return check(
-            verdict,
-            value=found.value,
-            lower=found.low if low is None else low,
-            upper=found.high,
-            cases=cases,
-            units=units,
-            needed=needed,
-            needed_observed=observed,
-            worst=worst,
-        )
+        elif not sure.two_way:
+            plan = partial(required_units, estimate, units, level=2 * self.level - 1, timed=sure.method == "ewc")
+            observed = plan(limit - estimate.value) if estimate.value < limit else None
+            check = replace(check, needed=plan(limit), needed_observed=observed)
+        lower = estimate.low if low is None else low
+        return CheckedMean(replace(check, verdict=verdict, lower=lower, upper=estimate.high), independence)
 
-    def _same(
-        self, check: Callable[..., GateCheck], independence: Independence, here: Bools, limit: float
-    ) -> GateCheck:
+    def _same(self, check: GateCheck, independence: Independence, here: Bools) -> GateCheck:
         """The check where no score differs: the exact bound decides, unless no list differs either."""
         ((low, high),) = self.intervals.bounds
         alpha = 1 - self.level
         bound = independence.exact_bound(high - low, alpha)
-        upper = None if math.isinf(bound) else bound
+        check = replace(check, reason=SAME, upper=None if math.isinf(bound) else bound)
         if bool(self.pair.identical[here].all()):
-            return check("pass", reason=IDENTICAL, upper=upper)
-        if bound < limit:
-            return check("pass", reason=SAME, upper=upper)
-        timed = self.pair.scored.settings.method in TIMED
-        needed = None if timed else independence.units_for(high - low, limit, alpha)
-        return check("inconclusive", reason=SAME, upper=upper, needed=needed)
+            return replace(check, verdict="pass", reason=IDENTICAL)
+        if bound < check.limit:
+            return replace(check, verdict="pass")
+        if self.settings.method in TIMED:
+            return check
+        return replace(check, needed=independence.units_for(high - low, check.limit, alpha))
 
     def _independence(self, sure: Intervals, here: Bools, found: Estimate) -> Independence:
         """The units that the bounds of a mean take as independent; of time points, as many as they count like."""
@@ -329,18 +306,12 @@ class PairedCases:
 
     def _time_points(self, found: Estimate, units: int) -> float:
         """How many independent time points they count like: one more than the degrees of freedom."""
-        settings = self.pair.scored.settings
+        settings = self.settings
         if settings.method == "hac":
             return units / (1 + usual_lag(units, settings.horizon))
         if found.freedom is not None and math.isfinite(found.freedom):
             return found.freedom + 1
         return usual_waves(units, settings.horizon) + 1 if units > 1 else 1
-
-    def _lowest(self, sure: Intervals, found: Estimate, tested: int) -> float | None:
-        """The lower bound that holds for so many groups at once; None where so few draws have none."""
-        if tested == 1:
-            return found.low
-        return sure.difference(0, _NEW, _OLD, 1 - 2 * (1 - self.level) / tested).low
 
     def _every_case(self, limit: float) -> GateCheck:
         """The check of single cases; what rounding may have added to a loss is none."""
@@ -430,11 +401,11 @@ class PairedCases:
         """Losses that are larger than any in these cases, and would be missing from many samples as large."""
         weights, most = self.pair.matrix.weights, self.pair.scored.losses.highest(self.pair.question.names[_NEW])
         most /= 1.0 if weights is None else float(weights.max())
-        if self.pair.scored.settings.method == "bounded":
+        if self.settings.method == "bounded":
             return []
         chances = [(one.check, self._unseen(one, most)) for one in (whole, *groups)]
         chance, inside = chances[0][1], [(check, p) for check, p in chances[1:] if p is not None]
-        unit = self.pair.scored.settings.unit
+        unit = self.settings.unit
         largest = "infinitely much" if math.isinf(most) else f"up to {significant(most, 3)}"
         able = unit == "case" and weights is None and math.isfinite(most)
         remedy = f" Use {argument('method', 'bounded')}, whose bounds allow for them, or more cases." if able else ""
@@ -465,7 +436,7 @@ class PairedCases:
 
     def _skewed_groups(self, groups: Sequence[CheckedMean]) -> list[str]:
         """Groups whose losses are so skewed that t bounds are too low, or too high."""
-        settings = self.pair.scored.settings
+        settings = self.settings
         if settings.method not in ("t", "normal", *TIMED):
             return []
         known = [one for one in groups if one.check.upper is not None and not one.check.reason]
@@ -485,7 +456,7 @@ class PairedCases:
         return [sentence]
 
     def _few_in_groups(self, groups: Sequence[GateCheck]) -> list[str]:
-        unit = self.pair.scored.settings.unit
+        unit = self.settings.unit
         bounds = [check for check in groups if check.upper is not None and not check.reason]
         few = [plain(str(check.group)) for check in bounds if check.units < FEW]
         if not few:
