@@ -25,7 +25,7 @@ def test_places_are_no_ids_of_the_truth(name, first, tmp_path):
     rows = [f"{first + 3 - at},{letter}\n" for at, letter in enumerate("ABAB")]
     (tmp_path / "y.csv").write_text("id,answer\n" + "".join(rows))
     (tmp_path / "answers.json").write_text('["A", "B"]')
-    words = ("score", path, "--truth", tmp_path / "y.csv", "--read answers", tmp_path / "answers.json", "--json")
+    words = ("score", path, "--truth", tmp_path / "y.csv", "--read", f"answers={tmp_path / 'answers.json'}", "--json")
     for missing in ("error", "common"):
         code, told = said(*words, "--missing", missing)
         assert code
