@@ -153,12 +153,12 @@ def test_a_small_sample_is_said_to_be_one() -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "rules": ({"rules": "brier"}, "the rules are brier, log in the first, and brier in the second"),
-    "level": ({"inference": 0.9}, "the level is 0.95 in the first, and 0.9 in the second"),
-    "weights": ({"columns": {"weight": "weight"}}, "the column with weights is none in the first, and 'weight'"),
+    "rules": ({"rules": "brier"}, "rules is brier, log in the first, and brier in the second"),
+    "level": ({"inference": 0.9}, "level is 0.95 in the first, and 0.9 in the second"),
+    "weights": ({"columns": {"weight": "weight"}}, "weight is none in the first, and 'weight'"),
     "missing": ({"missing": "common"}, "missing is 'error' in the first, and 'common' in the second"),
     "repairs": ({"read": tl.ReadOptions(normalize=True)}, "the lists of one were read with different options"),
-    "k": ({"k": 3}, "the k of top-k errors are 5 in the first, and 3 in the second"),
+    "k": ({"k": 3}, "k is 5 in the first, and 3 in the second"),
 }
 
 
@@ -172,7 +172,7 @@ def test_parts_of_other_questions_are_refused_with_what_differs(how: dict[str, A
 def test_cases_that_are_in_two_parts_are_refused() -> None:
     data = Data(8)
     first, second = data.parts(2)
-    with pytest.raises(tl.TopListError, match="part 1 and part 3 hold the same part"):
+    with pytest.raises(tl.TopListError, match="part 1 and part 3 have cases in common"):
         tl.merge_results([first, second, first.to_bytes()])
     with pytest.raises(tl.TopListError, match=r"part 1 and part 2 have cases in common \(\d+ of those"):
         tl.merge_results([first, data.parts(1)[0]])

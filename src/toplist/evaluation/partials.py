@@ -8,12 +8,10 @@ their ids, or what was asked.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import reduce
 from itertools import pairwise, permutations
-from operator import add
 from typing import Any, Final
 
 import numpy as np
@@ -34,13 +32,12 @@ from toplist.evaluation.samples import (
     SampleCollector,
     SampledCases,
     columns_of,
+    range_of,
     reading,
-    score_range,
 )
 from toplist.evaluation.stream import (
     ReadSummary,
     ScoredRows,
-    ScoringSpec,
     SumCollector,
     most_repaired,
     require_cases,
@@ -56,6 +53,7 @@ from toplist.io.encoding import empty_set_explained
 from toplist.io.lists import require_few_groups
 from toplist.io.plan import Plan
 from toplist.io.producers.base import ANSWER_MASS
+from toplist.lists.space import show_size
 
 SAMPLE: Final = 1000
 """Cases of a part that are kept to be examined, by default."""
@@ -74,70 +72,49 @@ class Cover:
     source: str
     cases: int
     start: int | None = None  # the position of the first case, where there are no ids
-    digest: str = ""  # of what was found there
 
 
 @dataclass(frozen=True, slots=True)
 class PartQuestion:
     """What is asked of all parts alike, as plain values: parts are merged where it is equal."""
 
-    models: tuple[str, ...]
-    rules: tuple[str, ...]
-    k: tuple[int, ...]
-    penalty: float | None
-    baseline: str | None
-    missing: str
-    classes: str  # how many there are, in a word
-    size: int | float  # the same as a number
+    question: Question  # whose rules go by their names
+    size: int | float  # the number of classes
     labels: str  # a digest of their names, or nothing
     repairs: Mapping[str, Any]  # what is repaired in the lists of each model, and in the truth
     ids: bool  # whether cases have ids, or go by their position
     weight: str | None
     group: str | None
     settings: InferenceSettings
-    min_cases: int | None
     bounds: Bounds  # of scores, by rule
     penalised: Bounds  # the same where invalid lists pay
-    scale: float  # the range of the first rule
 
     @classmethod
     def of(cls, question: Question, plan: Plan, settings: InferenceSettings) -> PartQuestion:
         """What is asked of the cases of a plan."""
-        space, scoring = plan.space, question.scoring
+        space, how = plan.space, settings
         if space is None:
-            raise ValueError("the number of classes differs from case to case: see `require_sums`")
-        labels = "" if space.labels is None else _digest("\n".join(f"{label!r}" for label in space.labels))
-        repairs = {name: asdict(one) for name, one in plan.repairs.items()} | {"": asdict(plan.truth_repairs)}
+            raise ValueError("the number of classes differs from case to case: see `settings_of`")
+        labels = "" if space.labels is None else "\n".join(f"{label!r}" for label in space.labels)
+        inference = Inference(
+            method=how.method,
+            level=how.level,
+            horizon=how.horizon,
+            seed=how.seed,
+            min_cases=question.inference.min_cases,
+        )
         return cls(
-            question.names,
-            question.rules,
-            scoring.ks,
-            scoring.penalty,
-            question.baseline,
-            question.missing,
-            plan.classes,
+            replace(question, scoring=replace(question.scoring, rules=()), inference=inference),
             space.size,
-            labels,
-            repairs,
+            hashlib.sha256(labels.encode("utf-8", "surrogatepass")).hexdigest() if labels else "",
+            {name: asdict(one) for name, one in plan.repairs.items()} | {"": asdict(plan.truth_repairs)},
             plan.truth.layout.case is not None,
             plan.weight,
             plan.group,
             settings,
-            question.inference.min_cases,
             question.bounds(False),
             question.bounds(True),
-            score_range(scoring.rules[0]),
         )
-
-    @property
-    def question(self) -> Question:
-        """The same as `compare` takes it; rules go by their names."""
-        how = self.settings
-        inference = Inference(
-            method=how.method, level=how.level, horizon=how.horizon, seed=how.seed, min_cases=self.min_cases
-        )
-        spec = ScoringSpec((), self.k, self.penalty, self.baseline)
-        return Question(self.models, spec, self.rules, self.missing, inference)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -242,43 +219,27 @@ class PartSums(SumCollector):
         return SumCollector.make(self, rows)
 
 
-def require_sums(settings: InferenceSettings, missing: str, *, per_case: bool) -> None:
-    """Refuse what needs all cases at once: partial results are sums."""
-    alone = "or run compare without an engine"
-    if settings.ordered:
-        time = f"{argument('time', '')} if cases are independent, " if settings.time is not None else ""
-        raise TopListError(
-            f"{argument('method', settings.method)} needs all cases in their order, and parts are merged from sums: "
-            f"pass {time}{argument('method', 't')}, {alone}."
-        )
-    if not settings.by_sums:
-        raise TopListError(
-            f"{argument('method', settings.method)} needs all cases at once, and parts are merged from sums: pass "
-            f"{argument('method', 'poisson')} or {argument('method', 't')}, {alone}."
-        )
-    if missing == "pairwise":
-        raise TopListError(
-            f"{argument('missing', 'pairwise')} needs all cases at once, and parts are merged from sums: choose "
-            f"{argument('missing', 'common')}, {alone}."
-        )
-    if per_case:
-        raise TopListError(
-            "a number of classes per case needs all cases at once, and parts are merged from sums: run compare without "
-            "an engine."
-        )
-
-
 def settings_of(plan: Plan, question: Question) -> InferenceSettings:
     """How intervals are made of the sums of parts, or an error that says what to choose instead."""
     settings = question.inference.settings(plan.cluster, plan.time, weighted=plan.weight is not None)
-    require_sums(settings, question.missing, per_case=plan.space is None)
+    what, remedy = argument("method", settings.method), ""
     tokens = next((one for one in plan.sources if ANSWER_MASS in one.reader.schema.names), None)
-    if tokens is not None:
-        raise TopListError(
-            f"{tokens.name}: lists over answers that are made of tokens have no partial results, for the median mass "
-            "on answers needs all cases: run compare without an engine, or convert the files first."
-        )
-    return settings
+    if settings.ordered:
+        time = f"{argument('time', '')} if cases are independent, " if settings.time is not None else ""
+        remedy = f"pass {time}{argument('method', 't')}, or "
+    elif not settings.by_sums:
+        remedy = f"pass {argument('method', 'poisson')} or {argument('method', 't')}, or "
+    elif question.missing == "pairwise":
+        what, remedy = argument("missing", "pairwise"), f"choose {argument('missing', 'common')}, or "
+    elif plan.space is None:
+        what = "a number of classes per case"
+    elif tokens is not None:
+        what, remedy = f"the median mass on answers made of tokens, of {tokens.name},", "convert the files first, or "
+    else:
+        return settings
+    raise TopListError(
+        f"{what} needs all cases at once, and parts are merged from sums: {remedy}run compare without an engine."
+    )
 
 
 def score_part(
@@ -408,36 +369,21 @@ def merge(parts: Iterable[PartialResult], names: Sequence[str] = ()) -> PartialR
     require_few_groups(tallies, results[0].question.group)
     return PartialResult(
         results[0].question,
-        tuple(sorted((cover for one in results for cover in one.covers), key=_place)),
+        tuple(
+            sorted(
+                (cover for one in results for cover in one.covers),
+                key=lambda one: (one.source, one.start or 0, one.cases),
+            )
+        ),
         tallies,
         read,
         max(one.heaviest for one in results),
         _samples([one.sample for one in results], read.cases),
-        _both_losses([one.losses for one in results]),
+        None if any(one.losses is None for one in results) else reduce(_both, (one.losses for one in results)),
         _both_spelled([one.spelled for one in results if one.tallies]),
-        _both_bins([one.bins for one in results]),
+        reduce(_both, (one.bins for one in results)),
         max(one.written for one in results),
     )
-
-
-def _both_bins(parts: Sequence[Mapping[str, ReliabilityBins]]) -> dict[str, ReliabilityBins]:
-    names = dict.fromkeys(name for one in parts for name in one)
-    return {name: reduce(add, (one[name] for one in parts if name in one)) for name in names}
-
-
-def _both_losses(
-    parts: Sequence[Mapping[tuple[str, str], PairLoss] | None],
-) -> dict[tuple[str, str], PairLoss] | None:
-    """The largest losses of all parts; None where some part did not look for them."""
-    known = [one for one in parts if one is not None]
-    if len(known) < len(parts):
-        return None
-    pairs = dict.fromkeys(pair for one in known for pair in one)
-    return {pair: reduce(add, (one[pair] for one in known if pair in one)) for pair in pairs}
-
-
-def _place(cover: Cover) -> tuple[str, int, str]:
-    return cover.source, -1 if cover.start is None else cover.start, cover.digest
 
 
 def _samples(samples: Sequence[SampledCases], cases: int) -> SampledCases:
@@ -446,50 +392,40 @@ def _samples(samples: Sequence[SampledCases], cases: int) -> SampledCases:
     return SampledCases.concat(samples, least).in_order()
 
 
+def _both(one: Any, other: Any) -> Any:
+    """What two parts say as one: texts are each there once, and all else is added, whatever holds it."""
+    if one is None or other is None:
+        return other if one is None else one
+    if isinstance(one, str):
+        return _SEVERAL.join(sorted({*one.split(_SEVERAL), *other.split(_SEVERAL)}))
+    if isinstance(one, Mapping):
+        return {key: _both(one.get(key), other.get(key)) for key in sorted({*one, *other})}
+    if isinstance(one, tuple):
+        return tuple(_both(x, y) for x, y in zip(one, other, strict=True))
+    if hasattr(one, "__add__"):
+        return one + other
+    return replace(one, **{of.name: _both(getattr(one, of.name), getattr(other, of.name)) for of in fields(one)})
+
+
 def _both_read(one: ReadSummary, other: ReadSummary) -> ReadSummary:
     """What was read of both."""
-    repaired = tuple(_counts(x, y) for x, y in zip(one.repaired, other.repaired, strict=True))
-    hard = [each.difficulty for each in (one, other) if each.difficulty is not None]
-    return ReadSummary(
-        tuple(_both_sources(x, y) for x, y in zip(one.origins, other.origins, strict=True)),
-        one.cases + other.cases,
-        one.compared + other.compared,
-        _either(one.truth, other.truth),
-        most_repaired(repaired),
-        {name: max(one.highest[name], other.highest[name]) for name in one.highest},
-        reduce(add, hard) if hard else None,
-        repaired,
-        tuple(x + y for x, y in zip(one.matched, other.matched, strict=True)),
-        tuple(x + y for x, y in zip(one.names, other.names, strict=True)),
+    both: ReadSummary = _both(replace(one, origins=()), replace(other, origins=()))
+    return replace(
+        both,
+        origins=tuple(_both_sources(x, y) for x, y in zip(one.origins, other.origins, strict=True)),
+        truth_repairs=most_repaired(both.repaired),
+        highest={name: max(one.highest[name], other.highest[name]) for name in one.highest},
     )
-
-
-def _counts(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
-    return dict(sorted((Counter(one) + Counter(other)).items()))
 
 
 def _both_sources(one: SourceSummary, other: SourceSummary) -> SourceSummary:
     """Where the predictions of both parts came from; a table without cases does not tell how others are read."""
-    if one.cases and not other.cases:
-        other = replace(other, layout=one.layout, reading=one.reading, notes=one.notes)
-    elif other.cases and not one.cases:
+    if not one.cases:
         one = replace(one, layout=other.layout, reading=other.reading, notes=other.notes)
-    return replace(
-        one,
-        source=_either(one.source, other.source),
-        layout=_either(one.layout, other.layout),
-        cases=one.cases + other.cases,
-        filled=one.filled + other.filled,
-        left_out=one.left_out + other.left_out,
-        repairs=_counts(one.repairs, other.repairs),
-        reading=_either(one.reading, other.reading),
-        notes=tuple(sorted({*one.notes, *other.notes})),
-    )
-
-
-def _either(one: str, other: str) -> str:
-    """One text, or both where they differ: each once, in order."""
-    return _SEVERAL.join(sorted({*one.split(_SEVERAL), *other.split(_SEVERAL)}))
+    elif not other.cases:
+        other = replace(other, layout=one.layout, reading=one.reading, notes=one.notes)
+    both: SourceSummary = _both(replace(one, notes=()), replace(other, notes=()))
+    return replace(both, notes=tuple(sorted({*one.notes, *other.notes})))
 
 
 def _told(source: str) -> str:
@@ -512,23 +448,14 @@ def _both_spelled(parts: Sequence[Mapping[str, Spelling]]) -> dict[str, Spelling
     return out
 
 
-_CALLED = {
-    "models": "the models are",
-    "rules": "the rules are",
-    "k": "the k of top-k errors are",
-    "penalty": "the penalty is",
-    "baseline": "the baseline is",
-    "missing": "missing is",
-    "classes": "the number of classes is",
-    "size": "the number of classes is",
-    "weight": "the column with weights is",
-    "group": "the column with groups is",
-    "min_cases": "min_cases is",
-    "method": "the method of intervals is",
-    "cluster": "the column with clusters is",
-    "level": "the level is",
-    "seed": "the seed is",
-}  # what is asked of parts, as it is said
+_ARGUMENTS = {"names": "models", "ks": "k", "size": "number of classes"}  # where fields are called otherwise
+
+
+def _asked(record: Any) -> Iterator[tuple[str, Any]]:
+    """What is asked, by what it is called."""
+    for one in fields(record):
+        value = getattr(record, one.name)
+        yield from _asked(value) if is_dataclass(value) else [(_ARGUMENTS.get(one.name, one.name), value)]
 
 
 def _require_same_question(one: str, first: PartQuestion, other: str, second: PartQuestion) -> None:
@@ -536,11 +463,7 @@ def _require_same_question(one: str, first: PartQuestion, other: str, second: Pa
     if first == second:
         return
     both = f"{one} and {other} do not belong together"
-    pairs = {each.name: (getattr(first, each.name), getattr(second, each.name)) for each in fields(first)}
-    how = pairs.pop("settings")
-    pairs |= {each.name: (getattr(how[0], each.name), getattr(how[1], each.name)) for each in fields(how[0])}
-    name = next(name for name, (x, y) in pairs.items() if x != y)
-    x, y = pairs[name]
+    name, x, y = next((name, x, y) for (name, x), (_, y) in zip(_asked(first), _asked(second), strict=True) if x != y)
     if name == "ids":
         with_ids, without = (one, other) if x else (other, one)
         raise AlignmentError(f"{both}: {with_ids} has case ids, and {without} goes by the position of cases.")
@@ -553,8 +476,7 @@ def _require_same_question(one: str, first: PartQuestion, other: str, second: Pa
         model = next(model for model in x if x[model] != y[model])
         whose = f"the lists of {model}" if model else "the truth"
         raise AlignmentError(f"{both}: {whose} were read with different options.")
-    said = _CALLED.get(name, f"{name} is")
-    raise AlignmentError(f"{both}: {said} {_shown(x)} in the first, and {_shown(y)} in the second.")
+    raise AlignmentError(f"{both}: {name} is {_shown(x)} in the first, and {_shown(y)} in the second.")
 
 
 def _shown(value: Any) -> str:
@@ -569,16 +491,12 @@ _SHOWN = 40  # characters of a number
 def _require_apart(found: Mapping[str, PartialResult]) -> None:
     """Refuse parts that have cases in common, as far as what they cover and the sampled cases tell."""
     names = list(found)
-    owners: dict[str, str] = {}
-    ranges: list[tuple[int, int, str]] = []
-    for name, one in found.items():
-        for cover in one.covers:
-            if cover.digest and owners.setdefault(cover.digest, name) != name:
-                raise AlignmentError(
-                    f"{owners[cover.digest]} and {name} hold the same part, {cover.source}: merge every part once."
-                )
-            if cover.start is not None and cover.cases:
-                ranges.append((cover.start, cover.start + cover.cases, name))
+    ranges = [
+        (cover.start, cover.start + cover.cases, name)
+        for name, one in found.items()
+        for cover in one.covers
+        if cover.start is not None and cover.cases
+    ]
     for (_, end, here), (start, last, there) in pairwise(sorted(ranges)):
         if start < end and here != there:
             first, second = sorted((here, there), key=names.index)
@@ -608,20 +526,17 @@ class PartLosses:
 
     scores: Mapping[str, float]
     heaviest: float
-    low: float
-    scale: float
+    bounds: tuple[float, float]  # of a score
     known: Mapping[tuple[str, str], PairLoss]
 
     def highest(self, name: str) -> float:
         """See `diagnostics.Highest`."""
-        return self.heaviest * (self.scores[name] - self.low)
+        return self.heaviest * (self.scores[name] - self.bounds[0])
 
     def lost(self, sums: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], tuple[float, float | None]]:
         """See `diagnostics.Lost`."""
-        known = self.known
-        return {
-            pair: known[pair].result(total, self.scale, self.heaviest) for pair, total in sums.items() if pair in known
-        }
+        known, scale = self.known, range_of(self.bounds)
+        return {pair: known[pair].result(total, scale, self.heaviest) for pair, total in sums.items() if pair in known}
 
 
 def finish(
@@ -649,11 +564,11 @@ def finish(
     """
     asked, read = result.question, result.read
     require_cases("the truth", read.cases, read.compared)
-    for name, seen in zip(asked.models, read.names, strict=True):
+    for name, seen in zip(asked.question.names, read.names, strict=True):
         problem = seen.problem(asked.size)
         if problem is not None:
             raise type(problem)(f"{name}: {problem}") if isinstance(problem, SpaceError) else problem
-    apart = next((name for name, count in zip(asked.models, read.matched, strict=True) if not count), None)
+    apart = next((name for name, count in zip(asked.question.names, read.matched, strict=True) if not count), None)
     if apart is not None:
         raise AlignmentError(f"{apart} has none of the cases of the truth.")
     if all(count == read.cases for count in read.matched):
@@ -664,7 +579,7 @@ def finish(
         None,
         read,
         asked.settings,
-        asked.classes,
+        show_size(asked.size),
         asked.size,
         asked.weight,
         asked.group,
@@ -673,11 +588,7 @@ def finish(
         else cases,
         spelled or (lambda name: result.spelled.get(name, ((), ()))),
         result.sample.drawn(read.cases),
-        losses or PartLosses(read.highest, result.heaviest, asked.bounds[0][0], asked.scale, result.losses or {}),
+        losses or PartLosses(read.highest, result.heaviest, asked.bounds[0], result.losses or {}),
         lambda penalised: asked.penalised if penalised else asked.bounds,
     )
     return rank(asked.question, scored, tuple(inputs))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

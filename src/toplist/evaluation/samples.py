@@ -653,7 +653,12 @@ def slopes(heaviest: float, more: int = 0) -> range:
 
 def score_range(rule: Rule) -> float:
     """The range of the scores under a rule, or one where it has no end."""
-    low, high = rule.bounds()
+    return range_of(rule.bounds())
+
+
+def range_of(bounds: tuple[float, float]) -> float:
+    """How far apart bounds are, or one where there is no end."""
+    low, high = bounds
     return high - low if math.isfinite(high - low) else 1.0
 
 

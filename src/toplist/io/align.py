@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from toplist._files import disk_full_explained, need, temporary_folder
 from toplist._text import argument, listed, quote, spelling_difference
-from toplist.errors import AlignmentError
+from toplist.errors import AlignmentError, FileError
 from toplist.io.batches import Batch, concat, read_back, to_record_batch
 from toplist.io.columns import Column, as_arrow, as_numpy, blanks
 from toplist.io.ids import Repeated, UniqueIds, id_stream, perhaps_long, repeated, repeated_among, same_ids
@@ -160,6 +160,8 @@ class AlignedCases:
         """
         if self.part and self.missing != "error":
             return
+        if not index.cases and not self.part:
+            raise FileError(self.sources[0].path, "there are no cases.")
         lines, more, apart = [], [], []
         for kept, rows, unknown in tables:
             name, away = kept.source.name, done + np.flatnonzero(rows[done:] < 0)
