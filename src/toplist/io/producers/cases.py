@@ -60,6 +60,7 @@ SEQUENCE = "sequence"  # the text that a case is about
 DIVIDED = "added up to slightly more than 1, because fastText adds 1e-5 to each probability: divided by the sum"
 _ORDER = (OUTCOME, N_CLASSES, GROUP, CLUSTER)
 _KINDS = {N_CLASSES: "int64", ANSWER_MASS: "float64", LISTED_TOKENS: "float64"}  # all others are text
+_REMEDY = " Write one object per line, or an array of them."
 _OWN = (CASE, CLASSES, CONFIDENCES)  # columns that every row has
 _BATCH = 4096  # rows
 _ABOVE = 1.0005  # what half precision makes of one is below
@@ -169,10 +170,10 @@ def records_in(path: Path) -> Iterator[Record]:
     first = list(islice(lines, 2))
     alone = len(first) < 2 or not _is_value(first[0])
     if alone and not (first and _is_named_lines(path) and len(first) == 2):
-        yield from elements(str(path), parsed(text_of(path), Record(str(path), None, None)))
+        yield from elements(str(path), parsed(text_of(path), Record(str(path), None, None), _REMEDY))
         return
     for row, line in enumerate(chain(first, lines), 1):
-        yield Record(str(path), row, parsed(line, Record(str(path), row, None)))
+        yield Record(str(path), row, parsed(line, Record(str(path), row, None), _REMEDY))
 
 
 def _is_named_lines(path: Path) -> bool:
@@ -187,7 +188,7 @@ def _is_value(line: bytes) -> bool:
     return True
 
 
-def parsed(text: str | bytes, place: Record) -> Any:
+def parsed(text: str | bytes, place: Record, remedy: str = "") -> Any:
     """What a JSON text says; a field that is there twice is refused."""
     try:
         return json_value(text if isinstance(text, str) else text.decode("utf-8-sig"))
@@ -197,7 +198,7 @@ def parsed(text: str | bytes, place: Record) -> Any:
         raise place.error(str(error)) from None
     except (ValueError, RecursionError):
         start = text[:60] if isinstance(text, str) else text[:60].decode("utf-8", "replace")
-        raise place.error(f"this is no JSON: {quote(start.strip())}. Write one object per line, or an array.") from None
+        raise place.error(f"this is no JSON: {quote(start.strip())}.{remedy}") from None
 
 
 def elements(source: str, value: Any) -> Iterator[Record]:
