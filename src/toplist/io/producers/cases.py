@@ -230,7 +230,7 @@ def rows_in(path: Path, delimiter: str = ",") -> Iterator[Record]:
 def number_of(value: Any) -> Any:
     """The number that a cell of delimited text is; what is none, as it is."""
     with suppress(ValueError):
-        return float(value) if isinstance(value, str) else value
+        return float(value) if isinstance(value, str) and "_" not in value else value  # Python reads 1_0 as 10
     return value
 
 

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime, time
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -199,51 +198,39 @@ def _is_day(text: str) -> bool:
 
 
 def _text_of(value: Any) -> str:
-    """A value as text; whole numbers are written without decimals, truth values as JSON has them.
+    """A value as text; whole numbers are written without decimals, truth values as JSON and dates as ISO 8601 has them.
 
-    >>> _text_of(0.0), _text_of(2), _text_of("01"), _text_of(True)
-    ('0', '2', '01', 'true')
+    >>> _text_of(0.0), _text_of(2), _text_of("01"), _text_of(True), _text_of(datetime(2025, 1, 2))
+    ('0', '2', '01', 'true', '2025-01-02')
     """
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
         return str(int(value)) if math.isfinite(value) and value == int(value) else repr(value)
-    return str(value)
+    if isinstance(value, datetime) and value.time() == time():
+        return str(value.date())
+    return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def _texts(column: Any, declared: Mapping[str, bool]) -> list[str | None]:
-    """A column as text: dates as ISO 8601 has them, numbers as tasks.json has them; None for what is not there.
+def _texts(values: Sequence[Any], declared: Mapping[str, bool]) -> list[str | None]:
+    """Values as text: numbers as tasks.json has them; None for what is not there.
 
-    >>> import pyarrow as pa
-    >>> _texts(pa.array([0.0, 1.0, None]), {"0": True, "1": True})
-    ['0', '1', None]
-    >>> _texts(pa.array(["01", "NA", "2.0"]), {"01": False, "2": True})
-    ['01', None, '2']
+    >>> _texts([0.0, 1.0, None], {"0": True, "1": True}), _texts(["01", "NA", "2.0"], {"01": False, "2": True})
+    (['0', '1', None], ['01', None, '2'])
     """
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if pa.types.is_dictionary(whole.type):
-        whole = whole.dictionary_decode()
-    if pa.types.is_timestamp(whole.type):
-        days = pc.floor_temporal(whole, unit="day")
-        whole = whole.cast(pa.date32()) if pc.all(pc.equal(whole, days)).as_py() is not False else whole
-    typed = pa.types.is_integer(whole.type) or pa.types.is_floating(whole.type)
-    if not (typed or pa.types.is_boolean(whole.type)):
-        whole = whole.cast(pa.string())
+    distinct = dict.fromkeys(values)
+    typed = any(isinstance(value, int | float) for value in distinct)
     numbers: dict[float, str | None] = {}  # None where two texts have the same value
     for text in (text for text, is_number in declared.items() if is_number or typed):
         number = number_of(text)
         if isinstance(number, float):
             numbers[number] = None if number in numbers else text
-    encoded = pc.dictionary_encode(whole)
-    texts = [*(_declared_text(value, declared, numbers) for value in encoded.dictionary.to_pylist()), None]
-    return [texts[-1 if at is None else at] for at in encoded.indices.to_pylist()]
+    texts = {value: _declared_text(value, declared, numbers) for value in distinct}
+    return [texts[value] for value in values]
 
 
 def _declared_text(value: Any, declared: Mapping[str, bool], numbers: Mapping[float, str | None]) -> str | None:
-    if value is None or value != value:
-        return None
-    text = _text_of(value)
+    text = "" if value is None or value != value else _text_of(value)
     if text in declared:
         return text
     if text in ("", _MISSING):
@@ -256,19 +243,18 @@ def _declared_text(value: Any, declared: Mapping[str, bool], numbers: Mapping[fl
 def _table_of(path: Path, texts: Sequence[str]) -> Any:
     """The table of a CSV or Parquet file; the named columns of a CSV file are read as text."""
     pa, csv = need("pyarrow"), need("pyarrow.csv")
-    options = csv.ConvertOptions(
-        column_types=dict.fromkeys(texts, pa.string()),
-        null_values=["", _MISSING],
-        strings_can_be_null=True,
-        quoted_strings_can_be_null=True,
-    )
-    with _readable(path):
-        if path.suffix.lower() in _BINARY:
-            table = need("pyarrow.parquet").read_table(path, partitioning=None)
-        else:
-            with opened(path) as stream:
-                table = csv.read_csv(stream, convert_options=options)
-        names = table.schema.names
+    if path.suffix.lower() in _BINARY:
+        table = need("pyarrow.parquet").read_table(path, partitioning=None)
+    else:
+        options = csv.ConvertOptions(
+            column_types=dict.fromkeys(texts, pa.string()),
+            null_values=["", _MISSING],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+        )
+        with opened(path) as stream:
+            table = csv.read_csv(stream, convert_options=options)
+    names = table.schema.names
     for name in (name for name in texts if name in names):
         if names.count(name) > 1:
             raise FileError(str(path), f"two columns are called {quote(name)}.")
@@ -278,47 +264,35 @@ def _table_of(path: Path, texts: Sequence[str]) -> Any:
     return table
 
 
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """What Arrow says of bytes that it cannot read, as an error about the file."""
+def _rows_of_pmf(
+    path: Path, hub: _Hub, value: str, extra: Sequence[str] = ()
+) -> tuple[list[dict[str, Any]], Counter[str], list[str]]:
+    """The rows about distributions, with texts, the number in `value` and their places; others counted; all columns."""
+    ids = (*hub.task_ids, *extra)
     try:
-        yield
+        table = _table_of(path, (*ids, TYPE, CLASS, value))
+        names = table.schema.names
+        lacks = next((name for name in (TYPE, CLASS, value) if name not in names), None)
+        if lacks is not None:
+            problem = f"there is no column {quote(lacks)}, which tables of distributions in a hub have."
+            raise FileError(str(path), problem)
+        kinds = _texts(table[TYPE].to_pylist(), {})
+        places = [place for place, kind in enumerate(kinds) if kind in _PMF]
+        few = table.take(need("pyarrow").array(places, "int64"))
+        columns: dict[str, Sequence[Any]] = {
+            name: _texts(few[name].to_pylist(), hub.declared.get(name, {})) for name in (*ids, CLASS) if name in names
+        }
+        numbers = [number_of(number) for number in few[value].to_pylist()]
     except UnicodeDecodeError:
         raise FileError(str(path), NOT_UTF8) from None
     except (need("pyarrow").ArrowException, OSError) as error:
         raise unreadable(error, path) from None
-
-
-def _numbers(column: Any, name: str, path: Path, rows: Sequence[int]) -> list[float | None]:
-    """A column as numbers, None for what is not there; `rows` are the places of its values in the file."""
-    values = [number_of(value) for value in column.to_pylist()]
-    for value, row in zip(values, rows, strict=True):
-        if value is not None and not isinstance(value, int | float):
-            raise FileError(str(path), f"{name} is {quote(value)}, which is no number.", row=row + 1)
-    return values
-
-
-def _rows_of_pmf(
-    path: Path, ids: Iterable[str], declared: Mapping[str, Mapping[str, bool]], value: str, extra: Iterable[str] = ()
-) -> tuple[list[dict[str, Any]], Counter[str], list[str]]:
-    """The rows about distributions, with texts, the number in `value` and their places; others counted; all columns."""
-    ids = (*ids, *extra)
-    table = _table_of(path, (*ids, TYPE, CLASS, value))
-    names = table.schema.names
-    lacks = next((name for name in (TYPE, CLASS, value) if name not in names), None)
-    if lacks is not None:
-        raise FileError(str(path), f"there is no column {quote(lacks)}, which tables of distributions in a hub have.")
-    with _readable(path):
-        kinds = _texts(table[TYPE], {})
-        places = [place for place, kind in enumerate(kinds) if kind in _PMF]
-        few = table.take(need("pyarrow").array(places, "int64"))
-        there: dict[str, list[Any]] = {
-            name: _texts(few[name], declared.get(name, {})) for name in (*ids, CLASS) if name in names
-        }
-        there |= {TYPE: [kinds[place] for place in places], "place": places}
-        there |= {value: _numbers(few[value], value, path, places)}
+    for number, place in zip(numbers, places, strict=True):
+        if number is not None and not isinstance(number, int | float):
+            raise FileError(str(path), f"{value} is {quote(number)}, which is no number.", row=place + 1)
+    columns |= {value: numbers, "place": places, TYPE: [kinds[place] for place in places]}
     others = Counter(kind or "no output type" for kind in kinds if kind not in _PMF)
-    return [dict(zip(there, row, strict=True)) for row in zip(*there.values(), strict=True)], others, names
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)], others, names
 
 
 # Outcomes
@@ -335,7 +309,7 @@ class _Oracle:
             folders = path.relative_to(hub.root / ORACLE).parts[:-1] if hub.root / ORACLE in path.parents else ()
             pairs = [folder.partition("=") for folder in folders]  # such as target=peak%20week
             partition = {n: None if v == "__HIVE_DEFAULT_PARTITION__" else unquote(v) for n, mark, v in pairs if mark}
-            rows, _, names = _rows_of_pmf(path, hub.task_ids, hub.declared, ORACLE_VALUE, [VERSION])
+            rows, _, names = _rows_of_pmf(path, hub, ORACLE_VALUE, [VERSION])
             own = {n: v for n, v in partition.items() if n not in names}
             self._rows += [{**own, **row} for row in rows]
         odd = next((row[ORACLE_VALUE] for row in self._rows if row[ORACLE_VALUE] not in (0, 1)), 0)
@@ -438,7 +412,7 @@ class _Folder:
     def add(self, path: Path) -> None:
         """The cases of one file."""
         hub = self.hub
-        rows, others, names = _rows_of_pmf(path, hub.task_ids, hub.declared, VALUE)
+        rows, others, names = _rows_of_pmf(path, hub, VALUE)
         self.others += others
         self.ignored |= set(names) - {*hub.task_ids, TYPE, CLASS, VALUE}
         by_case: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
