@@ -58,10 +58,10 @@ _SHORT = 1 << 16  # characters of a longer document that are closed, to see how 
 _RECORDS = 20  # records that are looked at
 _KEPT = 24  # things seen of files that are kept
 
-_MOST = 4  # idle databases of one kind
+_MOST = 4  # idle databases
 _Kind = tuple[int, str]  # threads, memory
 
-_idle: dict[_Kind, list[Any]] = {}
+_idle: list[tuple[_Kind, Any]] = []
 _lock = Lock()
 
 
@@ -307,30 +307,46 @@ def without_columns(rows: int) -> Table:
 
 
 @contextmanager
-def database(threads: int, memory: str, folder: Path) -> Iterator[Any]:
-    """A connection to a database that has no other user; its temporary files go to the folder.
+def connect() -> Iterator[Any]:
+    """A connection to a database in memory that has no other user; errors about memory and disk are one sentence.
 
-    Starting one takes longer than most queries on small files.
-
-    What is registered and temporary tables go with the connection. The database is kept for the next user, unless this
-    one was stopped by an error or gave up halfway, or temporary files were written.
+    Starting one takes longer than most queries on small files: what is registered and temporary tables go with the
+    connection, and the database is kept for the next user, unless this one was stopped by an error or gave up halfway,
+    or temporary files were written, whose space on disk it would hold.
     """
-    kind = (threads, memory)
-    engine = _idle_one(kind, folder) or _started(threads, memory, folder)
-    try:
-        with closing(engine.cursor()) as connection:
-            connection.execute("SET enable_progress_bar = false")
-            yield connection
-    except BaseException:
-        engine.close()
-        raise
-    _keep(kind, engine, folder)
+    duckdb, pa = need("duckdb"), need("pyarrow")
+    kind, engine = (threads(), _memory()), None
+    with temporary_folder() as folder:
+        try:
+            engine = _idle_one(kind, folder) or _started(kind, folder)
+            with closing(engine.cursor()) as connection:
+                connection.execute("SET enable_progress_bar = false")
+                yield connection
+        except BaseException as error:
+            if engine is not None:
+                engine.close()
+            if not isinstance(error, duckdb.Error | pa.ArrowException | OSError | RuntimeError):
+                raise
+            require_uninterrupted(error)
+            if engine is None:
+                raise _not_started(error) from None
+            if _scarce(str(error)):
+                raise ResourceError(message_of(error)) from None
+            if isinstance(error, duckdb.Error):
+                raise FileError("DuckDB", message_of(error)) from None
+            raise
+        with _lock:
+            keep = len(_idle) < _MOST and all(name.startswith(".") for name in os.listdir(folder))
+            if keep:
+                _idle.append((kind, engine))
+        if not keep:
+            engine.close()
 
 
-def _started(threads: int, memory: str, folder: Path) -> Any:
+def _started(kind: _Kind, folder: Path) -> Any:
     settings = {
-        "threads": threads,
-        "memory_limit": memory,
+        "threads": kind[0],
+        "memory_limit": kind[1],
         "temp_directory": str(folder),
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
@@ -341,28 +357,18 @@ def _started(threads: int, memory: str, folder: Path) -> Any:
 def _idle_one(kind: _Kind, folder: Path) -> Any:
     """An idle database, for temporary files in this folder; None where there is none."""
     with _lock:
-        engine = _idle[kind].pop() if _idle.get(kind) else None
+        at = next((at for at, (own, _) in enumerate(_idle) if own == kind), None)
+        engine = None if at is None else _idle.pop(at)[1]
     if engine is not None:
-        engine.execute("SET temp_directory = '{}'".format(str(folder).replace("'", "''")))
+        engine.execute(f"SET temp_directory = {quoted(str(folder), chr(39))}")
     return engine
-
-
-def _keep(kind: _Kind, engine: Any, folder: Path) -> None:
-    """Let it be idle; one that has written temporary files would hold their space on disk."""
-    written = any(not name.startswith(".") for name in os.listdir(folder))
-    with _lock:
-        kept = _idle.setdefault(kind, [])
-        if len(kept) < _MOST and not written:
-            kept.append(engine)
-            return
-    engine.close()
 
 
 @atexit.register
 def _close() -> None:
     """Close what is idle."""
     with _lock:
-        engines = [engine for kept in _idle.values() for engine in kept]
+        engines = [engine for _, engine in _idle]
         _idle.clear()
     for engine in engines:
         engine.close()
@@ -370,27 +376,6 @@ def _close() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_close)  # a forked process has none of the threads that an open database waits for
-
-
-@contextmanager
-def connect() -> Iterator[Any]:
-    """A connection to a database in memory, where nothing is yet; errors about memory and disk are one sentence."""
-    duckdb, pa = need("duckdb"), need("pyarrow")
-    started = False
-    with temporary_folder() as place:
-        try:
-            with database(threads(), _memory(), place) as engine:
-                started = True
-                yield engine
-        except (duckdb.Error, pa.ArrowException, OSError, RuntimeError) as error:
-            require_uninterrupted(error)
-            if not started:
-                raise _not_started(error) from None
-            if _scarce(str(error)):
-                raise ResourceError(message_of(error)) from None
-            if isinstance(error, duckdb.Error):
-                raise FileError("DuckDB", message_of(error)) from None
-            raise
 
 
 def _not_started(error: BaseException) -> TopListError:
