@@ -138,11 +138,11 @@ RECIPES = {
         from pathlib import Path
 
         from toplist._files import need
-        from toplist.io.readers.base import Format, Reader, TableChunk
+        from toplist.io.readers.base import FileReader, Format, TableChunk
 
 
         @dataclass
-        class TriplesReader(Reader):
+        class TriplesReader(FileReader):
             """Files of triples."""
 
             paths: tuple[Path, ...]
@@ -153,12 +153,11 @@ RECIPES = {
                 pa = need("pyarrow")
                 return pa.schema([("case", pa.string()), ("class", pa.string()), ("confidence", pa.float64())])
 
-            def pieces(self, columns):
-                for path in self.paths:
-                    case, label, value = zip(*map(str.split, path.read_text().splitlines()), strict=True)
-                    columns_of = [case, label, list(map(float, value))]
-                    table = need("pyarrow").record_batch(columns_of, schema=self.schema)
-                    yield TableChunk(str(path), 0, table.select(list(columns)))
+            def read(self, file, schema, lo, hi):
+                path = self.paths[file]
+                case, label, value = zip(*map(str.split, path.read_text().splitlines()), strict=True)
+                table = need("pyarrow").record_batch([case, label, list(map(float, value))], schema=self.schema)
+                yield TableChunk(str(path), 0, table.select(schema.names))
 
 
         TRIPLES = Format("triples", (".triples",), TriplesReader)
