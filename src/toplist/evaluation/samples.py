@@ -578,11 +578,11 @@ class ArrayLosses:
         held, out = self.held, {}
         heaviest = 1.0 if held.weights is None else float(held.weights.max())
         for (a, b), total in sums.items():
-            one = PairLosses(held.scoring, heaviest)
-            one.add(held.lists[a], held.lists[b], held.weights)
-            if total < UNSEEN * one.found.most:
-                one.add_gain(held.lists[a], held.lists[b], held.weights)
-            out[a, b] = one.found.result(total, score_range(held.scoring.rules[0]), heaviest)
+            cases = held.lists[a], held.lists[b], held.weights
+            loss = loss_of(held.scoring, *cases)
+            if total < UNSEEN * loss.most:
+                loss += gain_of(held.scoring, *cases, slopes(heaviest))
+            out[a, b] = loss.result(total, score_range(held.scoring.rules[0]), heaviest)
         return out
 
 
@@ -662,34 +662,32 @@ def range_of(bounds: tuple[float, float]) -> float:
     return high - low if math.isfinite(high - low) else 1.0
 
 
-class PairLosses:
-    """Finds the largest loss of one model against another, batch by batch."""
+def loss_of(scoring: ScoringSpec, a: TopLists, b: TopLists, weights: Floats | None) -> PairLoss:
+    """The largest loss of one model against another in some cases."""
+    return PairLoss(most_lost(a, b, weights, rule=scoring.rules[0], penalty=scoring.penalty))
 
-    def __init__(self, scoring: ScoringSpec, heaviest: float, more: int = 0) -> None:
-        self.rule, self.penalty, self.found = scoring.rules[0], scoring.penalty, PairLoss()
-        self.slopes = slopes(heaviest, more)
-        self.t = np.array([2.0**at for at in self.slopes]) / score_range(self.rule)
 
-    def add(self, a: TopLists, b: TopLists, weights: Floats | None) -> None:
-        """The lists of some cases."""
-        how: Any = {"rule": self.rule, "penalty": self.penalty}
-        self.found += PairLoss(most_lost(a, b, weights, **how))
+def gain_of(
+    scoring: ScoringSpec, a: TopLists, b: TopLists, weights: Floats | None, at: Sequence[int], entries: int = 0
+) -> PairLoss:
+    """How likely the lead is in some cases, at these slopes, where there are not too many entries with those before.
 
-    def add_gain(self, a: TopLists, b: TopLists, weights: Floats | None) -> None:
-        """The same for how likely the lead is, as long as lists are not too many; cases without weight are none."""
-        if weights is not None and not weights.all():
-            some = np.flatnonzero(weights)
-            a, b, weights = a[some], b[some], weights[some]
-        entries = len(a.confidences) + len(b.confidences)
-        if self.rule.ordinal:  # every class scores another number
-            entries = 2 * int(np.broadcast_to(a.checked.rows.size, (len(a),)).sum())
-        gains: dict[int, int | None] = {}
-        if self.found.entries + entries <= _ENTRIES and not isinstance(b.space, LabelSets):
-            each = log_mean_gains(a, b, self.t, weights, rule=self.rule, penalty=self.penalty)
-            finite: Bools = np.logical_and.reduce(np.isfinite(each), axis=1)
-            sums = exact_sums(np.where(finite[:, None], each, 0.0))[0]
-            gains = {at: sums[i] if finite[i] else None for i, at in enumerate(self.slopes)}
-        self.found += PairLoss(gains=gains, entries=entries)
+    Cases without weight are none.
+    """
+    rule, penalty = scoring.rules[0], scoring.penalty
+    if weights is not None and not weights.all():
+        some = np.flatnonzero(weights)
+        a, b, weights = a[some], b[some], weights[some]
+    here = len(a.confidences) + len(b.confidences)
+    if rule.ordinal:  # every class scores another number
+        here = 2 * int(np.broadcast_to(a.checked.rows.size, (len(a),)).sum())
+    if entries + here > _ENTRIES or isinstance(b.space, LabelSets):
+        return PairLoss(entries=here)
+    t = np.array([2.0**slope for slope in at]) / score_range(rule)
+    each = log_mean_gains(a, b, t, weights, rule=rule, penalty=penalty)
+    finite: Bools = np.logical_and.reduce(np.isfinite(each), axis=1)
+    sums = exact_sums(np.where(finite[:, None], each, 0.0))[0]
+    return PairLoss(gains={slope: sums[i] if finite[i] else None for i, slope in enumerate(at)}, entries=here)
 
 
 @dataclass(frozen=True, slots=True)
@@ -728,16 +726,17 @@ class FileLosses:
         plan = self.plan
         sources = [one for one in plan.sources if one.name in names]
         cases = AlignedCases((plan.truth, *sources), "error" if plan.missing == "error" else "common")
-        losses = {pair: PairLosses(self.scoring, self.heaviest, more) for pair in pairs}
+        losses, at = dict.fromkeys(pairs, PairLoss()), slopes(self.heaviest, more)
         coder = coder_of(plan)
         for truth, *batches in cases.common():
             codes, _ = coder.together(batches, [one.names for one in sources])
             lists = self._lists(sources, batches, codes)
             weights = None if plan.weight is None else weights_of(truth, plan.weight)
-            for (a, b), pair in losses.items():
-                pair.add(lists[a], lists[b], weights)
-                pair.add_gain(lists[a], lists[b], weights)
-        return {names: pair.found for names, pair in losses.items()}
+            for (a, b), loss in losses.items():
+                both = lists[a], lists[b], weights
+                gain = gain_of(self.scoring, *both, at, loss.entries)
+                losses[a, b] = loss + loss_of(self.scoring, *both) + gain
+        return losses
 
     def _lists(self, sources: Sequence[Any], batches: Sequence[Batch], codes: Sequence[Codes]) -> dict[str, Any]:
         plan = self.plan

@@ -9,7 +9,7 @@ import math
 import tempfile
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, Final
@@ -342,12 +342,17 @@ def _spread(scores: CaseScores, there: NDArray[np.bool_]) -> CaseScores:
         out[..., at] = values
         return out
 
-    alike = len(at) and scores.empty.strides[-1] == 0
-    empty = np.broadcast_to(scores.empty[:, :1], (len(scores.empty), n)) if alike else column(scores.empty)
-    metrics = {name: column(values) for name, values in scores.metrics.items()}
-    return replace(
-        scores, scores=column(scores.scores), unpenalised=column(scores.unpenalised), empty=empty, metrics=metrics
-    )
+    if len(at) and scores.empty.strides[-1] == 0:  # the empty list scores the same in all cases
+        return replace(_by_column(column, scores), empty=np.broadcast_to(scores.empty[:, :1], (len(scores.empty), n)))
+    return _by_column(column, scores)
+
+
+def _by_column(change: Callable[..., Any], scores: CaseScores, *others: CaseScores) -> CaseScores:
+    """The scores with each column changed, of which the function gets those of all models."""
+    every = (scores, *others)
+    columns = {name: change(*(getattr(each, name) for each in every)) for name in ("scores", "unpenalised", "empty")}
+    metrics = {name: change(*(each.metrics[name] for each in every)) for name in scores.metrics}
+    return replace(scores, **columns, metrics=metrics)
 
 
 def _compared(rows: ScoredRows, missing: str, stand_in: int | None) -> ScoredRows:
@@ -416,21 +421,10 @@ def _imputed(
         worst = np.full(len(scored[0]), stand_in)
     at = np.arange(len(worst))
 
-    def replaced(columns: Sequence[Any], lacking: NDArray[np.bool_], own: Any) -> Any:
-        return np.where(lacking, np.stack(columns)[worst, ..., at].T, own)
+    def completed(own: CaseScores, there: NDArray[np.bool_]) -> CaseScores:
+        return _by_column(lambda mine, *every: np.where(there, mine, np.stack(every)[worst, ..., at].T), own, *scored)
 
-    out = []
-    for one, there in zip(scored, present, strict=True):
-        away = ~there
-        scores, unpenalised, empty = (
-            replaced([getattr(other, name) for other in scored], away, getattr(one, name))
-            for name in ("scores", "unpenalised", "empty")
-        )
-        metrics = {
-            name: replaced([other.metrics[name] for other in scored], away, own) for name, own in one.metrics.items()
-        }
-        out.append(replace(one, scores=scores, unpenalised=unpenalised, empty=empty, metrics=metrics))
-    return out
+    return list(map(completed, scored, present))
 
 
 def _empty_lists(scorer: BatchScorer, truth: Batch) -> Batch:
