@@ -15,6 +15,7 @@ from tests.cli.run_cli import toplist_here as toplist
 from tests.flat import compare
 from tests.io.recognition.contract import NAME, Combination
 from tests.io.recognition.tables import CLASSES, INDEX, M, frame, save
+from toplist.cli.output import flag_of
 
 
 @dataclass(frozen=True)
@@ -82,14 +83,14 @@ def by_command(one: Combination, folder: Path) -> tuple[Ending, int]:
 def _flags(options: dict[str, Any]) -> list[str]:
     words: list[str] = []
     for option, value in options.items():
-        flag = f"--{option.replace('_', '-')}"
+        flag, *key = flag_of(option).split()
         if value is True:
-            words.append(flag)
+            words += [flag, *key]
             continue
         pairs = value.items() if isinstance(value, dict) else [(None, value)]
         for name, given in pairs:
             for column in [given] if isinstance(given, str) else given:
-                words += [flag, column if name is None else f"{name}={column}"]
+                words += [flag, "=".join([*key, *([] if name is None else [name]), column])]
     return words
 
 

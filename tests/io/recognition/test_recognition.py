@@ -14,6 +14,7 @@ from tests.io.recognition.combinations import table
 from tests.io.recognition.contract import Combination, Decision, decide, expected
 from tests.io.recognition.run import Ending, by_command, in_python, named
 from tests.io.strategies import chance
+from toplist.cli.output import flag_of
 
 TABLE = {one.id: one for one in table()}
 DECIDED = {name: decide(one) for name, one in TABLE.items()}
@@ -68,8 +69,9 @@ def _require_remedy(decision: Decision, sentence: str, command: bool) -> None:
     if columns and all(reason.columns for reason in decision.reasons):
         assert any(_says(sentence, name) for name in columns), f"none of {columns} in: {sentence}"
     if options and all(reason.options for reason in decision.reasons):
-        typed = [f"--{name.replace('_', '-')}" if command else f"{name}=" for name in options]
-        assert any(word in sentence for word in typed), f"none of {typed} in: {sentence}"
+        typed = [flag_of(name) if command else f"{name}=" for name in options]
+        plain = sentence.replace("--read '", "--read ")  # quoted where a shell needs it
+        assert any(word in plain for word in typed), f"none of {typed} in: {sentence}"
 
 
 def _says(text: str, name: str) -> bool:
