@@ -42,7 +42,9 @@ from toplist.io.top_tokens import TopTokens
 OTHER = "OTHER"
 Other = Literal["class", "unlisted", "normalize"]
 Variant = str | bytes | int
-_ROUNDING = 2.0**-24  # the rest mass that single precision cannot tell from none
+# The float32 below 1 is 1 - 2**-24: of listed probabilities that add up to 1, no more than that is known of the rest. A
+# floor of 2**-24 / (m - 1) under each class raises at most m - 1 of them, by no more in all than what is not known.
+_ROUNDING = 2.0**-24
 _TOKEN_ID = re.compile(r"token_id:(\d+)")
 _BLANKS = ("", " ", "\n", "▁", "Ġ", "Ċ")  # before a token: none, one, and as tokenizers write them
 _MARKS = (("", ""), ("(", ""), ("", ")"), ("(", ")"), ("", "."), ("", ":"), ("**", ""), ("[", ""), ('"', ""), ("'", ""))
@@ -297,49 +299,35 @@ class AnswerSpace:
 
     def _codes(self, tokens: TopTokens) -> Ints:
         """The place of the answer of each token, or -1."""
-        by_text, by_id, by_bytes = self._lookup
-        pa = need("pyarrow")
-        encoded = tokens.text if pa.types.is_dictionary(tokens.text.type) else tokens.text.dictionary_encode()
-        known = [self._of_text(one, by_text, by_id) for one in encoded.dictionary.to_pylist()]
-        out: Ints = np.array([*known, -1], np.int64)[as_numpy(encoded.indices.fill_null(len(known)))]
-        if by_id and tokens.ids is not None:
-            ids, codes = np.array(sorted(by_id), np.int64), np.array([by_id[one] for one in sorted(by_id)])
-            at = np.minimum(np.searchsorted(ids, tokens.ids), len(ids) - 1)
-            out = np.where((ids[at] == tokens.ids) & (out < 0), codes[at], out)
-        if by_bytes and tokens.raw is not None:
-            encoded = tokens.raw.dictionary_encode()
-            known = [by_bytes.get(one, -1) for one in encoded.dictionary.to_pylist()]
-            found = np.array([*known, -1])[as_numpy(encoded.indices.fill_null(len(known)))]
-            out = np.where(out < 0, found, out)
+        out: Ints = np.full(len(tokens.text), -1)
+        for column in (tokens.text, None if tokens.ids is None else as_arrow(tokens.ids), tokens.raw):
+            if column is not None:
+                encoded = column.dictionary_encode()
+                codes = np.array([*map(self._code, encoded.dictionary.to_pylist()), -1], np.int64)
+                out = np.where(out < 0, codes[as_numpy(encoded.indices.fill_null(len(codes) - 1))], out)
         return out
 
-    def _of_text(self, token: str | None, by_text: dict[str, int], by_id: dict[int, int]) -> int:
-        if token is None:
-            return -1
-        found = by_text.get(token.strip() if self.strip else token)
-        named = _TOKEN_ID.fullmatch(token) if found is None and by_id else None
-        return by_id.get(int(named[1]), -1) if named else -1 if found is None else found
-
-    @property
-    def text_only(self) -> bool:
-        """Whether no variant is declared by its bytes or its id."""
-        return not (self._lookup[1] or self._lookup[2])
+    def _code(self, token: Variant | None) -> int:
+        """The place of the answer that a text, an id or bytes stand for, or -1."""
+        if isinstance(token, str):
+            named = _TOKEN_ID.fullmatch(token)
+            by_id = self._places.get(int(named[1]), -1) if named else -1
+            return self._places.get(token.strip() if self.strip else token, by_id)
+        return self._places.get(token, -1)
 
     @cached_property
-    def _lookup(self) -> tuple[dict[str, int], dict[int, int], dict[bytes, int]]:
-        """The place of the answer by text, by token id and by bytes."""
-        by_text: dict[str, int] = {}
-        by_id: dict[int, int] = {}
-        by_bytes: dict[bytes, int] = {}
-        for place, variants in enumerate(self.variants.values()):
-            for one in variants:
-                if isinstance(one, str):
-                    by_text[one.strip() if self.strip else one] = place
-                elif isinstance(one, bytes):
-                    by_bytes[one] = place
-                else:
-                    by_id[one] = place
-        return by_text, by_id, by_bytes
+    def _places(self) -> dict[Variant | None, int]:
+        """The place of the answer of each variant."""
+        return {
+            one.strip() if self.strip and isinstance(one, str) else one: place
+            for place, variants in enumerate(self.variants.values())
+            for one in variants
+        }
+
+    @property
+    def uses_bytes(self) -> bool:
+        """Whether some variant is declared by its bytes."""
+        return any(isinstance(one, bytes) for one in self._places)
 
 
 @dataclass(frozen=True, slots=True)

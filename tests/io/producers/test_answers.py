@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ import toplist as tl
 from tests.io.producers.token_oracle import Listed, answer_list
 from toplist.core import flags
 from toplist.io.answers import OTHER
-from toplist.io.producers.tokens import Position, Positions, Summary, Token, mass_notes
+from toplist.io.producers.tokens import Position, Summary, Token, as_position, chosen
 from toplist.io.top_tokens import TopTokens
 
 YES_NO = {"yes": ["Yes", "yes", "YES", " Yes"], "no": ["No", "no", "NO", " No"]}
@@ -332,18 +333,17 @@ def generated(*tokens):
     return [Position(text, [Token(text, math.log(0.5))]) for text in tokens]
 
 
-def chosen(position, *cases):
-    tokens, counts = Positions.of(cases).at(position)
-    parts = zip(tokens.offsets[:-1], tokens.offsets[1:], strict=True)
-    return [tokens.text.to_pylist()[a:b] for a, b in parts], counts
+def found(position, *cases):
+    pairs = [chosen(as_position(position), case) for case in cases]
+    return [[token.token for token in tokens] for tokens, _ in pairs], Counter(one for _, said in pairs for one in said)
 
 
 def test_a_position_is_a_number_from_the_first_or_from_the_last_token():
     cases = generated("So", " B"), generated("C"), generated()
-    assert chosen(0, *cases)[0] == [["So"], ["C"], []]
-    assert chosen("1", *cases)[0] == [[" B"], [], []]
-    assert chosen(-1, *cases)[0] == [[" B"], ["C"], []]
-    assert chosen(1, *cases)[1] == {"no position": 2}
+    assert found(0, *cases)[0] == [["So"], ["C"], []]
+    assert found("1", *cases)[0] == [[" B"], [], []]
+    assert found(-1, *cases)[0] == [[" B"], ["C"], []]
+    assert found(1, *cases)[1] == {"no position": 2}
 
 
 @pytest.mark.parametrize(
@@ -360,24 +360,27 @@ def test_a_position_is_a_number_from_the_first_or_from_the_last_token():
     ],
 )
 def test_the_token_after_a_text_is_the_first_that_is_not_blank_and_never_another_one(tokens, answer, said):
-    (found,), counts = chosen("ANSWER:", generated(*tokens))
-    assert found == ([] if answer is None else [answer])
+    (tokens_found,), counts = found("ANSWER:", generated(*tokens))
+    assert tokens_found == ([] if answer is None else [answer])
     assert counts == said
 
 
 def test_a_blank_text_is_no_position():
     with pytest.raises(tl.TopListError, match="this text is blank"):
-        chosen(" ", generated("A"))
+        found(" ", generated("A"))
 
 
 # What is said
 
 
 def test_the_mass_on_declared_answers_is_said_with_a_warning_below_one_half():
-    assert mass_notes(np.array([0.9, 0.83, 0.2])) == [
-        "mass on declared answers: median 0.83, below 0.5 in 1 of 3 cases"
-    ]
-    low = mass_notes(np.array([0.1, 0.2]))
+    def notes(*mass):
+        summary = Summary()
+        summary.add(len(mass), {}, np.array(mass))
+        return summary.notes()
+
+    assert notes(0.9, 0.83, 0.2) == ["mass on declared answers: median 0.83, below 0.5 in 1 of 3 cases"]
+    low = notes(0.1, 0.2)
     assert len(low) == 2
     assert "the prompt was measured, not the model" in low[1]
 

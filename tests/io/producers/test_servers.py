@@ -14,7 +14,6 @@ from tests.io.producers import answers_of_servers as servers
 from tests.io.producers.reading import produced, recognised_as, write_lines
 from tests.io.producers.test_answers import CHAT, CHAT_P, YES_NO, server_lists
 from tests.io.producers.token_oracle import Listed, answer_list
-from toplist.io.producers import servers as reading
 
 SPACE = tl.AnswerSpace(YES_NO)
 TOP = [Listed(text, math.log(p), text.encode()) for text, p in zip(CHAT, CHAT_P, strict=True)]
@@ -91,14 +90,16 @@ ABCD = tl.AnswerSpace({"A": ["A", " A", "(A", "a"], "B": ["B", " B"], "C": ["C"]
 def without_nulls(value):
     """The same without the fields that are null."""
     if isinstance(value, dict):
-        return {key: without_nulls(one) for key, one in value.items() if one is not None}
+        return {key: without_nulls(one) for key, one in value.items() if one is not None or key == "logprob"}
     return [without_nulls(one) for one in value] if isinstance(value, list) else value
 
 
 @given(
     CASES, st.sampled_from([0, 1, -1, "x"]), st.sampled_from([(", ", ": "), (",", ":")]), st.booleans(), st.booleans()
 )
-def test_what_arrow_reads_is_what_plain_python_reads(tmp_path_factory, cases, position, separators, in_batch, sparse):
+def test_lists_are_those_of_plain_python_however_lines_are_written(
+    tmp_path_factory, cases, position, separators, in_batch, sparse
+):
     generated = [[("x", first), ("y", second)] for first, second, _, _ in cases]
     known = [{"question_id": case, "n_classes": n, "metadata": {"run": case}} for _, _, case, n in cases]
     if in_batch:
@@ -109,9 +110,9 @@ def test_what_arrow_reads_is_what_plain_python_reads(tmp_path_factory, cases, po
     path = tmp_path_factory.mktemp("lines") / "a.jsonl"
     path.write_text("".join(json.dumps(one, separators=separators) + "\n" for one in records))
     rows, notes = produced(path, answers=ABCD, position=position)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "parsed", lambda *_, **__: None)
-        assert produced(path, answers=ABCD, position=position) == (rows, notes)
+    whole = path.with_name("a.json")
+    whole.write_text(json.dumps(records, indent=1))  # nothing is cut out of it
+    assert produced(whole, answers=ABCD, position=position) == (rows, notes)
     place = {0: 0, 1: 1, -1: 1, "x": 1}[position]
     for row, case in zip(rows, cases, strict=True):
         few = dict(list(ABCD.variants.items())[: case[3]])
@@ -121,6 +122,60 @@ def test_what_arrow_reads_is_what_plain_python_reads(tmp_path_factory, cases, po
         )
         assert row["n_classes"] == expected.n_classes
         assert row["metadata.run"] == case[2]
+
+
+TOKENS = [
+    '{"token": "A", "logprob": -1, "token": "B"}',
+    '{"token": "A", "logprob": -1}, {"token": "B", "logprob": -2, "logprob": -3}',
+    '{"token": "A"}',
+    '{"token": null, "logprob": -1}',
+    '{"token": 5, "logprob": -1}',
+    '{"token": "\\ud800", "logprob": -1}',
+    '{"token": "\\x", "logprob": -1}',
+    '{"token": "A", "logprob": "-1"}',
+    '{"token": "A", "logprob": 01}',
+    '{"token": "A", "logprob": -1,}',
+    '{"token": "A", "logprob": -1, "bytes": [256]}',
+    '{"token": "A", "logprob": -1, "bytes": [65.0]}',
+    "null",
+    "[]",
+]
+
+
+@pytest.mark.parametrize("space", [tl.AnswerSpace(["A", "B"]), None], ids=["answers", "tokens"])
+@pytest.mark.parametrize("token", TOKENS)
+def test_a_token_that_is_none_is_refused_with_its_row(token, space, tmp_path):
+    line = '{"choices": [{"logprobs": {"content": [{"top_logprobs": [%s]}]}}]}'
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join([line % '{"token": "}]: A", "logprob": -1}'] * 25 + [line % token]) + "\n")
+    with pytest.raises(tl.FileError) as error:
+        produced(path, "openai", answers=space)
+    assert error.value.row == 26
+
+
+@pytest.mark.parametrize("value", ["NaN", "-Infinity", "null"])
+def test_marks_of_python_in_place_of_a_log_probability_are_not_listed(value, tmp_path):
+    tokens = f'[{{"token": "A", "logprob": -1}}, {{"token": "B", "logprob": {value}}}]'
+    (tmp_path / "a.jsonl").write_text(
+        f'{{"choices": [{{"logprobs": {{"content": [{{"top_logprobs": {tokens}}}]}}}}]}}\n'
+    )
+    rows, notes = produced(tmp_path / "a.jsonl", "openai")
+    assert rows[0]["classes"] == ["A"]
+    assert any(note.startswith("1 tokens have a mark") for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "chunk", "way"),
+    [
+        ("openai", {"id": "u", "object": "chat.completion.chunk", "choices": [{"delta": {}}]}, "without stream=True"),
+        ("ollama", {"done": False, "logprobs": []}, '"stream": false'),
+        ("llama-cpp", {"stop": False, "completion_probabilities": []}, '"stream": false'),
+    ],
+)
+def test_chunks_of_a_stream_are_refused_with_what_to_ask_for(name, chunk, way, tmp_path):
+    with pytest.raises(tl.FileError, match=f"it is a chunk of a stream: ask for whole responses .{way}") as error:
+        produced(write_lines(tmp_path / "a.jsonl", [chunk]), name, answers=SPACE)
+    assert error.value.row == 1
 
 
 def test_fields_at_the_top_are_columns_and_the_ids_of_responses_are_no_case_ids(tmp_path):

@@ -13,7 +13,6 @@ from tests.io.producers.reading import produced, write_lines
 from tests.io.producers.test_servers import REAL, SPACE, TOP, lists_of
 from toplist.io.options import ReadOptions
 from toplist.io.producers import Request, load
-from toplist.io.producers.vllm import positions_of
 
 
 @dataclass
@@ -113,24 +112,15 @@ def test_tokens_without_texts_are_found_by_their_ids():
     assert lists_of(rows) == [pytest.approx(REAL, abs=1e-15)]
 
 
-def test_arrays_of_flat_log_probabilities_are_not_copied():
-    logprobs = flat((TOP, 0), (TOP, 1), ids_as=np.array)
-    top = positions_of(logprobs).top
-    assert top.logprobs.__array_interface__["data"] == logprobs.logprobs.__array_interface__["data"]
-    assert top.ids.__array_interface__["data"] == logprobs.token_ids.__array_interface__["data"]
-
-
-def test_rows_of_the_engine_are_not_copied():
+def test_rows_of_the_engine_are_read():
     class Rows(FlatLogprobs):
         def rows(self):
             return ids, values, np.ones(len(ids), np.int64)
 
     ids = np.arange(6, dtype=np.int32).reshape(2, 3)
     values = np.log(np.array([[0.5, 0.3, 0.1], [0.6, 0.2, 0.1]], np.float32))
-    top = positions_of(Rows(decoded_tokens=list("abcdef"))).top
-    assert np.shares_memory(top.logprobs, values)
-    assert np.shares_memory(top.ids, ids)
-    assert top.offsets.tolist() == [0, 3, 6]
+    rows, _ = lists([Rows(decoded_tokens=list("abcdef"))], tl.AnswerSpace({"d": ["d"], "f": [5]}), position=1)
+    assert lists_of(rows) == [pytest.approx({"d": 0.6, "f": 0.1, "OTHER": 0.3}, abs=1e-7)]
 
 
 def test_log_probabilities_of_labels_that_were_asked_for_are_exact_and_all_stay():
@@ -163,7 +153,7 @@ def test_logits_in_the_place_of_log_probabilities_are_refused():
 
 
 def test_a_request_without_log_probabilities_is_refused_with_the_remedy():
-    with pytest.raises(tl.TopListError, match=r"request '7' has no logprobs\. Ask for them: SamplingParams"):
+    with pytest.raises(tl.TopListError, match=r"row 1: .* it has no logprobs\. Ask for them: SamplingParams"):
         lists([output(None, "7")])
 
 

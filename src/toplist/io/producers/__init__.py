@@ -15,21 +15,21 @@ JSON = ("*.json", "*.jsonl", "*.ndjson", "*.json.gz", "*.jsonl.gz", "*.ndjson.gz
 
 
 PRODUCERS: dict[str, Entry] = {
-    "openai": Entry("openai", "OpenAI chat completions", ("*.json*",), keys=("choices.0.message",)),
-    "openai-batch": Entry("openai", "OpenAI batch output", ("*.json*",), keys=("custom_id", "response.body")),
-    "openai-responses": Entry("openai", "OpenAI responses", ("*.json*",), keys=("output.0.type",)),
+    "openai": Entry("responses", "OpenAI chat completions", ("*.json*",), keys=("choices.0.message",)),
+    "openai-batch": Entry("responses", "OpenAI batch output", ("*.json*",), keys=("custom_id", "response.body")),
+    "openai-responses": Entry("responses", "OpenAI responses", ("*.json*",), keys=("output.0.type",)),
     "openai-legacy": Entry(
-        "openai",
+        "responses",
         "legacy completions",
         ("*.json*",),
         keys=("choices.0.logprobs.tokens", "choices.0.logprobs.top_logprobs"),
     ),
     "vllm": Entry("vllm", "vLLM outputs", ("*.json*",), asked=True),
-    "sglang": Entry("sglang", "SGLang responses", ("*.json*",), keys=("meta_info.output_top_logprobs",)),
-    "ollama": Entry("ollama", "ollama responses", ("*.json*",), keys=("logprobs.0.top_logprobs", "done")),
-    "llama-cpp": Entry("llama_cpp", "llama.cpp completions", ("*.json*",), keys=("completion_probabilities",)),
-    "gemini": Entry("gemini", "Gemini responses", ("*.json*",), keys=("candidates.0.content",)),
-    "gemini-batch": Entry("gemini", "Gemini batch output", ("*.json*",), keys=("response.candidates.0.content",)),
+    "sglang": Entry("responses", "SGLang responses", ("*.json*",), keys=("meta_info.output_top_logprobs",)),
+    "ollama": Entry("responses", "ollama responses", ("*.json*",), keys=("logprobs.0.top_logprobs", "done")),
+    "llama-cpp": Entry("responses", "llama.cpp completions", ("*.json*",), keys=("completion_probabilities",)),
+    "gemini": Entry("responses", "Gemini responses", ("*.json*",), keys=("candidates.0.content",)),
+    "gemini-batch": Entry("responses", "Gemini batch output", ("*.json*",), keys=("response.candidates.0.content",)),
     "hubverse": Entry(
         "hubverse", "hubverse model output", ("*.csv", "*.parquet"), columns=("output_type", "output_type_id", "value")
     ),

@@ -20,18 +20,25 @@ import numpy as np
 from toplist._text import argument, listed, quote
 from toplist.errors import CaseError, FileError
 from toplist.io.answers import OTHER, AnswerSpace
-from toplist.io.producers import fields
 from toplist.io.producers.base import ANSWER_MASS, LISTED_TOKENS, at_path
 from toplist.io.producers.cases import Cases, NoListsError, Record, parsed, reading, records_in
 from toplist.io.producers.choices import HARD, about, add_answer, letters
-from toplist.io.producers.fields import FieldError
-from toplist.io.producers.openai import position_of
-from toplist.io.producers.tokens import Position, Positions, Summary, after, as_position
+from toplist.io.producers.tokens import (
+    NO_POSITION,
+    FieldError,
+    Position,
+    Summary,
+    TokenColumns,
+    after,
+    as_position,
+    typed,
+)
 from toplist.io.producers.zip_members import members_of
 from toplist.io.readers.base import FirstLook
 
 _HEADERS = ("header.json", "_journal/start.json")  # the second one is there while a run goes on, and if it breaks off
 _SAMPLE = re.compile(r"samples/.+\.json")
+_CONTENT = "output.choices.0.logprobs.content"
 _ANSWER = "ANSWER:"  # precedes the answer in the template of multiple_choice
 _ANSWERED = re.compile(r"answer\s*:\s*([a-z\d])\b", re.IGNORECASE)
 _SHUFFLED = "Choices were shuffled before"
@@ -111,10 +118,11 @@ class _Sample:
     @classmethod
     def of(cls, record: Record, position: int | str, scorers: Sequence[str]) -> _Sample:
         try:
-            positions = fields.each(record.value, "output.choices.0.logprobs.content", position_of)
+            content = at_path(record.value, _CONTENT) or []
+            positions = typed(content, list[Position], _CONTENT)
         except FieldError as error:
             raise record.error(f"this is not as inspect_ai writes it: {error}.") from None
-        generated = [one.sampled or "" for one in positions]
+        generated = [one.token or "" for one in positions]
         place, problems = (position, []) if isinstance(position, int) else after(position, generated)
         later, said = after(_ANSWER, generated) if position == 0 else (None, [])
         scores = record.value.get("scores")
@@ -127,7 +135,7 @@ class _Sample:
             epoch,
             [str(one) for one in record.items("choices")],
             record.value.get("target"),
-            any(one.top for one in positions),
+            any(one.listed() for one in positions),
             _item(positions, place),
             _item(positions, later),
             said if position == 0 else problems,
@@ -223,11 +231,12 @@ def _add_tokens(cases: Cases, log: _Log, samples: Sequence[_Sample], declared: A
         position = _ANSWER
         cases.say(f"the answer is the token after {_ANSWER!r}")
     chosen = [sample.later if position != asked else sample.first for sample in samples]
-    top, counts = Positions.of([[] if one is None else [one] for one in chosen]).at(0)
-    if isinstance(position, str):  # why there is none is known here
-        counts = Counter(problem for sample in samples for problem in sample.problems)
+    counts = Counter(problem for sample in samples for problem in sample.problems)
+    if not isinstance(position, str):
+        counts = Counter(NO_POSITION for one in chosen if one is None)
+    columns = TokenColumns((one.listed() if one else () for one in chosen), with_bytes=space.uses_bytes)
     try:
-        lists = space.lists(top, n_answers=sizes)
+        lists = space.lists(columns.made(), n_answers=sizes)
     except CaseError as error:
         raise samples[error.case or 0].record.error(f"{error.problem} {error.remedy}".strip()) from None
     summary = Summary(position)

@@ -20,7 +20,7 @@ def is_document(path: Path) -> bool:
     """Whether a file holds one JSON value, not one in each line."""
     if any(suffix in (".jsonl", ".ndjson") for suffix in path.suffixes):
         return False
-    first = next(_lines(path), b"").strip()
+    first = next(lines(path), b"").strip()
     if first.startswith(b"["):
         return True
     try:
@@ -34,7 +34,7 @@ def records(path: Path) -> Iterator[tuple[int, Record]]:
     """The records of a file: lines, or the elements of an array, or one object."""
     source = str(path)
     if not is_document(path):
-        yield from ((row, parse(line, source, row)) for row, line in enumerate(_lines(path), 1))
+        yield from ((row, parse(line, source, row)) for row, line in enumerate(lines(path), 1))
         return
     with opened(path) as stream:
         data = stream.read()
@@ -70,6 +70,7 @@ def lines_of(block: bytes) -> list[bytes]:
     return [line for line in block.split(b"\n") if line and not line.isspace()]
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+def lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file that are not blank."""
     for block in line_blocks(path):
         yield from lines_of(block)

@@ -1,34 +1,31 @@
 """Files with answers of language-model servers, one per record: cases, further columns, and lists.
 
-A server says with `Server` where its records have positions with top tokens. Everything else is common: fields at the
-top of a record that hold one value are columns of the table. One that is called as ids are gives the case. Without
-one, cases have no ids and go by their position, since the ids that servers give differ from run to run; answers that
-are alone in their files are called as these are. A field that is called as outcomes are gives the outcome. `n_classes`
-says how many of the declared answers a case has, and `answers`, a list, which ones.
-
-Where a server names the path of its positions, lines of JSON are read by the compiled kernel or by Arrow, several times
-as fast as one by one; what neither can read, or finds no positions in, is read one by one.
+A server says with `Server` how the positions with top tokens are found in a record. Everything else is common: fields
+at the top of a record that hold one value are columns of the table. One that is called as ids are gives the case.
+Without one, cases have no ids and go by their position, since the ids that servers give differ from run to run; answers
+that are alone in their files are called as these are. A field that is called as outcomes are gives the outcome.
+`n_classes` says how many of the declared answers a case has, and `answers`, a list, which ones.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import islice
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import MsgspecError
 
 from toplist._files import need
 from toplist._text import argument, did_you_mean, listed, quote
 from toplist._typing import Ints
 from toplist.errors import CaseError, FileError, TopListError
 from toplist.io.answers import AnswerSpace
-from toplist.io.columns import as_arrow, as_numpy, is_list, offsets_of
-from toplist.io.paths import value_at
+from toplist.io.columns import as_arrow, as_numpy, is_list
 from toplist.io.producers.base import (
     ANSWER_MASS,
     CASE,
@@ -39,108 +36,110 @@ from toplist.io.producers.base import (
     OUTCOME,
     ProducedReader,
     Request,
-    at_path,
     columns_of,
 )
-from toplist.io.producers.fields import FieldError
-from toplist.io.producers.json_records import Record, is_document, line_blocks, lines_of, records
-from toplist.io.producers.token_lines import parsed, trimmed
-from toplist.io.producers.tokens import Position, Positions, Summary, as_position, nested, vocabulary_lists
+from toplist.io.producers.json_records import Record, is_document, lines, records
+from toplist.io.producers.tokens import (
+    FieldError,
+    Position,
+    Summary,
+    Token,
+    TokenColumns,
+    as_position,
+    chosen,
+    cut,
+    nested,
+    vocabulary_lists,
+)
 from toplist.io.readers.base import head_of
-from toplist.io.readers.json_lines import Fields, MisfitError, as_array, parse, settled
+from toplist.io.readers.json_lines import Fields, MisfitError, as_array, json_value, parse, settled
 from toplist.io.top_tokens import SAMPLED, UNSORTED, TopTokens
 from toplist.io.words import CASE as CASES
 from toplist.io.words import CERTAIN_IDS, TRUTH, named, spelled
 
 ANSWERS = "answers"
 FAILED, REFUSED, WITHOUT = "failed", "refused", "without"  # in place of positions
+Found = Sequence[Position] | str
+Say = Callable[[str], None]
 _LOOKED = 20  # records whose fields are looked at
-_ROWS = 4096  # records that are read one by one before they become a batch
+_ROWS = 4096  # records of a block
 _OWN = frozenset({CASE, CLASSES, CONFIDENCES, OUTCOME, N_CLASSES, ANSWER_MASS, LISTED_TOKENS})
-
-
-def _as_they_are(numbered: Iterator[tuple[int, Record]]) -> Iterator[tuple[int, Record]]:
-    return numbered
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where the records of a server have what."""
+    """How the answers of a server are read."""
 
-    positions: Callable[[Record], Sequence[Position] | str]  # or why there are none: failed, refused, without
+    read: Callable[[Any, Say], Found]  # the positions of a record, or why there are none; says what is noted
     remedy: str  # what to ask the server for, where no record has log-probabilities
-    paths: tuple[str, ...] = ()  # that may lead to the list of positions: `choices.0.logprobs.content`
     own_ids: tuple[str, ...] = ()  # fields that look like case ids, but are about a response, not about its question
-    joined: Callable[[Iterator[tuple[int, Record]]], Iterator[tuple[int, Record]]] = _as_they_are
-    note: Callable[[Record], str] = lambda record: ""  # what there is to say about a record, for the whole file
 
 
-def open_answers(request: Request, server: Server) -> ProducedReader:
+def open_answers(request: Request, server: Server, objects: Iterable[Any] | None = None) -> ProducedReader:
     """The table of all files, or of objects in memory; it is read once, and small beside them."""
-    if isinstance(request.data, Iterator):
-        request = replace(request, data=list(request.data))
-    for ranked in (True, False):
-        table = _Table(request, server, ranked)
-        if not request.paths:
-            table.add_objects(request.data)
-        for path in request.paths:
-            table.add_file(path)
-        if not table.mistaken:
-            break
+    table = _Table(request, server)
+    for path in request.paths:
+        head_of(path, 16)  # says what it is, where it is no text
+        table.add(str(path), records(path) if is_document(path) else enumerate(lines(path), 1))
+    if not request.paths:
+        every = _responses(request) if objects is None else objects
+        table.add(request.name, enumerate(every, 1))
     return table.reader()
 
 
-def open_positions(request: Request, positions: Positions, remedy: str) -> ProducedReader:
-    """The table of positions in memory, whose cases have numbers."""
-    rows = np.arange(1, len(positions) + 1)
-    for ranked in (True, False):
-        table = _Table(request, Server(lambda record: WITHOUT, remedy), ranked)
-        table.without_ids[request.name] = None
-        table.add_block(_Block(request.name, rows, {}, positions), _Known({}, "", ""))
-        if not table.mistaken:
-            break
-    return table.reader()
+def _responses(request: Request) -> Iterator[Record]:
+    """Objects in memory, mappings or those of a client library, as mappings."""
+    data = request.data
+    every = [data] if isinstance(data, Mapping) or hasattr(data, "model_dump") else data
+    if isinstance(every, str | bytes) or not isinstance(every, Iterable):
+        raise TopListError(f"{request.name}: give answers of the server, one per case, not {quote(data)}.")
+    for one in every:
+        ways = (getattr(one, way, None) for way in ("model_dump", "to_dict", "to_json_dict"))
+        record = one if isinstance(one, Mapping) else next((way() for way in ways if callable(way)), None)
+        if not isinstance(record, Mapping):
+            raise TopListError(f"{request.name}: {quote(one)} is no answer of a server.")
+        yield record
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the first records of a file tell: fields that hold one value, with their types, the case, the outcome."""
+
+    kinds: dict[str, Any]
+    case: str = ""
+    outcome: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Records that were read: their rows, fields and positions."""
+    """Records that were read: their rows, fields and tokens, and how many of them have none for which reason."""
 
     source: str
+    known: _Known
     rows: Ints
     columns: dict[str, Any]
-    positions: Positions
-    end: int = 0  # the last row, whatever became of it
+    tokens: TopTokens
+    counts: Counter[str]
 
-
-@dataclass(frozen=True)
-class _Lines:
-    """Lines of a file."""
-
-    text: bytes
-    source: str
-    start: int  # rows before them
-
-    @cached_property
-    def every(self) -> list[bytes]:
-        """One by one."""
-        return lines_of(self.text)
+    def error(self, problem: str, place: int) -> FileError:
+        """The error about one of its cases."""
+        return FileError(self.source, problem, row=int(self.rows[place]))
 
 
 @dataclass(slots=True)
 class _Table:
-    """The lists of all records, and what there is to say about them."""
+    """The answers of all files, and what there is to say about them."""
 
     request: Request
     server: Server
-    ranked: bool  # whether lists are of the most probable tokens
     space: AnswerSpace | None = field(init=False)
     position: int | str = field(init=False)
+    blocks: list[_Block] = field(init=False, default_factory=list)
     batches: list[tuple[str, dict[str, Any]]] = field(init=False, default_factory=list)
     summary: Summary = field(init=False)
     skipped: Counter[str] = field(init=False, default_factory=Counter)
     fields: dict[str, Any] = field(init=False, default_factory=dict)
-    without_ids: dict[str, None] = field(init=False, default_factory=dict)  # files whose records have none
+    without_ids: list[str] = field(init=False, default_factory=list)  # files whose records have none
     said: dict[str, None] = field(init=False, default_factory=dict)  # about records
     outcomes: dict[str, None] = field(init=False, default_factory=dict)  # fields that may hold the outcome
 
@@ -148,183 +147,123 @@ class _Table:
         options = self.request.options
         self.space = None if options.answers is None else AnswerSpace.of(options.answers)
         self.position = as_position(options.position)
-        self.summary = Summary(self.position)
-
-    @property
-    def mistaken(self) -> bool:
-        """Whether tokens were taken for the most probable ones, and removed, that some case shows to be others."""
-        return bool(self.summary.counts[UNSORTED] and self.summary.counts[SAMPLED])
 
     # Records
 
-    def add_file(self, path: Path) -> None:
-        """All records of a file."""
-        head_of(path, 16)  # says what it is, where it is no text
-        source = str(path)
-        first = [record for _, record in islice(records(path), _LOOKED)]
-        known = self._fields_of(first, source)
-        at = next((one for one in self.server.paths if any(at_path(r, one) is not None for r in first)), None)
-        streamed = len(list(self._joined(iter(enumerate(first, 1)), source))) < len(first)
-        if at is None or streamed or is_document(path) or not (self.space is None or self.space.text_only):
-            self._add_records(records(path), source, known)
-            return
-        start = 0
-        for text in line_blocks(path):
-            block = self._in_columns(_Lines(text, source, start), known, at)
-            if block is not None:
-                self.add_block(block, known)
-                start = block.end
-            elif lines := lines_of(text):
-                numbered = ((row, parse(line, source, row)) for row, line in enumerate(lines, start + 1))
-                self._add_records(numbered, source, known)
-                start += len(lines)
-
-    def add_objects(self, data: Any) -> None:
-        """Objects in memory: mappings, or those of a client library that can be turned into them."""
-        every = [data] if isinstance(data, Mapping) or hasattr(data, "model_dump") else data
-        if isinstance(every, str | bytes) or not isinstance(every, Iterable):
-            raise TopListError(f"{self.request.name}: give answers of the server, one per case, not {quote(data)}.")
-        found = [(row, as_record(one, self.request.name)) for row, one in enumerate(every, 1)]
-        self._add_records(
-            iter(found), self.request.name, self._fields_of([one for _, one in found[:_LOOKED]], self.request.name)
-        )
-
-    def _add_records(self, numbered: Iterator[tuple[int, Record]], source: str, known: _Known) -> None:
-        joined = self._joined(numbered, source)
-        while some := list(islice(joined, _ROWS)):
-            rows, cases, kept = [], [], []
-            for row, record in some:
-                found = self.positions(record, source, row)
-                self.skipped.update([found] if isinstance(found, str) else [])
-                if found != FAILED:
-                    rows.append(row)
-                    cases.append(() if isinstance(found, str) else found)
-                    kept.append(record)
-            columns = {
-                name: _column([value_at(record, name) for record in kept], name, kind, source, rows)
-                for name, kind in known.kinds.items()
-            }
-            self.add_block(_Block(source, np.array(rows, np.int64), columns, Positions.of(cases)), known)
-
-    def positions(self, record: Record, source: str, row: int) -> Sequence[Position] | str:
-        """The positions of a record, or why it has none."""
-        try:
-            found = self.server.positions(record)
-            if found != FAILED:
-                self.said.update(dict.fromkeys(filter(None, [self.server.note(record)])))
-        except FieldError as error:
-            raise _unlike(error, source, row) from None
-        return found
-
-    def _joined(self, numbered: Iterator[tuple[int, Record]], source: str) -> Iterator[tuple[int, Record]]:
-        """Records with the chunks of a stream as one."""
-        last = [0]
-
-        def noted(pair: tuple[int, Record]) -> tuple[int, Record]:
-            last[0] = pair[0]
-            return pair
-
-        try:
-            yield from self.server.joined(map(noted, numbered))
-        except FieldError as error:
-            raise _unlike(error, source, last[0]) from None
+    def add(self, source: str, numbered: Iterator[tuple[int, Any]]) -> None:
+        """The records of a file, with their rows."""
+        first = list(islice(numbered, _LOOKED))
+        some = [parse(one, source, row) if isinstance(one, bytes) else one for row, one in first]
+        known = self._fields_of([_flat(record) for record in some], source)
+        every = chain(first, numbered)
+        while self._add_block(islice(every, _ROWS), source, known):
+            pass
 
     def _fields_of(self, some: Sequence[Record], source: str) -> _Known:
         """The fields that hold one value, by the first records, with their types."""
         seen, nested_too = Fields(), set[str]()
         for record in some:
-            flat = {**record, **{f"metadata.{k}": v for k, v in _object(record.get("metadata")).items()}}
-            nested_too.update(
-                name for name, value in flat.items() if name != ANSWERS and isinstance(value, dict | list)
-            )
-            seen.add({name: v for name, v in flat.items() if v is not None and name not in nested_too})
-        single = {name: kind for name, kind in seen.kinds.items() if name not in nested_too}
-        kinds = {name: settled(kind) for name, kind in single.items() if name not in (CLASSES, CONFIDENCES)}
+            nested_too |= {name for name, value in record.items() if name != ANSWERS and isinstance(value, dict | list)}
+            seen.add({name: v for name, v in record.items() if v is not None and name not in nested_too})
+        ignored = nested_too | {CLASSES, CONFIDENCES}
+        ignored |= set(self.server.own_ids) - set((self.request.options.case or "").split(","))
+        kinds = {name: settled(kind) for name, kind in seen.kinds.items() if name not in ignored}
         pa = need("pyarrow")
         if pa.types.is_nested(kinds.get(ANSWERS, pa.null())) and kinds[ANSWERS] != pa.list_(pa.string()):
             del kinds[ANSWERS]
-        for name in set(self.server.own_ids) - set((self.request.options.case or "").split(",")):
-            kinds.pop(name, None)
         self.fields.update(kinds)
         case = next((name for name in named(list(kinds), CASES) if spelled(name) in CERTAIN_IDS), "")
         outcomes = named(list(kinds), TRUTH)
         if not case:
-            self.without_ids[source] = None
+            self.without_ids.append(source)
         self.outcomes.update(dict.fromkeys(outcomes if len(outcomes) > 1 else []))
         return _Known(kinds, case, outcomes[0] if len(outcomes) == 1 else "")
 
-    def _in_columns(self, lines: _Lines, known: _Known, path: str) -> _Block | None:
-        """Lines as a block; None where they have to be read one by one."""
-        made = self._parsed(lines.text, known, path)
-        if made is None:
-            return None
-        columns, positions = made
-        keep, skipped = np.ones(len(positions), bool), Counter[str]()
-        for at in np.flatnonzero(np.diff(positions.offsets) == 0).tolist():
-            row = lines.start + at + 1
-            found = self.positions(parse(lines.every[at], lines.source, row), lines.source, row)
-            if not isinstance(found, str):  # elsewhere than on the path
-                return None
-            skipped[found] += 1
-            keep[at] = found != FAILED
-        self.skipped.update(skipped)
-        end = lines.start + len(keep)
-        rows = np.arange(lines.start + 1, end + 1)[keep]
-        if not keep.all():  # a record that failed has no positions: those of the others stay as they are
-            positions = replace(positions, offsets=offsets_of(np.diff(positions.offsets)[keep]))
-            columns = {name: column.filter(as_arrow(keep)) for name, column in columns.items()}
-        return _Block(lines.source, rows, columns, positions, end)
+    def _add_block(self, some: Iterator[tuple[int, Any]], source: str, known: _Known) -> bool:
+        """Some records, of which only what counts is kept; whether there were any."""
+        row, rows, values, cases, counts = (
+            0,
+            list[int](),
+            list[list[Any]](),
+            TokenColumns(with_bytes=self.space is not None and self.space.uses_bytes),
+            Counter[str](),
+        )
+        for row, answer in some:
+            record, found, tokens, why = self._read(answer, source, row)
+            if isinstance(found, str):
+                self.skipped[found] += 1
+            if found != FAILED:
+                counts.update(why)
+                rows.append(row)
+                flat = _flat(record)
+                values.append([flat.get(name) for name in known.kinds])
+                cases.add(tokens)
+        if not rows:
+            return bool(row)
+        columns = {}
+        for at, (name, kind) in enumerate(known.kinds.items()):
+            try:
+                columns[name] = as_array([fields[at] for fields in values], kind)
+            except MisfitError as error:
+                raise FileError(source, f"{quote(name)} {error.problem}.", row=rows[error.place]) from None
+        try:
+            top = cases.made()
+        except CaseError as error:
+            raise FileError(source, error.problem, row=rows[error.case or 0]) from None
+        self.blocks.append(_Block(source, known, np.array(rows, np.int64), columns, top, counts))
+        return True
 
-    def _parsed(self, whole: bytes, known: _Known, path: str) -> tuple[dict[str, Any], Positions] | None:
-        """The fields and positions of lines, with the bytes of tokens where a case lists a text twice."""
-        text = trimmed(whole, self.position)
-        made = parsed(text, known.kinds, path, with_bytes=False)
-        tokens = None if made is None else made[1].at(self.position)[0]
-        if tokens is None or tokens.text.null_count:
-            return None
-        return parsed(text, known.kinds, path, with_bytes=True) if tokens.repeats_text() else made
+    def _read(self, answer: Any, source: str, row: int) -> tuple[Any, Found, Sequence[Token], list[str]]:
+        """A record, what was found in it, the tokens at the position of the answer, and what is said of that."""
+        if isinstance(answer, bytes):
+            outside, lists = cut(answer)
+            with suppress(FieldError, ValueError, RecursionError, MsgspecError):  # then it is read whole
+                return self._found(json_value(outside), lists)
+            answer = parse(answer, source, row)
+        try:
+            return self._found(answer)
+        except FieldError as error:
+            raise FileError(source, f"this is no answer of the server: {error}.", row=row) from None
+
+    def _found(self, record: Any, lists: Sequence[bytes] = ()) -> tuple[Any, Found, Sequence[Token], list[str]]:
+        found = self.server.read(record, lambda note: self.said.update({note: None}))
+        return record, found, *chosen(self.position, () if isinstance(found, str) else found, lists)
 
     # Lists
 
-    def add_block(self, block: _Block, known: _Known) -> None:
+    def _add_batch(self, block: _Block, *, ranked: bool) -> None:
         """The lists of a block, as columns."""
-        if not len(block.rows):
-            return
-        tokens, counts = block.positions.at(self.position)
         try:
-            made = self._lists(tokens, block, counts)
+            made = self._lists(block, ranked=ranked)
         except CaseError as error:
-            row = None if error.case is None else int(block.rows[error.case])
             others = "" if not error.more else f" {error.more:,} more records have the same problem."
-            raise FileError(block.source, f"{error.problem} {error.remedy}{others}", row=row) from None
+            raise block.error(f"{error.problem} {error.remedy}{others}", error.case or 0) from None
+        further = {name: block.columns[name] for name in _further(block.known.kinds)}
         pa = need("pyarrow")
-        if known.case:
-            made[CASE] = block.columns[known.case].cast(pa.string())
-        if known.outcome:
-            made[OUTCOME] = block.columns[known.outcome].cast(pa.string())
+        if block.known.case:
+            made[CASE] = block.columns[block.known.case].cast(pa.string())
+        if block.known.outcome:
+            made[OUTCOME] = block.columns[block.known.outcome].cast(pa.string())
             self._require_outcomes(made[OUTCOME], block)
-        further = {name: block.columns[name] for name in _further(known.kinds)}
         self.batches.append((block.source, {**further, **made}))
 
-    def _lists(self, tokens: TopTokens, block: _Block, counts: Counter[str]) -> dict[str, Any]:
-        pa = need("pyarrow")
+    def _lists(self, block: _Block, *, ranked: bool) -> dict[str, Any]:
+        pa, numbers, allowed = need("pyarrow"), block.columns.get(N_CLASSES), block.columns.get(ANSWERS)
         if self.space is None:
-            tokens, removed = tokens.cleaned(ranked=self.ranked)
-            self.summary.add(len(tokens), counts + removed)
-            sizes = {N_CLASSES: block.columns[N_CLASSES]} if N_CLASSES in block.columns else {}
-            return {**vocabulary_lists(tokens), **sizes}
-        numbers, allowed = block.columns.get(N_CLASSES), block.columns.get(ANSWERS)
+            tokens, removed = block.tokens.cleaned(ranked=ranked)
+            self.summary.add(len(tokens), block.counts + removed)
+            return {**vocabulary_lists(tokens), **({} if numbers is None else {N_CLASSES: numbers})}
         if numbers is not None and not pa.types.is_integer(numbers.type):
             raise FileError(block.source, f"{quote(N_CLASSES)} is the number of answers of a case, a whole number.")
-        if allowed is not None and not is_list(allowed.type):
-            allowed = None
         made = self.space.lists(
-            tokens,
+            block.tokens,
             n_answers=None if numbers is None else as_numpy(numbers.cast(pa.int64()).fill_null(0)),
-            allowed=None if allowed is None else [one or () for one in allowed.to_pylist()],
-            ranked=self.ranked,
+            allowed=[one or () for one in allowed.to_pylist()]
+            if allowed is not None and is_list(allowed.type)
+            else None,
+            ranked=ranked,
         )
-        self.summary.add(len(tokens), counts + made.counts, made.answer_mass)
+        self.summary.add(len(block.rows), block.counts + made.counts, made.answer_mass)
         return {
             CLASSES: nested(made.offsets, made.classes),
             CONFIDENCES: nested(made.offsets, as_arrow(made.confidences)),
@@ -335,30 +274,28 @@ class _Table:
 
     def _require_outcomes(self, outcomes: Any, block: _Block) -> None:
         """Outcomes are declared answers."""
-        if self.space is None:
-            return
-        pa, pc = need("pyarrow"), need("pyarrow.compute")
-        known = pc.is_in(outcomes, value_set=pa.array(self.space.classes, "string"))
-        odd = np.flatnonzero(~as_numpy(pc.or_(known, outcomes.is_null()).cast(pa.int8())).astype(bool))
-        if len(odd):
-            name = outcomes[int(odd[0])].as_py()
-            raise FileError(
-                block.source,
-                f"the outcome {quote(name)} is none of the answers {listed(self.space.classes)}."
-                f"{did_you_mean(name, self.space.classes)}",
-                row=int(block.rows[odd[0]]),
-            )
+        classes = () if self.space is None else self.space.classes
+        for name in outcomes.unique().to_pylist() if classes else ():
+            if name is not None and name not in classes:
+                problem = f"the outcome {quote(name)} is none of the answers {listed(classes)}."
+                raise block.error(f"{problem}{did_you_mean(name, classes)}", outcomes.to_pylist().index(name))
 
     # The table
 
     def reader(self) -> ProducedReader:
         """The table, with notes."""
+        for ranked in (True, False):
+            self.summary = Summary(self.position)
+            self.batches.clear()
+            for block in self.blocks:
+                self._add_batch(block, ranked=ranked)
+            if not (self.summary.counts[UNSORTED] and self.summary.counts[SAMPLED]):
+                break  # else tokens were removed as those of the most probable ones, which some case shows they are not
         self._require_answers()
         pa = need("pyarrow")
-        further = _further(self.fields)
         kinds = {N_CLASSES: pa.int64(), ANSWER_MASS: pa.float64(), LISTED_TOKENS: pa.int64(), OUTCOME: pa.string()}
         made = {name: kind for name, kind in kinds.items() if any(name in batch for _, batch in self.batches)}
-        columns = columns_of(**made, **further)
+        columns = columns_of(**made, **_further(self.fields))
         if not self._called():
             del columns[CASE]
         schema = pa.schema(list(columns.items()))
@@ -381,23 +318,22 @@ class _Table:
             for source, batch in self.batches:
                 batch[CASE] = need("pyarrow").array([Path(source).name.partition(".")[0]], "string")
             return True
-        lacks = next(iter(self.without_ids))
         if any(CASE in batch for _, batch in self.batches):
-            raise FileError(lacks, "the records of this file have no case id, but those of other files have one.")
+            problem = "the records of this file have no case id, but those of other files have one."
+            raise FileError(self.without_ids[0], problem)
         return False
 
     def _require_answers(self) -> None:
-        name, cases = self.request.name, self.summary.cases
+        name, cases, skipped = self.request.name, self.summary.cases, self.skipped
         if not cases:
-            why = "every request failed" if self.skipped[FAILED] else "there is no answer in it"
+            why = "every request failed" if skipped[FAILED] else "there is no answer in it"
             raise FileError(name, f"{why}: there is nothing to read.")
-        if cases == self.skipped[WITHOUT] + self.skipped[REFUSED] and self.skipped[WITHOUT]:
-            raise FileError(name, f"no answer has log-probabilities of the most probable tokens. {self.server.remedy}")
-        if self.summary.nowhere == cases > self.skipped[REFUSED]:
-            raise FileError(
-                name,
-                f"no answer has a token at {argument('position', self.position)}: name the position of the answer.",
-            )
+        if cases == skipped[WITHOUT] + skipped[REFUSED] and skipped[WITHOUT]:
+            problem = "no answer has log-probabilities of the most probable tokens."
+            raise FileError(name, f"{problem} {self.server.remedy}")
+        if self.summary.nowhere == cases > skipped[REFUSED]:
+            place = argument("position", self.position)
+            raise FileError(name, f"no answer has a token at {place}: name the position of the answer.")
 
     def _notes(self) -> Iterator[str]:
         skipped, cases = self.skipped, self.summary.cases
@@ -407,8 +343,8 @@ class _Table:
                 "such as question_id, to match files in another order"
             )
         if self.outcomes:
-            fields = listed(list(self.outcomes))
-            yield f"several fields may hold the outcome ({fields}): name one, {argument('outcome')}"
+            names = listed(list(self.outcomes))
+            yield f"several fields may hold the outcome ({names}): name one, {argument('outcome')}"
         if skipped[FAILED]:
             yield f"{skipped[FAILED]:,} of {cases + skipped[FAILED]:,} requests failed: their cases are missing"
         if skipped[REFUSED]:
@@ -421,17 +357,15 @@ class _Table:
                 f"({argument('answers')}), or give the size of the vocabulary, or inf, as the number of classes"
             )
         yield from self.said
-        explained = skipped[REFUSED] + skipped[WITHOUT]
-        yield from self.summary.notes(explained)
+        yield from self.summary.notes(skipped[REFUSED] + skipped[WITHOUT])
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What the first records of a file tell."""
-
-    kinds: dict[str, Any]  # of the fields that hold one value
-    case: str  # the field with ids, if there is one
-    outcome: str  # and the one with outcomes
+def _flat(record: Any) -> Record:
+    """A record with the fields in its object `metadata` beside the others; nothing of what is no mapping."""
+    if not isinstance(record, Mapping):
+        return {}
+    metadata = record.get("metadata")
+    return {**record, **{f"metadata.{k}": v for k, v in metadata.items()}} if isinstance(metadata, dict) else record
 
 
 def _further(kinds: Mapping[str, Any]) -> dict[str, Any]:
@@ -441,34 +375,6 @@ def _further(kinds: Mapping[str, Any]) -> dict[str, Any]:
 
 def _filled(batch: Mapping[str, Any], name: str, kind: Any) -> Any:
     """A column of a batch; of nulls where it has none."""
-    pa = need("pyarrow")
     if name not in batch:
-        return pa.nulls(len(batch[CLASSES]), kind)
+        return need("pyarrow").nulls(len(batch[CLASSES]), kind)
     return batch[name] if batch[name].type == kind else batch[name].cast(kind)
-
-
-def _column(values: list[Any], name: str, kind: Any, source: str, rows: Sequence[int]) -> Any:
-    try:
-        return as_array(values, kind)
-    except MisfitError as error:
-        raise FileError(source, f"{quote(name)} {error.problem}.", row=rows[error.place]) from None
-
-
-def as_record(one: Any, name: str) -> Record:
-    """An object of a client library as a mapping."""
-    if isinstance(one, Mapping):
-        return one
-    for way in ("model_dump", "to_dict", "to_json_dict"):
-        if callable(getattr(one, way, None)):
-            made = getattr(one, way)()
-            if isinstance(made, Mapping):
-                return made
-    raise TopListError(f"{name}: {quote(one)} is no answer of a server.")
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _unlike(error: FieldError, source: str, row: int) -> FileError:
-    return FileError(source, f"this is no answer of the server: {error}.", row=row)

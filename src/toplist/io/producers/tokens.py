@@ -1,140 +1,116 @@
-"""Generated text with the top tokens at each of its positions: the one form to which every server is mapped.
+"""Generated text with the most probable tokens at each of its positions: the one form to which every server is mapped.
 
-`Positions.at` chooses the position of the answer: by its number, or as the first token after a text. The text is
-searched in the generated tokens, joined; the last place where it occurs counts. The token after it is the first one
-that begins where the text ends, or later, and is not blank. Where there is no such position, the list is empty: it is
-never taken from another one.
+`chosen` takes the tokens at the position of the answer: by its number, or after a text, which is searched in the
+generated tokens, joined; the last place where it occurs counts. The token after it is the first one that begins where
+the text ends, or later, and is not blank. Where there is no such position, there are no tokens: they are never taken
+from another one.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Annotated, Any, TypeVar
 
+import msgspec
 import numpy as np
 
 from toplist._files import need
-from toplist._text import argument
+from toplist._text import argument, quote
 from toplist._typing import Floats, Ints
-from toplist.errors import TopListError
+from toplist.errors import ClassError, TopListError
 from toplist.io.answers import EMPTY, NORMALIZED
 from toplist.io.columns import as_arrow, as_numpy, offsets_of, plain
+from toplist.io.paths import value_at
 from toplist.io.producers.base import CLASSES, CONFIDENCES
+from toplist.io.readers.json_lines import MisfitError, as_array, json_value
 from toplist.io.top_tokens import MARKED, SAMPLED, TWICE, UNSORTED, TopTokens
 
-_NUMBER = re.compile(r"[+-]?\d+")
 NO_POSITION, NO_TEXT, INSIDE, SEVERAL = "no position", "no text", "inside", "several"
+Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+Byte = Annotated[int, msgspec.Meta(ge=0, le=255)]
+Kind = TypeVar("Kind")
+_EXPECTED = re.compile(r"Expected `(?:str \| (?=array))?(\w+)[^`]*`([^,]*)")
+_WORDS = {"str": "text", "int": "a whole number", "float": "a number", "array": "a list", "object": "an object"}
 
 
-class Token(NamedTuple):
-    """One listed token; `logprob` is None, and `token_id` and `raw` are, where they are not known."""
+class FieldError(Exception):
+    """A field that is not what it should be: its path, and the problem."""
 
-    text: str | None
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path or 'it'} {problem}")
+
+
+class Token(msgspec.Struct, gc=False):
+    """One listed token; one whose text a server leaves out is called `token_id:7`."""
+
+    token: str
     logprob: float | None
-    token_id: int | None = None
-    raw: bytes | None = None
+    id: Whole | None = None
+    bytes: list[Byte] | None = None
 
 
-class Position(NamedTuple):
+class Position(msgspec.Struct, gc=False):
     """A generated token, and what was listed in its place."""
 
-    sampled: str | None
-    top: Sequence[Token]
+    token: str | None = None
+    top_logprobs: list[Token] | str | None = None  # a text is the number of a list that was cut out
+
+    def listed(self, apart: Sequence[bytes] = ()) -> Sequence[Token]:
+        """The tokens; some may have been cut out as JSON, which is read apart."""
+        if not isinstance(self.top_logprobs, str):
+            return self.top_logprobs or ()
+        if not apart or self.top_logprobs[:1] != _CUT:
+            raise FieldError("top_logprobs", f"should be a list, not {quote(self.top_logprobs)}")
+        text = apart[int(self.top_logprobs[1:])]
+        tokens = _DECODER.decode(text)
+        absent = [token.id for token in tokens].count(None) + [token.bytes for token in tokens].count(None)
+        once = text.count(b":") == 4 * len(tokens) - absent  # else a field may be there twice, or a text has a colon
+        return tokens if once else typed(json_value(text), list[Token])
 
 
-@dataclass(frozen=True, slots=True)
-class Positions:
-    """Per case the generated tokens; at each of them the listed ones, as `TopTokens` of all positions."""
-
-    offsets: Ints  # the positions of each case
-    sampled: Any  # Arrow text: the generated token of each position; null where it is not known
-    top: TopTokens
-
-    @classmethod
-    def of(cls, cases: Sequence[Sequence[Position]]) -> Positions:
-        """From objects in Python."""
-        pa = need("pyarrow")
-        flat = [position for case in cases for position in case]
-        tokens = [token for position in flat for token in position.top]
-        ids = [token.token_id for token in tokens]
-        raw = [token.raw for token in tokens]
-        top = TopTokens(
-            offsets_of(np.array([len(position.top) for position in flat], np.int64)),
-            pa.array([token.text for token in tokens], "string"),
-            np.array([np.nan if token.logprob is None else token.logprob for token in tokens], np.float64),
-            None if all(one is None for one in ids) else np.array([-1 if one is None else one for one in ids]),
-            None if all(one is None for one in raw) else pa.array(raw, "binary"),
-        )
-        sizes = np.array([len(case) for case in cases], np.int64)
-        return cls(offsets_of(sizes), pa.array([one.sampled for one in flat], "string"), top)
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def at(self, position: int | str) -> tuple[TopTokens, Counter[str]]:
-        """The listed tokens at the position of the answer of each case, and how many cases have none, and why."""
-        position = as_position(position)
-        if isinstance(position, str):
-            chosen, counts = self._after(position)
-        else:
-            chosen = (self.offsets[:-1] if position >= 0 else self.offsets[1:]) + position
-            found = (chosen >= self.offsets[:-1]) & (chosen < self.offsets[1:])
-            chosen = np.where(found, chosen, -1)
-            counts = Counter({NO_POSITION: int(np.count_nonzero(~found))})
-        return self._chosen(chosen), +counts
-
-    def _chosen(self, chosen: Ints) -> TopTokens:
-        """The lists of one position per case; none where it is -1."""
-        top = self.top
-        if np.array_equal(chosen, np.arange(len(top))):
-            return top
-        at = np.maximum(chosen, 0)
-        starts = np.where(chosen < 0, 0, np.append(top.offsets, 0)[at])
-        sizes = np.where(chosen < 0, 0, np.append(np.diff(top.offsets), 0)[at])
-        offsets = offsets_of(sizes)
-        entries = np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])
-        where = as_arrow(entries)
-        return TopTokens(
-            offsets,
-            top.text.take(where),
-            top.logprobs[entries],
-            None if top.ids is None else top.ids[entries],
-            None if top.raw is None else top.raw.take(where),
-        )
-
-    def _after(self, text: str) -> tuple[Ints, Counter[str]]:
-        """The position of the first token after a text, of each case."""
-        if not text.strip():
-            raise TopListError("position is the number of a token, or a text before the answer: this text is blank.")
-        sampled = self.sampled.to_pylist()
-        chosen, counts = np.full(len(self), -1, np.int64), Counter[str]()
-        for case, (lo, hi) in enumerate(zip(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True)):
-            at, problem = after(text, [one or "" for one in sampled[lo:hi]])
-            counts.update(problem)
-            if at is not None:
-                chosen[case] = lo + at
-        return chosen, counts
+_CUT = "\0"
+_DECODER = msgspec.json.Decoder(list[Token])
 
 
-def joined_positions(parts: Sequence[Positions]) -> Positions:
-    """The cases of several, in one; a single one as it is."""
-    if len(parts) == 1:
-        return parts[0]
-    pa = need("pyarrow")
-    tops = [one.top for one in parts]
-    ids = [one.ids for one in tops if one.ids is not None]
-    top = TopTokens(
-        offsets_of(np.concatenate([np.diff(one.offsets) for one in tops] or [np.zeros(0, np.int64)])),
-        pa.concat_arrays([one.text for one in tops]) if tops else pa.array([], "string"),
-        np.concatenate([one.logprobs for one in tops] or [np.zeros(0)]),
-        np.concatenate(ids) if len(ids) == len(tops) and ids else None,
-    )
-    sizes = np.concatenate([np.diff(one.offsets) for one in parts] or [np.zeros(0, np.int64)])
-    sampled = pa.concat_arrays([one.sampled for one in parts]) if parts else pa.array([], "string")
-    return Positions(offsets_of(sizes), sampled, top)
+def cut(line: bytes) -> tuple[bytes, list[bytes]]:
+    """A line of JSON with a number in place of each list of top tokens, and these lists.
+
+    Only the list at the position of the answer is ever read: with 32 positions, that is a thirtieth of a file, and
+    most of the rest is the field names that are read apart. A list begins after its name, which stands in no text, as
+    quotation marks in texts have a backslash. It ends at the first `}]`. If that is inside a text, an odd number of
+    quotation marks is cut out: neither part is JSON, and the line has to be read whole.
+    """
+    begin = next((one for one in (b'"top_logprobs": [{', b'"top_logprobs":[{') if one in line), b"")
+    if not begin:
+        return line, []
+    parts, lists, at = [], list[bytes](), 0
+    while (start := line.find(begin, at)) >= 0 and (end := line.find(b"}]", start)) >= 0:
+        parts += [line[at : start + len(begin) - 2], b'"\\u0000%d"' % len(lists)]
+        lists.append(line[start + len(begin) - 2 : end + 2])
+        at = end + 2
+    return b"".join((*parts, line[at:])), lists
+
+
+def named(text: str | None, token_id: int | None) -> str:
+    """The text of a token, or its id in place of it."""
+    return f"token_id:{token_id}" if text is None else text
+
+
+def typed(value: Any, kind: type[Kind], at: str = "") -> Kind:
+    """A value, which stands at a path, as records of these types; a FieldError has the path of what is otherwise."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        problem, _, place = str(error).rstrip("`").partition(" - at `$")
+    if lacks := re.search("missing required field `(.*)", problem):
+        raise FieldError(f"{at}{place}.{lacks[1].rstrip('`')}".lstrip("."), "is missing")
+    expected = _EXPECTED.match(problem)  # or a number that is too large
+    has = "" if "[...]" in place else f", not {quote(value_at({'it': value}, f'it{place}'))}"
+    should = f"{_WORDS[expected[1]]}{expected[2]}" if expected else "a number"
+    raise FieldError(f"{at}{place}".lstrip("."), f"should be {should}{has}")
 
 
 def as_position(value: int | str) -> int | str:
@@ -143,7 +119,23 @@ def as_position(value: int | str) -> int | str:
     >>> as_position("0"), as_position("-1"), as_position("ANSWER:")
     (0, -1, 'ANSWER:')
     """
-    return int(value) if isinstance(value, str) and _NUMBER.fullmatch(value.strip()) else value
+    if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d+\s*", value):
+        return int(value)
+    if isinstance(value, str) and not value.strip():
+        raise TopListError("position is the number of a token, or a text before the answer: this text is blank.")
+    return value
+
+
+def chosen(
+    position: int | str, positions: Sequence[Position], apart: Sequence[bytes] = ()
+) -> tuple[Sequence[Token], list[str]]:
+    """The tokens that are listed at the position of the answer, and what is to be said about it."""
+    if isinstance(position, str):
+        place, said = after(position, [one.token or "" for one in positions])
+    else:
+        inside = -len(positions) <= position < len(positions)
+        place, said = (position, []) if inside else (None, [NO_POSITION])
+    return () if place is None else positions[place].listed(apart), said
 
 
 def after(text: str, tokens: Sequence[str]) -> tuple[int | None, list[str]]:
@@ -169,6 +161,50 @@ def after(text: str, tokens: Sequence[str]) -> tuple[int | None, list[str]]:
     return None, [*said, NO_POSITION]
 
 
+class TokenColumns:
+    """The tokens of cases in columns, which are filled case by case.
+
+    Bytes, which are slow to make, are left out where nobody asks for them and a case has no text twice.
+    """
+
+    def __init__(self, cases: Iterable[Sequence[Token]] = (), *, with_bytes: bool = False) -> None:
+        self.with_bytes, self.sizes = with_bytes, list[int]()
+        self.texts, self.logprobs = list[str](), list[float | None]()
+        self.ids, self.raw = list[int | None](), list[bytes | None]()
+        for tokens in cases:
+            self.add(tokens)
+
+    def add(self, tokens: Sequence[Token]) -> None:
+        """One more case."""
+        texts = [token.token for token in tokens]
+        self.sizes.append(len(texts))
+        self.texts += texts
+        self.logprobs += [token.logprob for token in tokens]
+        self.ids += [token.id for token in tokens]
+        if self.with_bytes or len(set(texts)) < len(texts):
+            self.raw += [None if token.bytes is None else bytes(token.bytes) for token in tokens]
+        else:
+            self.raw += [None] * len(texts)
+
+    def made(self) -> TopTokens:
+        """All of them."""
+        pa, offsets = need("pyarrow"), offsets_of(np.array(self.sizes, np.int64))
+        try:
+            texts = as_array(self.texts, pa.string())
+        except MisfitError as error:
+            case = int(np.searchsorted(offsets, error.place, side="right")) - 1
+            raise ClassError(f"a token {error.problem}.", case=case) from None
+        count = len(self.texts)
+        with_ids, with_bytes = self.ids.count(None) < count, self.raw.count(None) < count
+        return TopTokens(
+            offsets,
+            texts,
+            np.array(self.logprobs, np.float64),  # None is NaN
+            np.array([-1 if one is None else one for one in self.ids], np.int64) if with_ids else None,
+            pa.array(self.raw, "binary") if with_bytes else None,
+        )
+
+
 def nested(offsets: Ints, values: Any) -> Any:
     """Lists of Arrow."""
     return need("pyarrow").ListArray.from_arrays(as_arrow(offsets.astype(np.int32)), values)
@@ -176,13 +212,7 @@ def nested(offsets: Ints, values: Any) -> Any:
 
 def vocabulary_lists(tokens: TopTokens) -> dict[str, Any]:
     """Lists over tokens: tokens with the same text are one class."""
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    text = tokens.text
-    if text.null_count:
-        ids = np.full(len(text), -1) if tokens.ids is None else tokens.ids
-        named_ids = pa.array([f"token_id:{one}" for one in ids.tolist()], "string")
-        text = pc.coalesce(plain(text), named_ids)
-    codes = as_numpy(text.dictionary_encode().indices).astype(np.int64)
+    codes = as_numpy(tokens.text.dictionary_encode().indices).astype(np.int64)
     keys = tokens.cases * (int(codes.max(initial=0)) + 1) + codes
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     p = np.bincount(group, np.exp(tokens.logprobs.astype(np.float64, copy=False)), minlength=len(first))
@@ -192,7 +222,7 @@ def vocabulary_lists(tokens: TopTokens) -> dict[str, Any]:
     total = np.bincount(cases, p[order], minlength=len(tokens))
     p = p[order] / np.maximum(total, 1.0)[cases]
     return {
-        CLASSES: nested(offsets, plain(text.take(as_arrow(first[order])))),
+        CLASSES: nested(offsets, plain(tokens.text.take(as_arrow(first[order])))),
         CONFIDENCES: nested(offsets, as_arrow(p)),
     }
 
@@ -206,7 +236,7 @@ class Summary:
     counts: Counter[str] = field(default_factory=Counter)
     masses: list[Floats] = field(default_factory=list)
 
-    def add(self, cases: int, counts: Counter[str], mass: Floats | None = None) -> None:
+    def add(self, cases: int, counts: Mapping[str, int], mass: Floats | None = None) -> None:
         """The counts of some more cases, and their mass on declared answers; NaN where nothing was listed."""
         self.cases += cases
         self.counts.update(counts)
@@ -229,26 +259,17 @@ class Summary:
             if counts[kind] > 0
         ]
         mass = np.concatenate(self.masses) if self.masses else np.zeros(0)
-        return [*notes, *mass_notes(mass)]
-
-
-def mass_notes(mass: Floats) -> list[str]:
-    """What the mass on declared answers says about the prompt.
-
-    >>> mass_notes(np.array([0.9, 0.8, 0.3]))
-    ['mass on declared answers: median 0.80, below 0.5 in 1 of 3 cases']
-    """
-    if not len(mass):
-        return []
-    low = int(np.count_nonzero(mass < 0.5))
-    notes = [f"mass on declared answers: median {np.median(mass):.2f}, below 0.5 in {low:,} of {len(mass):,} cases"]
-    if np.median(mass) < 0.5:
-        notes.append(
-            "most probability is on tokens that are no declared answer: the prompt was measured, not the model. Ask "
-            f"for the answer alone, choose its position ({argument('position')}), or declare more of its tokens "
-            f"({argument('answers')})"
-        )
-    return notes
+        if not len(mass):
+            return notes
+        median, low = np.median(mass), int(np.count_nonzero(mass < 0.5))
+        notes.append(f"mass on declared answers: median {median:.2f}, below 0.5 in {low:,} of {len(mass):,} cases")
+        if median < 0.5:
+            notes.append(
+                "most probability is on tokens that are no declared answer: the prompt was measured, not the model. "
+                f"Ask for the answer alone, choose its position ({argument('position')}), or declare more of its "
+                f"tokens ({argument('answers')})"
+            )
+        return notes
 
 
 _SAID = {

@@ -1,0 +1,299 @@
+"""What servers of language models answer, as typed records, and where each has the positions with their top tokens.
+
+A function for each server takes a record and gives its positions; or FAILED, REFUSED or WITHOUT, where it has none.
+What it says is noted for the whole file. Fields that are not named here are skipped.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from toplist.io.producers.base import Match, Producer, at_path
+from toplist.io.producers.json_records import Record
+from toplist.io.producers.servers import FAILED, REFUSED, WITHOUT, Found, Say, Server, open_answers
+from toplist.io.producers.tokens import Byte, FieldError, Position, Token, Whole, named, typed
+from toplist.io.readers.base import FirstLook
+
+_COLLAPSED = (
+    "legacy completions list tokens by their text: of tokens with the same text only one is there, and the probability "
+    "of the others is lost. Chat completions list all"
+)
+_AFTER_SAMPLING = (
+    "probabilities after sampling (post_sampling_probs) are those of the sampler, with its temperature and cut-offs, "
+    "not of the model"
+)
+_BLOCKED = re.compile("SAFETY|PROHIBITED|BLOCKLIST|RECITATION")
+
+
+def _require_whole(whole: bool, way: str) -> None:
+    if not whole:
+        raise FieldError("", f"is a chunk of a stream: ask for whole responses ({way})")
+
+
+def _require_as_many(path: str, values: Sequence[Any], other: str, lists: Sequence[Any]) -> None:
+    if len(values) != len(lists):
+        raise FieldError(path, f"should have {len(lists):,} elements, as many as {other}, not {len(values):,}")
+
+
+# OpenAI, and servers that follow it
+
+
+class _Logprobs(Struct):
+    content: list[Position] | None = None
+    refusal: Any = None
+    tokens: list[str] | None = None  # this and the next one of legacy completions
+    top_logprobs: list[dict[str, float | None] | None] | None = None
+
+
+class _Message(Struct):
+    refusal: Any = None
+
+
+class _Choice(Struct):
+    logprobs: _Logprobs | None = None
+    message: _Message | None = None
+
+
+class _Part(Struct):
+    type: Any = None
+    logprobs: list[Position] | None = None
+
+
+class _Output(Struct):
+    content: list[_Part] | None = None
+
+
+class _OpenAI(Struct):
+    choices: list[_Choice] | None = None
+    output: list[_Output] | None = None  # of the responses API
+    error: Any = None
+    object: Any = None
+
+
+def _openai(record: Record, say: Say) -> Found:
+    if "custom_id" not in record or "response" not in record:
+        return _openai_body(record, say)
+    if record.get("error") or not record["response"]:
+        return FAILED
+    if at_path(record, "response.status_code") not in (None, 200):
+        return FAILED
+    return _openai_body(at_path(record, "response.body"), say, "response.body")
+
+
+def _openai_body(body: Any, say: Say, at: str = "") -> Found:
+    answer = typed(body, _OpenAI, at)
+    _require_whole(answer.object != "chat.completion.chunk", "without stream=True")
+    if answer.output is not None:
+        parts = [part for one in answer.output for part in one.content or ()]
+        listed = [position for part in parts for position in part.logprobs or ()]
+        refused = any(part.type == "refusal" for part in parts)
+        return FAILED if answer.error else listed or (REFUSED if refused else WITHOUT)
+    if not answer.choices:
+        if answer.choices is None and not answer.error:
+            raise FieldError("choices", "is missing")
+        return FAILED if answer.error else WITHOUT
+    if len(answer.choices) > 1:
+        say("responses have several choices: the first one is read")
+    choice = answer.choices[0]
+    logprobs = choice.logprobs or _Logprobs()
+    if logprobs.tokens is not None:
+        say(_COLLAPSED)
+        return _legacy(logprobs.tokens, logprobs.top_logprobs or ()) or WITHOUT
+    refused = bool(logprobs.refusal or (choice.message and choice.message.refusal))
+    return logprobs.content or (REFUSED if refused else WITHOUT)
+
+
+def _legacy(tokens: Sequence[str], lists: Sequence[Mapping[str, float | None] | None]) -> list[Position]:
+    """Lists by text, with the sampled token in front, which may be smaller than all that belong to the list."""
+    if lists:
+        _require_as_many("choices[0].logprobs.top_logprobs", lists, "tokens", tokens)
+    positions = []
+    for sampled, listed in zip(tokens, lists, strict=False):
+        falling = sorted(
+            (listed or {}).items(), key=lambda item: -math.inf if item[1] is None else item[1], reverse=True
+        )
+        top = [Token(*item) for item in sorted(falling, key=lambda item: item[0] != sampled)]
+        positions.append(Position(sampled, top))
+    return positions
+
+
+def _match_openai(look: FirstLook, match: Match) -> Match | None:
+    """Responses, or lines of a batch: other files have a `custom_id`, or `choices`, too."""
+    records = [one for one in look.records(match.paths[0]) if isinstance(one, Mapping)]
+    return match if records and all(map(_is_openai, records)) else None
+
+
+def _is_openai(record: Record) -> bool:
+    if "custom_id" in record:
+        return isinstance(at_path(record, "response.body"), Mapping) or bool(record.get("error"))
+    choices, output = record.get("choices"), record.get("output")
+    if isinstance(output, list):  # messages, reasoning, calls of tools
+        return all(at_path(one, "type") is not None for one in output)
+    keys = ("message", "delta", "logprobs")
+    return isinstance(choices, list) and all(
+        isinstance(choice, Mapping) and any(key in choice for key in keys) for choice in choices
+    )
+
+
+# Servers on a machine of one's own
+
+
+class _Ollama(Struct):
+    logprobs: list[Position] | None = None
+    error: Any = None
+    done: Any = True
+
+
+def _ollama(record: Record, say: Say) -> Found:
+    answer = typed(record, _Ollama)
+    _require_whole(answer.done is not False, '"stream": false')
+    return FAILED if answer.error else answer.logprobs or WITHOUT
+
+
+class _Sampled(Struct):
+    token: str
+    prob: Annotated[float, Meta(ge=0)]
+    id: Whole | None = None
+    bytes: list[Byte] | None = None
+
+
+class _LlamaPosition(Position):
+    top_probs: list[_Sampled] | None = None  # in place of top_logprobs, after sampling
+
+
+class _LlamaCpp(Struct):
+    completion_probabilities: list[_LlamaPosition] | None = None
+    error: Any = None
+    stop: Any = True
+
+
+def _llama_cpp(record: Record, say: Say) -> Found:
+    answer = typed(record, _LlamaCpp)
+    _require_whole(answer.stop is not False, '"stream": false')
+    for position in answer.completion_probabilities or ():
+        if position.top_probs is not None:
+            say(_AFTER_SAMPLING)
+            position.top_logprobs = [
+                Token(one.token, math.log(one.prob) if one.prob else None, one.id, one.bytes)
+                for one in position.top_probs
+            ]
+    return FAILED if answer.error else answer.completion_probabilities or WITHOUT
+
+
+_Triple = tuple[float | None, Whole | None, str | None]
+
+
+class _MetaInfo(Struct):
+    output_top_logprobs: list[list[_Triple] | None] | None = None
+    output_token_logprobs: list[_Triple] | None = None
+
+
+class _SGLang(Struct):
+    meta_info: _MetaInfo
+
+
+def _sglang(record: Record, say: Say) -> Found:
+    answer = typed(record, _SGLang).meta_info
+    lists = answer.output_top_logprobs or []
+    sampled = answer.output_token_logprobs or [(None, None, None)] * len(lists)
+    if lists:
+        _require_as_many("meta_info.output_token_logprobs", sampled, "meta_info.output_top_logprobs", lists)
+    return [
+        Position(text, [Token(named(text, token_id), log, token_id) for log, token_id, text in top or ()])
+        for (_, _, text), top in zip(sampled, lists, strict=False)
+    ] or WITHOUT
+
+
+# Gemini
+
+
+class _GeminiToken(Struct, rename="camel"):
+    token: str | None = None
+    token_id: Whole | None = None
+    log_probability: float | None = None
+
+
+class _Top(Struct):
+    candidates: list[_GeminiToken] | None = None
+
+
+class _Result(Struct, rename="camel"):
+    top_candidates: list[_Top] | None = None
+    chosen_candidates: list[_GeminiToken] | None = None
+
+
+class _GeminiCandidate(Struct, rename="camel"):
+    logprobs_result: _Result | None = None
+    finish_reason: Any = None
+
+
+class _Gemini(Struct, rename="camel"):
+    candidates: list[_GeminiCandidate] | None = None
+    prompt_feedback: Any = None
+
+
+def _gemini(record: Record, say: Say) -> Found:
+    if "response" in record or "error" in record or "status" in record:  # a line of a batch
+        if record.get("error") or record.get("status") or not record.get("response"):
+            return FAILED
+        return _gemini_body(record["response"], "response")
+    return _gemini_body(record)
+
+
+def _gemini_body(body: Any, at: str = "") -> Found:
+    answer = typed(_camel(body), _Gemini, at)
+    if not answer.candidates:
+        return REFUSED if answer.prompt_feedback is not None else WITHOUT
+    result = answer.candidates[0].logprobs_result or _Result()
+    lists = result.top_candidates or []
+    sampled = [one.token for one in result.chosen_candidates or ()] or [None] * len(lists)
+    _require_as_many("candidates[0].logprobsResult.chosenCandidates", sampled, "topCandidates", lists)
+    blocked = _BLOCKED.search(str(answer.candidates[0].finish_reason))
+    return [
+        Position(text, [Token(named(t.token, t.token_id), t.log_probability, t.token_id) for t in top.candidates or ()])
+        for text, top in zip(sampled, lists, strict=True)
+    ] or (REFUSED if blocked else WITHOUT)
+
+
+def _camel(value: Any) -> Any:
+    """Names as the API writes them, where the library wrote them in its own way."""
+    if isinstance(value, Mapping):
+        return {re.sub("_([a-z])", lambda at: at[1].upper(), str(key)): _camel(one) for key, one in value.items()}
+    return [_camel(one) for one in value] if isinstance(value, list) else value
+
+
+OPENAI = Server(
+    _openai,
+    "Ask for them: logprobs=True and top_logprobs=20 for chat completions, logprobs=5 for legacy completions, "
+    'include=["message.output_text.logprobs"] and top_logprobs=20 for responses. Reasoning models give none.',
+    own_ids=("id",),
+)
+_SERVERS = {
+    "sglang": Server(
+        _sglang,
+        "Ask for them: return_logprob=True, top_logprobs_num=20, and return_text_in_logprobs=True for their texts.",
+        own_ids=("text", "index"),
+    ),
+    "ollama": Server(_ollama, 'Ask for them: "logprobs": true and "top_logprobs": 20, with ollama 0.12.11 or later.'),
+    "llama-cpp": Server(_llama_cpp, 'Ask for them: "n_probs": 20.', own_ids=("index", "id_slot")),
+    "gemini": Server(
+        _gemini,
+        "Ask for them: responseLogprobs=True and logprobs=20 in the generation config.",
+        own_ids=("responseId", "response_id"),
+    ),
+}
+_SERVERS["gemini-batch"] = _SERVERS["gemini"]
+_OPTIONS = ("answers", "position")
+PRODUCERS = {
+    **{
+        f"openai{kind}": Producer(partial(open_answers, server=OPENAI), _match_openai, options=_OPTIONS)
+        for kind in ("", "-batch", "-responses", "-legacy")
+    },
+    **{name: Producer(partial(open_answers, server=one), options=_OPTIONS) for name, one in _SERVERS.items()},
+}
