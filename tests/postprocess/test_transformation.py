@@ -174,7 +174,7 @@ def test_label_sets_survive_however_their_labels_are_ordered(tmp_path: Path, out
         pool_files({"a": tmp_path / "a.csv", "b": tmp_path / "b.jsonl"}, tmp_path / f"o.{out}", space=space, read=read)
         files = aligned({"o": tmp_path / f"o.{out}"}, space=space, read=read)
         said: dict[str, float] = {}
-        for batches in files.cases.in_step():
+        for batches in files.cases.common():
             (lists,), _, names = files.lists(batches)
             said |= dict(zip(names.of(lists.classes).to_pylist(), lists.confidences.tolist(), strict=True))
         assert said == pytest.approx({"sea;sun": 0.375, "{}": 0.25, "rain": 0.25 + 0.5 / 8})
@@ -398,7 +398,7 @@ def test_every_name_and_every_digit_survives_or_is_refused(out: str, lists: list
         truncate_file(source, target, k=9)
         files = aligned({"o": target}, space=math.inf)
         got: list[dict[str, float]] = []
-        for batches in files.cases.in_step():
+        for batches in files.cases.common():
             (made,), _, names = files.lists(batches)
             entries = list(zip(names.of(made.classes).to_pylist(), made.confidences.tolist(), strict=True))
             got += [dict(entries[lo:hi]) for lo, hi in pairwise(made.offsets.tolist())]
