@@ -269,7 +269,7 @@ def pool(inputs: Inputs, options: PoolOptions) -> None:
 
 def _require_several(predictions: Mapping[str, str]) -> None:
     """A folder or a pattern is one prediction in several files; to pool it alone is hardly meant."""
-    from toplist.io.readers.base import FirstLook
+    from toplist.io.readers.first_look import FirstLook
 
     (path, *others) = predictions.values()
     if not others and len(FirstLook(path).files) > 1:

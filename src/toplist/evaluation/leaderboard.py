@@ -19,6 +19,7 @@ from toplist.core.arguments import as_probability
 from toplist.core.kernel import to_float, versions
 from toplist.errors import TopListError
 from toplist.evaluation.case_details import CaseDetails, CaseReader, against
+from toplist.evaluation.next_steps import Invocation, actions
 from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.estimation import POWER
 from toplist.inference.intervals import Intervals
@@ -37,7 +38,6 @@ from toplist.report.terminal import as_renderable, as_text
 from toplist.scoring.case_scores import CaseScores
 
 if TYPE_CHECKING:
-    from toplist.evaluation.next_steps import Invocation
     from toplist.evaluation.part_details import SumDetails
     from toplist.report.html import Page, Provenance
     from toplist.report.plot import Plot
@@ -251,7 +251,6 @@ class Leaderboard:
 
     def _page(self, provenance: Provenance, details: CaseDetails, invocation: Invocation | None) -> Page:
         """All that a report shows, with the cases at hand."""
-        from toplist.evaluation.next_steps import actions  # noqa: PLC0415  which needs this module
         from toplist.report.html import Page  # noqa: PLC0415
 
         results = self.comparison

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from toplist.calibration import calibration_bias
 from toplist.calibration.miscalibration import excludes_zero
 from toplist.errors import TopListError
 from toplist.inference.aggregates import overall, tally
+from toplist.inference.intervals import Intervals
 from toplist.inference.ranking import judge
 from toplist.inference.results import Action, Comparison, Estimate, ModelDetails, ModelRow
 from toplist.inference.settings import Inference
@@ -34,7 +35,6 @@ from toplist.scoring.rules import RULES, as_rule
 
 if TYPE_CHECKING:
     from toplist.evaluation.case_details import CaseDetails
-    from toplist.evaluation.leaderboard import Leaderboard
     from toplist.evaluation.samples import CaseSample
 
 MOST: Final = 4
@@ -258,7 +258,21 @@ IN_MEMORY: Final = Invocation({})
 """Stands in for how files are written: there are no commands for what is not in files."""
 
 
-def actions(board: Leaderboard, details: CaseDetails, invocation: Invocation | None = None) -> tuple[Action, ...]:
+class Board(Protocol):
+    """What of a leaderboard the next steps are found from: its results, its method, and how it was written."""
+
+    @property
+    def comparison(self) -> Comparison:
+        """The results."""
+
+    @property
+    def _intervals(self) -> Intervals: ...
+
+    @property
+    def _invocation(self) -> Invocation | None: ...
+
+
+def actions(board: Board, details: CaseDetails, invocation: Invocation | None = None) -> tuple[Action, ...]:
     """What the results suggest to do next, the largest measured gain first.
 
     Parameters
@@ -362,7 +376,7 @@ class FittingCases:
 class Trial:
     """Measures what recalibration, pooling, floors and shorter lists would change, on the cases of a leaderboard."""
 
-    board: Leaderboard
+    board: Board
     details: CaseDetails
     typed: Invocation
 

@@ -20,7 +20,8 @@ from toplist.io import producers
 from toplist.io.options import ReadOptions
 from toplist.io.producers.base import OUTCOME, Entry, Match, Producer, Request, at_path
 from toplist.io.readers import FORMATS, Format, MemoryReader, Reader, open_frame
-from toplist.io.readers.base import COMPRESSIONS, FirstLook
+from toplist.io.readers.base import COMPRESSIONS
+from toplist.io.readers.first_look import FirstLook
 from toplist.io.recognition.table import Produced, Table
 
 _PLAIN = ("layout", "class_column", "confidence", "records")  # options that say how a plain table is read

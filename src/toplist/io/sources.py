@@ -15,13 +15,14 @@ from toplist._typing import Floats
 from toplist.io import producers
 from toplist.io.answers import AnswerSpace
 from toplist.io.batches import Batch, case_by_case, of_one_kind, starts_of, to_batch, to_batches
-from toplist.io.columns import as_arrow, as_numpy, identifiers, is_half, plain, sound
+from toplist.io.columns import as_arrow, as_numpy, identifiers, is_half, plain
 from toplist.io.ids import UniqueIds, are_text, repeated_among
 from toplist.io.layout import Layout
 from toplist.io.opening import open_table, require_effect
 from toplist.io.options import ReadOptions, Truth
 from toplist.io.producers.base import ANSWER_MASS, CLASSES, CONFIDENCES, LISTED_TOKENS, OUTCOME
 from toplist.io.readers import Reader, TableChunk
+from toplist.io.readers.soundness import sound
 from toplist.io.recognition.case_ids import case_columns, require_whole_cases
 from toplist.io.recognition.layouts import recognise, require_columns
 from toplist.io.recognition.table import Produced, Table, matching

@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 from toplist._files import need
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError
-from toplist.io.columns import as_arrow, kind_of, offsets_of, plain, sound
+from toplist.io.columns import as_arrow, kind_of, offsets_of, plain
 from toplist.io.conditions import Condition, as_text, conditions_of, is_blank, no_column
 from toplist.io.paths import ColumnPath, Step, extract, pruned, resolve
 from toplist.io.readers.base import Entries, Reader, TableChunk, without_columns
+from toplist.io.readers.soundness import sound
 
 if TYPE_CHECKING:
     from toplist.io.layout import Layout

@@ -10,7 +10,7 @@ from typing import Any
 from toplist.io import opening, producers
 from toplist.io.options import ReadOptions
 from toplist.io.producers import Match, Request, load
-from toplist.io.readers.base import FirstLook
+from toplist.io.readers.first_look import FirstLook
 
 
 def recognised(path: Path | str) -> tuple[str, Match] | None:

@@ -17,7 +17,7 @@ from tests.io.producers.reading import recognised, recognised_as, write_lines
 from toplist.errors import FileError, TopListError
 from toplist.io import producers
 from toplist.io.producers import Entry
-from toplist.io.readers.base import FirstLook
+from toplist.io.readers.first_look import FirstLook
 
 SAMPLE = {
     "doc_id": 0,

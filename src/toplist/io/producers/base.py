@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toplist._files import need
-from toplist.io.readers.base import FirstLook, Reader, TableChunk
+from toplist.io.readers.base import Reader, TableChunk
+from toplist.io.readers.first_look import FirstLook
 
 if TYPE_CHECKING:
     from toplist.io.options import ReadOptions

@@ -49,8 +49,9 @@ from toplist.io.producers.base import (
     columns_of,
     matched,
 )
-from toplist.io.readers.base import NOT_UTF8, FirstLook, lines_of, opened
+from toplist.io.readers.base import NOT_UTF8, lines_of, opened
 from toplist.io.readers.delimited import crooked
+from toplist.io.readers.first_look import FirstLook
 from toplist.io.readers.json_lines import MisfitError, RepeatedFieldError, as_array, json_value
 from toplist.io.words import CASE as CASE_NAMES
 from toplist.io.words import named

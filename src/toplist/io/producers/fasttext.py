@@ -15,8 +15,9 @@ from toplist.errors import FileError
 from toplist.io.columns import as_numpy
 from toplist.io.producers.base import CLASSES, CONFIDENCES, Match, ProducedReader, Producer, Request, matched
 from toplist.io.producers.cases import DIVIDED, sentences
-from toplist.io.readers.base import FirstLook, TableChunk
+from toplist.io.readers.base import TableChunk
 from toplist.io.readers.delimited import FastTextReader, is_fasttext
+from toplist.io.readers.first_look import FirstLook
 from toplist.lists.pipelines import REMEDIES, fasttext_excess
 
 

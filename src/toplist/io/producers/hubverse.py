@@ -26,7 +26,8 @@ from toplist._text import argument, listed, quote
 from toplist.errors import FileError
 from toplist.io.producers.base import CLUSTER, GROUP, N_CLASSES, OUTCOME
 from toplist.io.producers.cases import Cases, Record, number_of, parsed, reading, text_of
-from toplist.io.readers.base import NOT_UTF8, FirstLook, opened, unreadable
+from toplist.io.readers.base import NOT_UTF8, opened, unreadable
+from toplist.io.readers.first_look import FirstLook
 
 TASKS = Path("hub-config") / "tasks.json"
 ORACLE = Path("target-data") / "oracle-output"

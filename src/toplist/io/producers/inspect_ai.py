@@ -34,7 +34,7 @@ from toplist.io.producers.tokens import (
     typed,
 )
 from toplist.io.producers.zip_members import members_of
-from toplist.io.readers.base import FirstLook
+from toplist.io.readers.first_look import FirstLook
 
 _HEADERS = ("header.json", "_journal/start.json")  # the second one is there while a run goes on, and if it breaks off
 _SAMPLE = re.compile(r"samples/.+\.json")

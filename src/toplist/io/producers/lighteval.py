@@ -18,7 +18,8 @@ from toplist.errors import FileError, TopListError
 from toplist.io.producers.cases import Cases, NoListsError, Record, reading
 from toplist.io.producers.choices import about
 from toplist.io.producers.likelihoods import MEANINGS, NormError, ScoredChoices
-from toplist.io.readers.base import FirstLook, unreadable
+from toplist.io.readers.base import unreadable
+from toplist.io.readers.first_look import FirstLook
 
 _NAME = re.compile(r"details_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.parquet", re.IGNORECASE)
 _COLUMNS = (("doc", "model_response", "metric"), ("__doc__", "__model_response__", "__metric__"))

@@ -19,7 +19,7 @@ from toplist._text import argument, listed, quote
 from toplist.errors import FileError
 from toplist.io.producers.base import CLUSTER, N_CLASSES, OUTCOME
 from toplist.io.producers.cases import Cases, Record, reading, rows_in
-from toplist.io.readers.base import FirstLook
+from toplist.io.readers.first_look import FirstLook
 
 QUESTIONS = "question_data.csv"
 _ID, _KIND, _PROBABILITIES = "Question ID", "Question Type", "Probability Yes Per Category"

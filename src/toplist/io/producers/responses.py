@@ -18,7 +18,7 @@ from toplist.io.producers.base import Match, Producer, at_path
 from toplist.io.producers.json_records import Record
 from toplist.io.producers.servers import FAILED, REFUSED, WITHOUT, Found, Say, Server, open_answers
 from toplist.io.producers.tokens import Byte, FieldError, Position, Token, Whole, named, typed
-from toplist.io.readers.base import FirstLook
+from toplist.io.readers.first_look import FirstLook
 
 _COLLAPSED = (
     "legacy completions list tokens by their text: of tokens with the same text only one is there, and the probability "

@@ -16,7 +16,7 @@ from pathlib import Path
 from toplist._text import quote
 from toplist.io.producers.base import at_path
 from toplist.io.producers.cases import Cases, Record, number_of, reading, rows_in, text_of
-from toplist.io.readers.base import FirstLook
+from toplist.io.readers.first_look import FirstLook
 from toplist.io.words import CASE as CASE_NAMES
 from toplist.io.words import named
 

@@ -19,7 +19,7 @@ from toplist.errors import FileError
 from toplist.io.producers.base import at_path
 from toplist.io.producers.cases import Cases, Record, number_of, reading, records_in, rows_in, text_of
 from toplist.io.readers.arrow import PARQUET
-from toplist.io.readers.base import FirstLook
+from toplist.io.readers.first_look import FirstLook
 
 _CASE, _INDEX, _LABEL, _PROB, _LOGIT = "filename", "index", "label", "prob", "logit"
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")

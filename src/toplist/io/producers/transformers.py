@@ -17,7 +17,7 @@ from toplist._text import argument, listed, quote
 from toplist.errors import TopListError
 from toplist.io.producers.base import N_CLASSES
 from toplist.io.producers.cases import DIVIDED, SEQUENCE, Cases, Record, reading
-from toplist.io.readers.base import FirstLook
+from toplist.io.readers.first_look import FirstLook
 from toplist.lists.pipelines import (
     REMEDIES,
     Outputs,

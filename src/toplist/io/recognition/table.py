@@ -13,9 +13,10 @@ import numpy as np
 from toplist._files import identity, need
 from toplist._text import argument
 from toplist.errors import FileError
-from toplist.io.columns import as_numpy, is_list, plain, sound
+from toplist.io.columns import as_numpy, is_list, plain
 from toplist.io.options import ReadOptions
 from toplist.io.readers import Reader
+from toplist.io.readers.soundness import sound
 from toplist.io.words import CASE, CERTAIN_IDS, CONFIDENCE, NEITHER, is_named
 from toplist.lists.space import ClassSpace
 
