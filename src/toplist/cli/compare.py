@@ -299,7 +299,7 @@ def score(inputs: Inputs, options: ScoreOptions) -> None:
         raise UsageError("--keep goes with --output: it keeps columns of the truth beside the scores.")
     require_named("keep", options.keep)
     require_outputs([options.output], inputs.paths)
-    from toplist.evaluation.compare import Question
+    from toplist.evaluation.ranking import Question
     from toplist.evaluation.score_files import score_model
     from toplist.io.options import ReadRequest
     from toplist.scoring.rules import as_rule, name_of

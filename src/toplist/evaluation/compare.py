@@ -4,56 +4,29 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from toplist._files import shown, url_of
-from toplist._text import argument
 from toplist._typing import Progress
-from toplist.errors import TopListError
-from toplist.evaluation.arrays import ArrayModels, given, together
-from toplist.evaluation.case_details import CaseReader, from_files, from_memory
+from toplist.evaluation.arrays import together
+from toplist.evaluation.distributed import compare_on
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.next_steps import Invocation
-from toplist.evaluation.samples import ArrayLosses, FileLosses, Losses, SampleCollector, columns_of, of_arrays, reading
+from toplist.evaluation.ranking import Question, Scored, held_models, planned, rank
+from toplist.evaluation.samples import SampleCollector, columns_of, reading
 from toplist.evaluation.stream import (
     MatrixCollector,
-    ReadSummary,
-    ScoringSpec,
     SumCollector,
     run,
     scores_of_files,
 )
-from toplist.inference.aggregates import Aggregates, ScoreMatrix, overall
-from toplist.inference.diagnostics import (
-    ScoreSample,
-    Spelled,
-    diagnose,
-    in_file,
-    in_lists,
-    of_outcomes,
-    warnings,
-    with_leads,
-)
-from toplist.inference.intervals import IntervalsOf
-from toplist.inference.ranking import ComparisonSpec, confidence_set, sections
-from toplist.inference.results import Comparison
-from toplist.inference.settings import DRAWN, Inference, InferenceSettings, as_inference
+from toplist.inference.settings import Inference, as_inference
 from toplist.io.encoding import empty_set_explained
-from toplist.io.options import MISSING, ReadOptions, ReadRequest
-from toplist.io.plan import Plan, as_tables, names_of, plan_of, with_indicators
-from toplist.lists import TopLists
-from toplist.lists.space import ClassSpace
-from toplist.scoring.case_scores import CaseScores, as_list_lengths
-from toplist.scoring.rules import as_rule, name_of
-from toplist.scoring.scores import as_penalty, default_penalty
-
-if TYPE_CHECKING:
-    from toplist.evaluation.part_details import SumDetails
+from toplist.io.options import ReadOptions, ReadRequest
+from toplist.io.plan import as_tables, names_of, plan_of, with_indicators
+from toplist.scoring.case_scores import CaseScores
 
 
 def compare(
@@ -139,8 +112,6 @@ def compare(
     request = with_indicators(given_as, space)
     told = progress or (lambda what, done, total: None)
     if engine is not None:
-        from toplist.evaluation.distributed import compare_on  # noqa: PLC0415 - few comparisons need an engine
-
         board = compare_on(engine, given_as, space, question, told)
         if board is not None:
             return replace(board, _invocation=_typed(request, space, question))
@@ -223,164 +194,6 @@ def score_cases(
         return scores_of_files(plan, scoring, progress or (lambda what, done, total: None))[name]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of the models, checked."""
-
-    names: tuple[str, ...]
-    scoring: ScoringSpec
-    rules: tuple[str, ...]
-    missing: str
-    inference: Inference
-
-    @classmethod
-    def of(
-        cls,
-        names: tuple[str, ...],
-        rules: Any,
-        k: Any,
-        baseline: Any,
-        missing: Any,
-        penalty: Any,
-        inference: Inference,
-    ) -> Question:
-        """The arguments of `compare`, or an error that says what was expected."""
-        if not isinstance(missing, str) or missing not in MISSING:
-            raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
-        if missing == "baseline" and baseline is None:
-            raise TopListError(f"which model stands in for missing predictions? Name it with {argument('baseline')}.")
-        if baseline is not None and not (isinstance(baseline, str) and baseline in names):
-            raise TopListError(f"the baseline {baseline!r} is not among the models {', '.join(map(repr, names))}.")
-        chosen = tuple(as_rule(rule) for rule in (rules if isinstance(rules, list | tuple) else [rules]))
-        labels = tuple(map(name_of, chosen))
-        if not labels:
-            raise TopListError("name at least one rule.")
-        if len(set(labels)) < len(labels):
-            raise TopListError(f"a rule is there twice: {', '.join(labels)}.")
-        spec = ScoringSpec(chosen, as_list_lengths(k), as_penalty(penalty), baseline)
-        return cls(names, spec, labels, missing, inference)
-
-    @property
-    def baseline(self) -> str | None:
-        """The model to which the others are compared."""
-        return self.scoring.baseline
-
-    def bounds(self, penalised: bool) -> Bounds:
-        """The least and the largest score under each rule, with what invalid lists pay where there may be any."""
-        bounds, penalty = [], self.scoring.penalty
-        for rule in self.scoring.rules:
-            low, high = rule.bounds()
-            if penalised and penalty is not None:
-                high += penalty
-            elif penalised:  # the more classes, the larger the default; of ordered ones, where it is bounded, the fewer
-                many = TopLists.from_dicts([], ClassSpace(2, ordinal=True) if rule.ordinal else math.inf)
-                high += default_penalty(many, rule=rule)
-            bounds.append((low, high))
-        return tuple(bounds)
-
-
-Bounds = tuple[tuple[float, float], ...]
-"""By rule, the least and the largest score."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """Scored cases: exact sums by group, the scores side by side where they are needed, and where they come from."""
-
-    tallies: Mapping[Hashable, Aggregates]
-    panel: ScoreMatrix | None
-    read: ReadSummary
-    settings: InferenceSettings
-    classes: str  # how many there are
-    size: Any  # the same as a number; None where it differs from case to case
-    weight: str | None
-    group: str | None
-    cases: CaseReader | SumDetails
-    spelled: Spelled
-    sample: ScoreSample | None
-    losses: Losses
-    bounds: Callable[[bool], Bounds]  # of scores, by rule; with or without a penalty
-
-    @classmethod
-    def of_files(
-        cls,
-        plan: Plan,
-        question: Question,
-        settings: InferenceSettings,
-        tallies: Mapping[Hashable, Aggregates],
-        panel: ScoreMatrix | None,
-        kept: SampleCollector | None,
-        read: ReadSummary,
-    ) -> Scored:
-        """What was scored of files and frames, batch by batch."""
-        scoring = question.scoring
-        return cls(
-            tallies,
-            panel,
-            read,
-            settings,
-            plan.classes,
-            None if plan.space is None else plan.space.size,
-            plan.weight,
-            plan.group,
-            CaseReader(partial(from_files, plan, scoring), partial(scores_of_files, plan, scoring)),
-            partial(spelled_in_files, plan),
-            None if kept is None else kept.sample(settings, read.cases),
-            FileLosses(plan, scoring, read.highest, 1.0 if kept is None else kept.heaviest),
-            question.bounds,
-        )
-
-    @classmethod
-    def of_arrays(
-        cls,
-        held: ArrayModels,
-        question: Question,
-        settings: InferenceSettings,
-        sheets: Sequence[CaseScores],
-        tallies: Mapping[Hashable, Aggregates],
-        panel: ScoreMatrix | None,
-    ) -> Scored:
-        """What was scored of models in memory, all at once."""
-        return cls(
-            tallies,
-            panel,
-            held.read(),
-            settings,
-            held.classes,
-            held.space.size,
-            None if held.weights is None else "",
-            None if held.groups is None else "group",
-            CaseReader(lambda shown, progress: from_memory(held), held.scores),
-            partial(spelled_in_memory, held),
-            of_arrays(held, sheets, settings),
-            ArrayLosses(held),
-            question.bounds,
-        )
-
-
-def planned(
-    request: ReadRequest,
-    space: Any,
-    question: Question,
-    find: tuple[str, ...],
-    choices: tuple[str, ...] = MISSING,
-    keep: tuple[str, ...] = (),
-) -> tuple[Plan, InferenceSettings]:
-    """The open files with the columns that are found in the truth, and how intervals are made of their cases."""
-    plan = plan_of(request, space, missing=question.missing, find=find, keep=keep)
-    settings = question.inference.settings(plan.cluster, plan.time, weighted=plan.weight is not None)
-    return replace(plan, time=settings.time, ordered=settings.ordered, choices=choices), settings
-
-
-def held_models(request: ReadRequest, space: Any, question: Question) -> tuple[ArrayModels, InferenceSettings]:
-    """Models in memory, and how intervals are made of their cases."""
-    request.require_outcomes()
-    about = request.truth
-    cluster, time = (None if given(one) is None else "" for one in (about.cluster, about.time))
-    settings = question.inference.settings(cluster, time, weighted=about.weight is not None)
-    return together(request, space, question.scoring, settings), settings
-
-
 def _score_files(request: ReadRequest, space: Any, question: Question, progress: Progress) -> Scored:
     plan, settings = planned(request, space, question, ("cluster", "time", "group"))
     by_case = not settings.by_sums or question.missing == "pairwise" or plan.space is None
@@ -400,123 +213,3 @@ def _score_arrays(request: ReadRequest, space: Any, question: Question) -> Score
     tallies = held.tallies(sheets, drawn=settings.method == "poisson")
     by_case = not settings.by_sums or question.missing == "pairwise" or held.per_case
     return Scored.of_arrays(held, question, settings, sheets, tallies, held.panel(sheets) if by_case else None)
-
-
-def rank(question: Question, scored: Scored, inputs: tuple[str, ...]) -> Leaderboard:
-    """The leaderboard of scored cases."""
-    tallies, read, names = scored.tallies, scored.read, question.names
-    everything = overall(tallies)
-    if not any(everything.sums["weight"]):
-        raise TopListError("all weights are zero: there is nothing to compare.")
-    intervals = intervals_of(scored)
-    results, terms = standings(question, scored, intervals)
-    results = replace(results, pairs=with_leads(results, everything, names, scored.losses.highest, scored.losses.lost))
-    found = warnings(results, everything, names, scored.size, scored.spelled)
-    if read.difficulty is not None:
-        found += tuple(read.difficulty.warnings(names, terms.rules[0], min(1.0, results.units / max(1, read.compared))))
-    sure = intervals(None, everything)
-    measured, doubts = diagnose(results, sure, names, scored.sample)
-    chosen = confidence_set(results) if len(names) > 1 else None
-    results = replace(results, confidence_set=chosen, warnings=(*found, *doubts), diagnostics=measured)
-    return Leaderboard(results, tallies, terms, sure, scored.cases, scored.settings.seed, inputs)
-
-
-def standings(question: Question, scored: Scored, intervals: IntervalsOf) -> tuple[Comparison, ComparisonSpec]:
-    """The results of scored cases, of which nothing is doubted yet, and what was compared."""
-    tallies, read, settings, panel = scored.tallies, scored.read, scored.settings, scored.panel
-    names, baseline, everything = question.names, question.baseline, overall(tallies)
-    terms = ComparisonSpec(
-        names,
-        question.rules,
-        question.scoring.ks,
-        None if baseline is None else names.index(baseline),
-        question.missing == "pairwise",
-        _unranked(everything, question.inference.min_cases),
-    )
-    whole, groups = sections(tallies, terms, intervals)
-    count = len(everything.clusters) or (read.compared if panel is None else panel.count)
-    first = [names.index(row.name) for row in whole.rows[:2]]
-    effective = intervals(None, everything).effective_units(0, *first)
-    across = 0 if panel is None or panel.clusters is None else len(np.unique(panel.clusters))
-    results = Comparison(
-        rules=terms.rules,
-        k=terms.ks,
-        classes=scored.classes,
-        cases=read.cases,
-        compared=read.compared,
-        missing=question.missing,
-        weighted=settings.weighted,
-        weight=scored.weight,
-        baseline=baseline,
-        penalty=question.scoring.penalty,
-        level=settings.level,
-        method=settings.describe(count, effective, across),
-        group=scored.group,
-        cluster=settings.cluster,
-        time=settings.time,
-        sources=read.origins,
-        overall=replace(whole, pairs=()),
-        groups=groups,
-        pairs=whole.pairs,
-        seed=settings.seed if settings.method in DRAWN else None,
-        unit=settings.unit,
-        units=count,
-        effective_units=effective,
-        min_cases=question.inference.min_cases,
-        truth_reading=read.truth,
-        truth_repairs=read.truth_repairs,
-    )
-    return results, terms
-
-
-def intervals_of(scored: Scored) -> IntervalsOf:
-    """What makes the intervals of a group, or of all cases (None), from their sums."""
-    invalid = any(count for one in scored.tallies.values() for count in one.sums["invalid_cases"])
-    ever = invalid or scored.settings.method == "bounded"  # which is about all cases there may be, not these alone
-    return IntervalsOf(scored.settings, scored.panel, scored.bounds(ever))
-
-
-Doubts = Mapping[str, tuple[str, ...]]
-"""What makes the predictions of a model doubtful, by the rule that they are scored by."""
-_LEVEL = 0.95  # of what makes predictions doubtful, whatever is asked of their scores
-# Doubts about one model:
-_KINDS = ("never listed", "perfect", "worse than uniform", "below chance", "little mass", "little answer mass")
-
-
-def doubts(question: Question, scored: Scored, alone: Mapping[Hashable, Aggregates]) -> dict[str, Doubts]:
-    """What makes the predictions of each model doubtful, whomever it is compared with.
-
-    `alone` are sums over cases that count alike, whatever clusters they are in.
-    """
-    found: dict[str, Doubts] = {}
-    own = replace(scored, panel=None, settings=InferenceSettings("t", level=_LEVEL))
-    for a, name in enumerate(question.names):
-        found[name] = told = {}
-        for r, rule in enumerate(question.scoring.rules):
-            asked = Question.of((name,), rule, (), None, "error", question.scoring.penalty, Inference())
-            tally = overall(alone).only(r, a)
-            one = replace(own, tallies={None: tally}, bounds=asked.bounds)
-            board, _ = standings(asked, one, intervals_of(one))
-            doubtful = warnings(board, tally, (name,), scored.size, scored.spelled)
-            told[question.rules[r]] = tuple(one.sentence for one in doubtful if one.kind in _KINDS)
-    return found
-
-
-def _unranked(tally: Aggregates, least: int | None) -> frozenset[int]:
-    """Models with fewer cases than are asked for."""
-    counts = [int(tally.sums["cases"][a, a]) for a in range(len(tally.sums["cases"]))]
-    if least is not None and max(counts) < least:
-        raise TopListError(f"{argument('min_cases', least)}: no model has so many cases, the most is {max(counts):,}.")
-    return frozenset(a for a, count in enumerate(counts) if least is not None and count < least)
-
-
-def spelled_in_files(plan: Plan, name: str) -> tuple[list[str], list[str]]:
-    """How the outcomes are written in the truth, and the classes by a model."""
-    source = next(one for one in plan.sources if one.name == name)
-    return sorted(in_file(plan.truth, plan.space)), sorted(in_file(source, plan.space))
-
-
-def spelled_in_memory(held: ArrayModels, name: str) -> tuple[list[str], list[str]]:
-    """The same of predictions in memory."""
-    lists = held.lists[name]
-    return of_outcomes(held.y, lists.space), in_lists(lists)

@@ -24,9 +24,9 @@ from toplist.engines import as_engine
 from toplist.engines.base import Engine, log
 from toplist.errors import AlignmentError, FileError, TopListError
 from toplist.evaluation.case_details import CaseReader, from_files
-from toplist.evaluation.compare import Question, spelled_in_files
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.partials import PartialResult, finish, merge, score_part, settings_of
+from toplist.evaluation.ranking import Question, spelled_in_files
 from toplist.evaluation.samples import ROOM, FileLosses, columns_of
 from toplist.evaluation.stream import scores_of_files
 from toplist.inference.diagnostics import SAMPLED

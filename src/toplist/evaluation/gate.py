@@ -11,8 +11,8 @@ import numpy as np
 from toplist._text import argument
 from toplist._typing import Progress
 from toplist.errors import TopListError
-from toplist.evaluation.compare import Question, Scored, held_models, planned
 from toplist.evaluation.gate_checks import GateSpec, PairedCases, ScoredPair
+from toplist.evaluation.ranking import Question, Scored, held_models, planned
 from toplist.evaluation.samples import SampleCollector, columns_of, reading
 from toplist.evaluation.score_files import (
     MISSING,

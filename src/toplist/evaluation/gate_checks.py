@@ -27,7 +27,7 @@ from toplist._text import argument, significant
 from toplist._typing import Bools, Floats
 from toplist.core.kernel import version
 from toplist.errors import TopListError
-from toplist.evaluation.compare import Doubts, Question, Scored, doubts, standings
+from toplist.evaluation.ranking import Doubts, Question, Scored, doubts, standings
 from toplist.evaluation.score_files import UNKNOWN, BaselineScores, Hashes, ScoreFile
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, overall, tally
 from toplist.inference.dependence import usual_lag, usual_waves

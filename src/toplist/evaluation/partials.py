@@ -21,9 +21,9 @@ from toplist._typing import Progress
 from toplist.calibration.top_bins import ReliabilityBins
 from toplist.core.kernel import version
 from toplist.errors import AlignmentError, SpaceError, TopListError
-from toplist.evaluation.compare import Bounds, Question, Scored, rank, spelled_in_files
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.part_details import ReliabilityWatcher, SumDetails
+from toplist.evaluation.ranking import Bounds, Question, Scored, rank, spelled_in_files
 from toplist.evaluation.samples import (
     ROOM,
     FileLosses,

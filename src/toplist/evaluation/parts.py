@@ -14,9 +14,9 @@ from toplist._text import quote
 from toplist._typing import Progress
 from toplist.core.arguments import as_whole
 from toplist.errors import FileError, TopListError
-from toplist.evaluation.compare import Question
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.partials import SAMPLE, Cover, PartialResult, finish, merge, score_part
+from toplist.evaluation.ranking import Question
 from toplist.inference.settings import Inference, as_inference
 from toplist.io.options import ReadOptions, ReadRequest
 from toplist.io.plan import as_tables, names_of, plan_of, with_indicators

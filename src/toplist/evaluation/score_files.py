@@ -27,8 +27,8 @@ from toplist.core.kernel import hash_text, mix, version
 from toplist.errors import AlignmentError, FileError, TopListError
 from toplist.evaluation.arrays import ArrayModels
 from toplist.evaluation.case_details import class_texts, places_of
-from toplist.evaluation.compare import Question, Scored, doubts, intervals_of, planned, standings
 from toplist.evaluation.model_details import ArrayNames
+from toplist.evaluation.ranking import Question, Scored, doubts, intervals_of, planned, standings
 from toplist.evaluation.stream import (
     POSITION,
     Collector,
