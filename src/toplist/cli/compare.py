@@ -40,7 +40,7 @@ from toplist.cli.output import (
 )
 from toplist.core.memory import keep_freed_memory
 from toplist.inference.settings import Inference
-from toplist.io.options import MISSING
+from toplist.io import MISSING
 from toplist.report.text import number_of
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference, engin
         raise UsageError(f"--sequential does not go with --group: choose one group, as in --where {group}=VALUE.")
     chosen = engine.made()
     from toplist.evaluation.compare import compare as ranked
-    from toplist.io.plan import PER_CASE
+    from toplist.io import PER_CASE
 
     Thread(target=import_module, args=("scipy.special",), daemon=True).start()  # for intervals, while files are read
     reading: Any = {
@@ -301,7 +301,7 @@ def score(inputs: Inputs, options: ScoreOptions) -> None:
     require_outputs([options.output], inputs.paths)
     from toplist.evaluation.ranking import Question
     from toplist.evaluation.score_files import score_model
-    from toplist.io.options import ReadRequest
+    from toplist.io import ReadRequest
     from toplist.scoring.rules import as_rule, name_of
 
     rules = tuple(dict.fromkeys(name_of(as_rule(rule)) for rule in options.rule))

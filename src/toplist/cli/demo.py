@@ -16,7 +16,7 @@ import typer
 from toplist.cli.compare import BoardOptions, print_board, require_boards
 from toplist.cli.options import Printing, command, option, read_labels
 from toplist.errors import TopListError
-from toplist.io.options import ReadOptions, Source
+from toplist.io import ReadOptions, Source
 
 if TYPE_CHECKING:
     from toplist.evaluation.leaderboard import Leaderboard
@@ -64,7 +64,7 @@ def demo(options: DemoOptions) -> None:
     """Try it out: language detectors compared on real text."""
     from toplist.evaluation.compare import compare
     from toplist.evaluation.next_steps import Invocation
-    from toplist.io.options import ReadRequest
+    from toplist.io import ReadRequest
 
     place = folder()
     report = None if options.json or options.no_report else options.report

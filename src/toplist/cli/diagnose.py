@@ -15,7 +15,7 @@ from toplist._text import significant, visible
 from toplist.cli.options import KEYS, Inputs, Printing, Reads, command, missing_option, option, positional
 from toplist.cli.output import BAD_DATA, UsageError, print_json, print_text, progress_bar, require_outputs
 from toplist.inference.settings import Inference
-from toplist.io.options import MISSING
+from toplist.io import MISSING
 from toplist.report.text import number_of
 
 if TYPE_CHECKING:
@@ -164,11 +164,8 @@ class ConvertOptions:
 def convert(inputs: Inputs, options: ConvertOptions) -> None:
     """Write predictions in any form as lists in Parquet: case, classes, confidences."""
     require_outputs([options.output], inputs.paths)
-    from toplist.io.encoding import empty_set_explained, space_in_files
-    from toplist.io.options import ReadRequest
-    from toplist.io.plan import open_request
-    from toplist.io.sources import tell
-    from toplist.io.write import convert as write_lists
+    from toplist.io import ReadRequest, empty_set_explained, open_request, space_in_files, tell
+    from toplist.io import convert as write_lists
 
     request = ReadRequest.of(inputs.models, None, inputs.read)
     separator = request.set_separator

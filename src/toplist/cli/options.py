@@ -20,8 +20,8 @@ from toplist._text import UTF8_REMEDY, closest, closest_file, did_you_mean, quot
 from toplist.cli.choices import PRODUCERS
 from toplist.cli.output import UsageError, as_flag, flag_of, of_flags, reading_lines, reported, require_choice
 from toplist.errors import FileError, TopListError
-from toplist.io.options import MISSING as MISSING_CASES
-from toplist.io.options import SAME, TRUTH, ReadOptions, Source, Truth
+from toplist.io import MISSING as MISSING_CASES
+from toplist.io import SAME, TRUTH, ReadOptions, Source, Truth
 
 if TYPE_CHECKING:
     from toplist.evaluation.next_steps import Invocation
@@ -313,7 +313,7 @@ def space_of(text: str | None, truth: str | None) -> tuple[Any, str | None]:
 def _columns(truth: str | None) -> list[str]:
     if truth is None:
         return []
-    from toplist.io.opening import open_path
+    from toplist.io import open_path
 
     names: list[str] = open_path(truth).schema.names
     return names
@@ -358,7 +358,7 @@ def read_labels(path: Path) -> list[str]:
 
 def _json_labels(text: str, path: str) -> list[str]:
     """A list; or an object with a label for each code, as configurations of models have it (id2label)."""
-    from toplist.io.readers.json_lines import RepeatedFieldError, json_value
+    from toplist.io import RepeatedFieldError, json_value
 
     try:
         labels = json_value(text)
@@ -619,7 +619,7 @@ class Inputs:
         `per_case` says that cases have different numbers of classes, as far as the files tell.
         """
         from toplist.evaluation.next_steps import Invocation
-        from toplist.io.options import ReadRequest
+        from toplist.io import ReadRequest
 
         request = ReadRequest.of(self.models, self.truth, self.read)
         made = Invocation.of(request, self.classes, missing=missing, inference=inference)
@@ -695,7 +695,7 @@ class Inputs:
 
 def named_files(words: Sequence[str]) -> dict[str, str]:
     """Models by name."""
-    from toplist.io.opening import models_by_path
+    from toplist.io import models_by_path
 
     try:
         return models_by_path(*words)

@@ -22,10 +22,10 @@ import typer
 
 from toplist._text import NOTATION, did_you_mean, visible
 from toplist.errors import AlignmentError, CaseError, FileError, ResourceError, TopListError
-from toplist.io.options import ReadOptions
+from toplist.io import ReadOptions
 
 if TYPE_CHECKING:
-    from toplist.io.write import WriteSummary
+    from toplist.io import WriteSummary
 
 
 @contextmanager
@@ -345,7 +345,7 @@ _ESCAPED = "toplist.escaped"
 
 def _producers(wanted: bool) -> None:
     if wanted:
-        from toplist.io.producers import PRODUCERS
+        from toplist.io import PRODUCERS
 
         width = max(map(len, PRODUCERS))
         print_text("\n".join(f"{name:{width}}  {one.title}" for name, one in sorted(PRODUCERS.items())))

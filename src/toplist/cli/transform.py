@@ -35,7 +35,7 @@ from toplist.cli.output import (
 from toplist.core.memory import keep_freed_memory
 from toplist.errors import FileError, TopListError
 from toplist.inference.settings import Inference
-from toplist.io.options import MISSING
+from toplist.io import MISSING
 from toplist.report.text import rule_name
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class ListsOutput(Printing):
 @contextmanager
 def _reading(inputs: Inputs, options: Printing) -> Iterator[Progress]:
     """While files are read: progress, and what is said of empty sets."""
-    from toplist.io.encoding import empty_set_explained
+    from toplist.io import empty_set_explained
 
     with progress_bar(options.quiet) as update, empty_set_explained(inputs.read.set_separator):
         yield update
@@ -171,9 +171,7 @@ def apply(inputs: Inputs, options: ApplyOptions) -> None:
     """Recalibrate predictions with a fitted recalibrator."""
     require_outputs([options.output], [*inputs.paths, options.model])
     keep_freed_memory()
-    from toplist.io.options import ReadRequest
-    from toplist.io.plan import open_aligned
-    from toplist.io.write import transform
+    from toplist.io import ReadRequest, open_aligned, transform
     from toplist.lists.space import show_size
 
     known, was = _loaded(options.model)
@@ -269,7 +267,7 @@ def pool(inputs: Inputs, options: PoolOptions) -> None:
 
 def _require_several(predictions: Mapping[str, str]) -> None:
     """A folder or a pattern is one prediction in several files; to pool it alone is hardly meant."""
-    from toplist.io.readers.first_look import FirstLook
+    from toplist.io import FirstLook
 
     (path, *others) = predictions.values()
     if not others and len(FirstLook(path).files) > 1:

@@ -19,8 +19,7 @@ from toplist.evaluation.stream import ReadSummary, ScoringSpec, cluster_hashes
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, tally
 from toplist.inference.results import CaseView, ModelDetails, SourceSummary
 from toplist.inference.settings import InferenceSettings
-from toplist.io.lists import REMEDY, group_name, require_few_groups, untimely
-from toplist.io.options import ReadRequest
+from toplist.io import REMEDY, ReadRequest, group_name, require_few_groups, untimely
 from toplist.lists import TopList, TopLists
 from toplist.lists.checks.detect import text
 from toplist.lists.converters import as_codes, as_lists, as_truth, is_soft, require_one_order

@@ -59,12 +59,7 @@ from toplist.inference.results import (
     PairCases,
     PredictionView,
 )
-from toplist.io.batches import Batch
-from toplist.io.columns import Column, as_arrow, as_numpy, is_list, plain
-from toplist.io.encoding import label_sets
-from toplist.io.lists import filled, for_batch
-from toplist.io.plan import Plan
-from toplist.io.sources import OpenTable
+from toplist.io import Batch, Column, OpenTable, Plan, as_arrow, as_numpy, filled, for_batch, is_list, label_sets, plain
 from toplist.lists import TopLists
 from toplist.lists.checks.detect import Names, text
 from toplist.lists.converters import as_codes, is_soft

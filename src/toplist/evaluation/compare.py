@@ -23,9 +23,7 @@ from toplist.evaluation.stream import (
     scores_of_files,
 )
 from toplist.inference.settings import Inference, as_inference
-from toplist.io.encoding import empty_set_explained
-from toplist.io.options import ReadOptions, ReadRequest
-from toplist.io.plan import as_tables, names_of, plan_of, with_indicators
+from toplist.io import ReadOptions, ReadRequest, as_tables, empty_set_explained, names_of, plan_of, with_indicators
 from toplist.scoring.case_scores import CaseScores
 
 

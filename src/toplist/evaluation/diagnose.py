@@ -18,13 +18,24 @@ from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, TableSummary, measu
 from toplist.evaluation.samples import EXACT, CaseSample, CaseSampler, by_place, sample_cases
 from toplist.evaluation.stream import Collector, ScoredRows, ScoringSpec, run
 from toplist.inference.settings import Inference, as_inference
-from toplist.io.align import silent
-from toplist.io.encoding import empty_set_explained, space_in_files
-from toplist.io.lists import check_file, filled
-from toplist.io.options import ReadOptions, ReadRequest, as_source, as_truth
-from toplist.io.plan import Plan, as_tables, open_request, plan_of
-from toplist.io.producers.base import N_CLASSES
-from toplist.io.sources import OpenTable, tell
+from toplist.io import (
+    N_CLASSES,
+    OpenTable,
+    Plan,
+    ReadOptions,
+    ReadRequest,
+    as_source,
+    as_tables,
+    as_truth,
+    check_file,
+    empty_set_explained,
+    filled,
+    open_request,
+    plan_of,
+    silent,
+    space_in_files,
+    tell,
+)
 from toplist.lists import DeviceLists, TopList, TopLists
 from toplist.lists.checks import BLOCKING, Issue, ListSummary, QualityCounts, repaired_kinds
 from toplist.lists.checks.detect import MemoryNames

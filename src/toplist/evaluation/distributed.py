@@ -30,13 +30,20 @@ from toplist.evaluation.ranking import Question, spelled_in_files
 from toplist.evaluation.samples import ROOM, FileLosses, columns_of
 from toplist.evaluation.stream import scores_of_files
 from toplist.inference.diagnostics import SAMPLED
-from toplist.io.align import require_unique
-from toplist.io.ids import UniqueIds
-from toplist.io.options import ReadRequest
-from toplist.io.plan import Plan, plan_of
-from toplist.io.slices import Span, file_rows, inner, sliced, spans_between
-from toplist.io.sources import OpenTable
-from toplist.io.views import View
+from toplist.io import (
+    OpenTable,
+    Plan,
+    ReadRequest,
+    Span,
+    UniqueIds,
+    View,
+    file_rows,
+    inner,
+    plan_of,
+    require_unique,
+    sliced,
+    spans_between,
+)
 
 _PARTS, _MOST = 64, 20_000  # that work is split into: where cases are few; beyond, schedulers are slow
 _LEAST, _LARGEST = 1 << 16, 1 << 21  # cases of a part, about

@@ -29,10 +29,7 @@ from toplist.evaluation.score_files import (
 from toplist.evaluation.stream import Collector, MatrixCollector, ScoredRows, SumCollector, run
 from toplist.inference.aggregates import tally
 from toplist.inference.settings import Inference, as_inference
-from toplist.io.align import silent
-from toplist.io.encoding import empty_set_explained
-from toplist.io.options import ReadOptions, ReadRequest, Source
-from toplist.io.plan import Plan, as_tables, with_indicators
+from toplist.io import Plan, ReadOptions, ReadRequest, Source, as_tables, empty_set_explained, silent, with_indicators
 from toplist.report.gate import GateReport
 
 

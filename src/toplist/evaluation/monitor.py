@@ -26,10 +26,7 @@ from toplist.evaluation.stream import (
 from toplist.inference.results import SequentialPath
 from toplist.inference.sequential import by_step, follow
 from toplist.inference.settings import Inference, as_inference
-from toplist.io.align import silent
-from toplist.io.lists import class_counts, lists_of
-from toplist.io.options import ReadOptions, ReadRequest
-from toplist.io.plan import Plan, as_tables, names_of, plan_of
+from toplist.io import Plan, ReadOptions, ReadRequest, as_tables, class_counts, lists_of, names_of, plan_of, silent
 from toplist.lists import TopLists
 from toplist.lists.converters import is_soft
 from toplist.lists.space import ClassSpace

@@ -24,9 +24,7 @@ from toplist.inference.intervals import Intervals
 from toplist.inference.ranking import judge
 from toplist.inference.results import Action, Comparison, Estimate, ModelDetails, ModelRow
 from toplist.inference.settings import Inference
-from toplist.io.lists import by_appearance
-from toplist.io.opening import stem_of
-from toplist.io.options import ReadRequest
+from toplist.io import ReadRequest, by_appearance, stem_of
 from toplist.lists import TopLists
 from toplist.lists.space import INFINITELY_MANY
 from toplist.report.text import count, decimals, kind, listed, noun, number_of, percent

@@ -49,10 +49,7 @@ from toplist.inference.codec import from_bytes, to_bytes
 from toplist.inference.diagnostics import SAMPLED
 from toplist.inference.results import PartRecord, SourceSummary
 from toplist.inference.settings import Inference, InferenceSettings
-from toplist.io.encoding import empty_set_explained
-from toplist.io.lists import require_few_groups
-from toplist.io.plan import Plan
-from toplist.io.producers.base import ANSWER_MASS
+from toplist.io import ANSWER_MASS, Plan, empty_set_explained, require_few_groups
 from toplist.lists.space import show_size
 
 SAMPLE: Final = 1000

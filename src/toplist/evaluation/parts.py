@@ -18,8 +18,7 @@ from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.partials import SAMPLE, Cover, PartialResult, finish, merge, score_part
 from toplist.evaluation.ranking import Question
 from toplist.inference.settings import Inference, as_inference
-from toplist.io.options import ReadOptions, ReadRequest
-from toplist.io.plan import as_tables, names_of, plan_of, with_indicators
+from toplist.io import ReadOptions, ReadRequest, as_tables, names_of, plan_of, with_indicators
 
 if TYPE_CHECKING:
     from toplist._remote import RemotePath

@@ -36,8 +36,7 @@ from toplist.inference.intervals import IntervalsOf
 from toplist.inference.ranking import ComparisonSpec, confidence_set, sections
 from toplist.inference.results import Comparison
 from toplist.inference.settings import DRAWN, Inference, InferenceSettings
-from toplist.io.options import MISSING, ReadRequest
-from toplist.io.plan import Plan, plan_of
+from toplist.io import MISSING, Plan, ReadRequest, plan_of
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
 from toplist.scoring.case_scores import CaseScores, as_list_lengths

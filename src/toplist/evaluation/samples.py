@@ -28,11 +28,18 @@ from toplist.evaluation.stream import Collector, ScoredRows, ScoringSpec, case_h
 from toplist.inference.dependence import TruthColumn
 from toplist.inference.diagnostics import MOST_VALUES, SAMPLED, UNSEEN, ScoreSample
 from toplist.inference.settings import InferenceSettings
-from toplist.io.align import AlignedCases
-from toplist.io.batches import Batch
-from toplist.io.columns import as_arrow, as_numpy, plain
-from toplist.io.lists import clusters_in_order, lists_of, untimely, weights_of
-from toplist.io.plan import Plan
+from toplist.io import (
+    AlignedCases,
+    Batch,
+    Plan,
+    as_arrow,
+    as_numpy,
+    clusters_in_order,
+    lists_of,
+    plain,
+    untimely,
+    weights_of,
+)
 from toplist.lists import TopLists
 from toplist.lists.converters import as_single_outcomes
 from toplist.lists.labelsets import LabelSets

@@ -42,15 +42,20 @@ from toplist.evaluation.stream import (
 from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.diagnostics import warnings
 from toplist.inference.results import Comparison
-from toplist.io.align import silent
-from toplist.io.batches import Batch
-from toplist.io.columns import as_arrow, as_numpy, plain
-from toplist.io.encoding import empty_set_explained
-from toplist.io.lists import class_counts
-from toplist.io.options import ReadRequest
-from toplist.io.plan import Plan
-from toplist.io.readers.base import random_access, transferred
-from toplist.io.write import Writer
+from toplist.io import (
+    Batch,
+    Plan,
+    ReadRequest,
+    Writer,
+    as_arrow,
+    as_numpy,
+    class_counts,
+    empty_set_explained,
+    plain,
+    random_access,
+    silent,
+    transferred,
+)
 from toplist.lists import TopLists
 from toplist.lists.checks.detect import text
 from toplist.lists.converters import as_codes, as_truth, is_soft

@@ -25,27 +25,32 @@ from toplist.errors import AlignmentError, CaseError, FileError, OutcomeError
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, merge, tally
 from toplist.inference.missing import Difficulty
 from toplist.inference.results import SourceSummary
-from toplist.io.align import AlignedCases, Cases
-from toplist.io.batches import Batch
-from toplist.io.columns import as_arrow, id_hashes, plain
-from toplist.io.encoding import ClassEncoder, NamesSeen, has_integers
-from toplist.io.lists import (
+from toplist.io import (
     NEAR_ONE,
+    AlignedCases,
+    Batch,
+    Cases,
+    ClassEncoder,
+    NamesSeen,
+    OpenTable,
+    Plan,
+    as_arrow,
     class_counts,
     clusters_in_order,
     filled,
     groups_of,
+    has_integers,
+    id_hashes,
     in_file,
     in_time,
     lists_of,
+    plain,
     repairs_made,
     require_all_columns,
     require_few_groups,
     require_outcomes,
     weights_of,
 )
-from toplist.io.plan import Plan
-from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Repairs

@@ -9,10 +9,7 @@ from typing import Any, Literal
 
 from toplist._typing import Progress
 from toplist.errors import TopListError
-from toplist.io.align import silent
-from toplist.io.options import ReadOptions, ReadRequest
-from toplist.io.plan import open_aligned
-from toplist.io.write import WriteSummary, transform
+from toplist.io import ReadOptions, ReadRequest, WriteSummary, open_aligned, silent, transform
 from toplist.lists import TopLists
 from toplist.postprocess.combination import Ambiguity, PoolWeights, ambiguity, pool_weights
 from toplist.postprocess.combination.weights import POOLS

@@ -27,8 +27,7 @@ from toplist.inference.intervals import Intervals, same_scores
 from toplist.inference.ranking import verdicts
 from toplist.inference.results import BoardWarning, Comparison, Diagnostic, Pair
 from toplist.inference.settings import TIMED
-from toplist.io.columns import plain
-from toplist.io.sources import OpenTable
+from toplist.io import OpenTable, plain
 from toplist.lists import TopLists
 from toplist.lists.checks.detect import text
 from toplist.lists.labelsets import LabelSets

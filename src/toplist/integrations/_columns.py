@@ -12,10 +12,7 @@ from toplist._files import need
 from toplist._text import quote
 from toplist._typing import Codes
 from toplist.errors import CaseError, TopListError
-from toplist.io.batches import flat_lists
-from toplist.io.columns import Column, as_numpy, blanks, is_list, kind_of, plain, text_if_none
-from toplist.io.encoding import within_case
-from toplist.io.readers.column_types import decoded
+from toplist.io import Column, as_numpy, blanks, decoded, flat_lists, is_list, kind_of, plain, text_if_none, within_case
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
 from toplist.scoring.rules import Rule

@@ -11,7 +11,7 @@ from typing import Any
 
 from toplist.evaluation.gate import gate
 from toplist.inference.settings import as_inference
-from toplist.io.options import Truth, as_truth
+from toplist.io import Truth, as_truth
 from toplist.report.gate import GateReport
 
 
