@@ -78,7 +78,10 @@ def public_names() -> Iterator[tuple[str, str]]:
 
 def _listed() -> Iterator[tuple[str, str]]:
     """The names in the stubs, packages below toplist first, and those of public packages without a stub."""
-    stubs = sorted(SOURCE.rglob("__init__.pyi"), key=lambda stub: (-len(stub.parts), stub))
+    # That of io lists what other packages of toplist use, not what users do.
+    stubs = sorted(
+        set(SOURCE.rglob("__init__.pyi")) - {SOURCE / "io" / "__init__.pyi"}, key=lambda stub: (-len(stub.parts), stub)
+    )
     for stub in stubs:
         package = ".".join(("toplist", *stub.parent.relative_to(SOURCE).parts))
         for name in _NAMES.findall(stub.read_text(encoding="utf-8")):
