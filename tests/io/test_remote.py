@@ -21,7 +21,7 @@ import pytest
 from typer.testing import CliRunner
 
 import toplist as tl
-from tests.evaluation.sequential import Sequential
+from tests.evaluation.sequential import sequential
 from tests.io.remote_servers import (
     BUCKET,
     DATASET,
@@ -150,14 +150,14 @@ def test_an_engine_reads_what_is_elsewhere(place: str, request: pytest.FixtureRe
     names = ("one.parquet", "four.csv.gz")
     models = {stem_of(name): f"{base}/{name}{query}" for name in names}
     truth = tl.Truth(f"{base}/truth.csv{query}", group="site")
-    assert tl.compare(models, truth, space=4, engine=Sequential()).to_json() == board(base, names, query).to_json()
+    assert tl.compare(models, truth, space=4, engine=sequential(0, [])).to_json() == board(base, names, query).to_json()
 
 
 def test_an_engine_says_that_a_signed_file_is_damaged(served: str, http: HttpStore) -> None:
     damaged = f"{http.put('/signed/damaged.parquet', b'PAR1')}?{QUERY}"
     models, truth = {"one": damaged}, f"{served}/signed/truth.csv?{QUERY}"
     with pytest.raises(tl.TopListError, match=r"damaged.parquet: this is no Parquet file, or it is damaged"):
-        tl.compare(models, truth, space=4, engine=Sequential())
+        tl.compare(models, truth, space=4, engine=sequential(0, []))
 
 
 ELSEWHERE = """
