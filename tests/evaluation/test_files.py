@@ -172,6 +172,18 @@ def test_a_missing_prediction_is_an_empty_list_if_uniform_ones_are_asked_for(tmp
     }
 
 
+def test_skill_over_other_classes_in_every_case_is_the_same_in_any_order_of_models(tmp_path: Path) -> None:
+    """A model with a single case says nothing of what the empty list scores in the others."""
+    (tmp_path / "y.csv").write_text("case,outcome,m\n0,0,3\n1,0,3\n2,0,7\n3,0,7\n")
+    (tmp_path / "one.csv").write_text("case,class_1,confidence_1\n1,0,0.5\n")
+    (tmp_path / "all.csv").write_text("case,class_1,confidence_1\n0,0,0.5\n1,0,0.4\n2,0,0.5\n3,0,0.3\n")
+    truth, skill = tl.Truth(tmp_path / "y.csv", n_classes="m"), []
+    for names in (("one", "all"), ("all", "one")):
+        board = tl.compare({name: tmp_path / f"{name}.csv" for name in names}, truth, missing="pairwise")
+        skill.append(board["all"].scores["brier"].skill)
+    assert skill[0] == skill[1]
+
+
 @pytest.mark.parametrize("rules", [["brier", "log"], ["log", "brier"]], ids=str)
 def test_pairwise_comparisons_are_those_of_common_cases(rules: list[str], tmp_path: Path) -> None:
     """Brute force on the subsets: means, simultaneous differences to the leader, skill, relative skill, ranks."""

@@ -583,7 +583,8 @@ def _empty(lists: TopLists, rules: Sequence[Rule], idle: int = 0) -> Floats:
     cases = n if lists.space.per_case else min(n, 1)
     none = TopLists.from_ragged(np.zeros(cases + 1, np.int64), np.zeros(0, np.int64), np.zeros(0), space)
     each = np.array([entropy(none, rule=rule) for rule in rules]).reshape(len(rules), cases)
-    return np.broadcast_to(each, (len(rules), n))
+    # Only what holds for all cases is one number: a single case with classes of its own says nothing of others.
+    return each if lists.space.per_case else np.broadcast_to(each, (len(rules), n))
 
 
 def _taken(column: Any, at: Any) -> Any:
