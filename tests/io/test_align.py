@@ -79,9 +79,23 @@ def test_cases_that_are_missing_after_the_first_difference_are_the_same_in_any_o
     assert one == other
 
 
-def test_a_case_may_not_be_there_before_the_first_difference_and_after_it() -> None:
+@pytest.mark.parametrize("block", [1 << 20, 1], ids=["many batches at once", "no batch is left for the last block"])
+def test_a_case_may_not_be_there_before_the_first_difference_and_after_it(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(align, "_BLOCK", block)
     with pytest.raises(FileError, match="row 12: case 3 is there twice"):
         board({"a": lists([*range(10), 11, 3, *range(12, N)])})
+
+
+def test_what_is_left_out_of_lists_is_counted_where_no_batch_is_left_for_the_last_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(align, "_BLOCK", 1)
+    reverse = lists(range(N)[::-1]).to_pylist()
+    reverse[4]["confidences"][2] = None
+    source = tl.Source(pa.Table.from_pylist(reverse), blanks="drop")
+    assert tl.compare({"a": source}, truth(), space=6).comparison.sources[0].repairs == {"blanks left out": 1}
 
 
 def test_a_bad_row_of_one_of_several_files_is_named_with_its_file(tmp_path: Path) -> None:

@@ -363,7 +363,8 @@ class _Kept:
             if sum(map(len, some)) >= _BLOCK:
                 self._keep(some)
                 some = []
-        self._keep(some)
+        if some or not self._batches:  # no cases have no ids, and of no type
+            self._keep(some)
 
     def _keep(self, batches: Sequence[Batch]) -> None:
         block = concat(batches, self.source.path, self.source.names)
