@@ -8,8 +8,9 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -115,15 +116,34 @@ def test_an_interrupt_inside_the_engine_is_an_interrupt(
     command: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DuckDB raises its own errors for it, and Arrow carries the text of a traceback."""
-    from toplist.io import batches
-
-    def broken(*_: object) -> None:
-        raise KeyboardInterrupt
+    from toplist.io import ids
 
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(batches, "_as_type", broken)  # inside the stream that DuckDB reads
+    monkeypatch.setattr(ids, "guarded", interrupted(ids.guarded))
     code, text = said(*COMMANDS[command])
     assert (code, complaints(text)) == (130, "toplist: stopped.\n")
+
+
+def test_an_interrupt_while_rows_of_cases_are_brought_together_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from toplist.io import batches
+
+    monkeypatch.chdir(tmp_path)
+    Path("apart.csv").write_text("case,class,confidence\n1,a,0.5\n2,a,0.5\n1,b,0.25\n")
+    monkeypatch.setattr(batches, "guarded", interrupted(batches.guarded))
+    code, text = said("check", "apart.csv", "-c", "20")
+    assert (code, complaints(text)) == (130, "toplist: stopped.\n")
+
+
+def interrupted(guarded: Callable[..., Any]) -> Callable[..., Any]:
+    """The same door to the engine, which is interrupted while it reads the first batch."""
+
+    def broken() -> Iterator[Any]:
+        raise KeyboardInterrupt
+        yield
+
+    return lambda batches, *how: guarded(broken(), *how)
 
 
 def test_what_the_engine_says_of_an_interrupt_is_one() -> None:
@@ -198,16 +218,16 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(folder: Path, tiny: Path
         unmounted(tiny)
 
 
-def test_scores_that_are_mapped_do_not_end_the_process_on_a_full_disk(
+def test_lists_that_are_mapped_do_not_end_the_process_on_a_full_disk(
     folder: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import tempfile
 
-    from toplist.evaluation import stream
+    from toplist.io import align
 
     try:
         monkeypatch.chdir(folder)
-        monkeypatch.setattr(stream, "_IN_MEMORY", 0)
+        monkeypatch.setattr(align, "_IN_MEMORY", 0)
         made, told = said("compare", "b.csv", "-t", "y.csv", "-c", "20", "-q")
         assert made == 0, told
         pq.write_table(

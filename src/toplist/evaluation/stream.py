@@ -58,8 +58,6 @@ from toplist.scoring.case_scores import CaseScores, Grouping, one_if_alike, side
 from toplist.scoring.rules import Rule
 from toplist.scoring.scores import highest_score
 
-_IN_MEMORY = 1 << 31  # bytes for all models together; more goes to disk
-
 
 @dataclass(frozen=True, slots=True)
 class ScoringSpec:
