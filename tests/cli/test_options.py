@@ -83,6 +83,17 @@ def test_what_is_gone_answers_with_what_to_use(word: str) -> None:
     assert used is None or used[0].removeprefix("toplist ") in flags
 
 
+def test_values_may_be_called_as_what_is_gone() -> None:
+    done = CliRunner().invoke(app, ["compare", "record=a.csv", "--weight", "sql", "-t", "y.csv", "-c", "2"])
+    assert "is gone" not in done.stderr
+    assert "there is no such file" in done.stderr
+
+
+def test_a_model_called_truth_has_no_options_of_its_own() -> None:
+    done = CliRunner().invoke(app, ["compare", "truth=a.csv", "-t", "y.csv", "--read", "case=truth=id"])
+    assert "a model is called truth as well. Give it another name: NAME=FILE." in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -296,6 +296,32 @@ def test_a_gate_with_scores_is_that_with_the_predictions_to_the_last_bit(
         assert found.cases == N
 
 
+def test_positions_go_on_from_file_to_file(files: dict[str, Path], tmp_path: Path) -> None:
+    """Rows of a truth without ids begin anew in each of its files; positions do not."""
+    for name in ("old", "truth"):
+        table = pa.parquet.read_table(files[name])
+        table = table.select(["label"]) if name == "truth" else table.drop_columns(["id"])
+        (tmp_path / name).mkdir()
+        for part, lo in enumerate((0, N // 2)):
+            pa.parquet.write_table(table.slice(lo, N // 2 or N), tmp_path / name / f"{part}.parquet")
+    old, truth = tmp_path / "old", tmp_path / "truth"
+    read = tl.ReadOptions(by_position=True)
+    board = tl.compare({"old": old}, truth, space=list(LABELS), read=read)
+    assert board.scores["old"].metadata["case"].tolist() == list(range(N // 2 * 2))
+    (tmp_path / "labels.txt").write_text("\n".join(LABELS))
+    words = ("-t", "truth", "-c", "labels.txt", "--read", "by_position", "-o", "scores.parquet")
+    done = toplist_here("score", "old", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = tl.gate(old, tmp_path / "scores.parquet", truth, max_loss=0.02, space=list(LABELS), read=read)
+    assert found.checks[0].reason == IDENTICAL
+
+
+def test_what_is_said_of_reading_a_baseline_is_refused_beside_its_scores(files: dict[str, Path], tmp_path: Path) -> None:
+    path = score(files["old"].parent, "old", tmp_path / "scores.parquet")
+    with pytest.raises(tl.TopListError, match="scale='percent' has no effect: .* holds scores"):
+        tl.gate(files["new"], tl.Source(path, scale="percent"), files["truth"], max_loss=0.1, space=list(LABELS))
+
+
 def test_the_same_holds_in_memory_with_ids_and_without(files: dict[str, Path], tmp_path: Path) -> None:
     ids, place = tuple(f"id-{i:03}" for i in range(N)), files["old"].parent
     for name in ("old", "truth"):

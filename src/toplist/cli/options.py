@@ -131,7 +131,8 @@ class Command(TyperCommand):
         flags = {flag for one in self.params for flag in one.opts}
         with reported():
             for word in args[: args.index("--") if "--" in args else None]:
-                _gone(word, flags)
+                if word.startswith("-"):  # files, models and columns may be called as commands that are gone
+                    _gone(word, flags)
         last = len(args) - 1
         bare = [at for at, word in enumerate(args) if word == "--report" and (at == last or args[at + 1][:1] == "-")]
         for at in reversed(bare):
@@ -345,15 +346,15 @@ def read_labels(path: Path) -> list[str]:
                 f"the first line, {quote(labels[0])}, may be a header or a class. Remove it if it is a header; if it "
                 "is a class, do not put it first.",
             )
-    labels = [label for label in labels if label.strip()]
-    if not labels:
-        raise FileError(str(path), "there are no labels in this file.")
-    seen: set[str] = set()
+    rows = {}
     for row, label in enumerate(labels, 1):
-        if label in seen:
+        if label in rows:
             raise FileError(str(path), f"the label {quote(label)} is there twice.", row=row)
-        seen.add(label)
-    return labels
+        if label.strip():
+            rows[label] = row
+    if not rows:
+        raise FileError(str(path), "there are no labels in this file.")
+    return list(rows)
 
 
 def _json_labels(text: str, path: str) -> list[str]:
@@ -378,12 +379,15 @@ def _json_labels(text: str, path: str) -> list[str]:
             raise FileError(path, f"{many}: codes are 0, 1, 2, ...")
         if labels is not None and stated not in (None, len(labels)):
             raise FileError(path, f"num_labels is {quote(stated)}, but there are {len(labels):,} labels.")
-    if not isinstance(labels, list) or any(isinstance(label, list | dict) for label in labels):
+    if not isinstance(labels, list) or not all(type(label) in (str, int) for label in labels):
         raise FileError(
             path,
             'labels are one per line, a JSON list, or a JSON object with a label for each code, as in {"0": "cat", '
             '"1": "dog"} or in the id2label of a model.',
         )
+    blank = next((code for code, label in enumerate(labels) if not str(label).strip()), None)
+    if blank is not None:  # left out, it would give its code to the next one
+        raise FileError(path, f"the label of code {blank} is blank.")
     return [str(label) for label in labels]
 
 
@@ -680,6 +684,9 @@ class Inputs:
         able = [*self.files, *([TRUTH] if self.truth_file is not None and field in _OF_TRUTH else [])]
         name, mark, value = word.rpartition("=") if field in _CHOSEN else word.partition("=")
         if mark and name in able and (field != "where" or "=" in value):
+            if name == TRUTH and TRUTH in self.files:
+                typed = as_flag(field, word, "")
+                raise UsageError(f"{typed}: a model is called truth as well. Give it another name: NAME=FILE.")
             return name, value
         if mark and field in _CHOSEN:
             known = ", ".join(map(repr, self.files))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from toplist._files import shown
 from toplist._text import argument
 from toplist._typing import Progress
 from toplist.errors import TopListError
@@ -146,6 +147,9 @@ def run_gate(
     question = Question.of((name, other), rule, (), None, missing, penalty, two_sided)
     data = reference.data if isinstance(reference, Source) else reference
     scores = BaselineScores(other, ScoreFile.read(data), question) if is_score_file(data) else None
+    if scores is not None and isinstance(reference, Source):
+        for option, value in reference.options.items():
+            raise TopListError(f"{other}: {argument(option, value)} has no effect: {shown(data)} holds scores, not lists.")
     models = {name: predicted} if scores is not None else {name: predicted, other: reference}
     request = with_indicators(ReadRequest.of(models, truth, read), space)
     tables = as_tables(request, space)

@@ -91,7 +91,7 @@ class ScoreWriter(Collector):
         """See `Collector`. One file alone has no case without a prediction that counts."""
         truth, (sheet,) = rows.truth, rows.scores
         self.by_position = truth.ids is None
-        columns: dict[str, Any] = {"case": as_arrow(truth.rows - 1) if truth.ids is None else truth.ids}
+        columns: dict[str, Any] = {"case": truth.extra[POSITION] if truth.ids is None else truth.ids}
         columns |= {name: as_arrow(score) for name, score in zip(self.rules, sheet.scores, strict=True)}
         for name, metric in sheet.metrics.items():  # yes and no may be shares in the next batch, where classes tie
             columns[name] = as_arrow(metric if metric.dtype.kind in "iu" else metric.astype(np.float64))

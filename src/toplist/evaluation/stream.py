@@ -35,6 +35,8 @@ from toplist.io import (
     OpenTable,
     Plan,
     as_arrow,
+    as_numpy,
+    as_numpy,
     class_counts,
     clusters_in_order,
     filled,
@@ -562,9 +564,9 @@ def scores_of_files(
 
 
 def _metadata(truth: Batch, plan: Plan) -> dict[str, Any]:
-    """Ids of cases, or their rows from zero, and the columns of the truth that say something of them."""
+    """Ids of cases, or their positions from zero, and the columns of the truth that say something of them."""
     named = {"group": plan.group, "cluster": plan.cluster, "time": plan.time}
-    found: dict[str, Any] = {"case": truth.rows - 1 if truth.ids is None else plain(truth.ids)}
+    found: dict[str, Any] = {"case": as_numpy(truth.extra[POSITION]) if truth.ids is None else plain(truth.ids)}
     found |= {name: plain(truth.extra[column]) for name, column in named.items() if column is not None}
     return found if plan.weight is None else found | {"weight": weights_of(truth, plan.weight)}
 
