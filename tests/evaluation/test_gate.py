@@ -316,9 +316,11 @@ def test_positions_go_on_from_file_to_file(files: dict[str, Path], tmp_path: Pat
     assert found.checks[0].reason == IDENTICAL
 
 
-def test_what_is_said_of_reading_a_baseline_is_refused_beside_its_scores(files: dict[str, Path], tmp_path: Path) -> None:
+def test_what_is_said_of_reading_a_baseline_is_refused_beside_its_scores(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
     path = score(files["old"].parent, "old", tmp_path / "scores.parquet")
-    with pytest.raises(tl.TopListError, match="scale='percent' has no effect: .* holds scores"):
+    with pytest.raises(tl.TopListError, match=r"scale=.percent. has no effect: .* holds scores"):
         tl.gate(files["new"], tl.Source(path, scale="percent"), files["truth"], max_loss=0.1, space=list(LABELS))
 
 

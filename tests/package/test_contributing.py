@@ -110,6 +110,8 @@ RECIPES = {
         PRODUCER = reading(_read, written=True)
         @ io/producers/__init__.py behind ^PRODUCERS: .* = \{\n
             "birds": Entry("birds", "answers about birds", ("*.jsonl",), keys=("recording", "birds.0.name")),
+        @ cli/choices.py behind ^PRODUCERS = \(\n
+            "birds",
         @ tests/io/producers/checked.py behind ^CHECKS = \{\n
             "birds": Check("birds.txt"),
         @ data a.jsonl
@@ -122,12 +124,14 @@ RECIPES = {
         lines = open("a.jsonl").read().splitlines(keepends=True)
         open("b.jsonl", "w").writelines(lines[:2])
         print(tl.read_lists("b.jsonl", 900), "`birds`" in table())
+        open("y.csv", "w").write("case,outcome\n1.wav,owl\n")
+        print(cli("compare", "b.jsonl", "-t", "y.csv", "-c", "900", "--from", "birds", "--json").exit_code)
         try:
             tl.read_lists("a.jsonl", 900)
         except tl.TopListError as error:
             print(error)
         @ says
-        ^TopLists\(1 case, k = 2, 900 classes\) True\n
+        ^TopLists\(1 case, k = 2, 900 classes\) True\n0\n
         a\.jsonl, row 3: the score of 'kite' should be a number, not 'much'\.
     ''',
     "a file format": r'''

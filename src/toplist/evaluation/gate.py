@@ -149,7 +149,9 @@ def run_gate(
     scores = BaselineScores(other, ScoreFile.read(data), question) if is_score_file(data) else None
     if scores is not None and isinstance(reference, Source):
         for option, value in reference.options.items():
-            raise TopListError(f"{other}: {argument(option, value)} has no effect: {shown(data)} holds scores, not lists.")
+            raise TopListError(
+                f"{other}: {argument(option, value)} has no effect: {shown(data)} holds scores, not lists."
+            )
     models = {name: predicted} if scores is not None else {name: predicted, other: reference}
     request = with_indicators(ReadRequest.of(models, truth, read), space)
     tables = as_tables(request, space)

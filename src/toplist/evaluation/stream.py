@@ -36,7 +36,6 @@ from toplist.io import (
     Plan,
     as_arrow,
     as_numpy,
-    as_numpy,
     class_counts,
     clusters_in_order,
     filled,
