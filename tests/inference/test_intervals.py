@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import toplist as tl
 from tests.core.integers import law
 from tests.inference.case_score_factories import sheet_of
 from tests.inference.factories import World
@@ -186,6 +187,14 @@ def test_models_that_share_one_cluster_have_no_interval_and_count_like_no_units(
     assert found.effective_units(0, 0, 1) is None
     assert found.difference(0, 0, 1).reason == "one cluster has no spread"
     assert found.effective_units(0, 0) == pytest.approx(1.0 + found.mean(0, 0).freedom)
+
+
+@pytest.mark.parametrize("method", ["t", "poisson"])
+def test_clusters_in_which_no_score_is_finite_count_like_no_units(method: Any) -> None:
+    about = tl.Truth(["a"] * 5, cluster=[1, 1, 1, 2, 3])
+    board = tl.compare({"wrong": ["b"] * 5, "list": [{"a": 0.5}] * 5}, about, space=3, rules="log", inference=method)
+    assert [row.name for row in board] == ["list", "wrong"]
+    assert board.comparison.effective_units is None
 
 
 def test_infinite_scores_on_cases_that_are_not_common_do_not_matter() -> None:

@@ -237,7 +237,8 @@ class Intervals:
         One more than the degrees of freedom that they leave a variance of independent units. None for less than two.
         """
         estimand = Mean(a) if b is None else Difference(a, b)
-        if self._count(rule, estimand) < 2:
+        _, below = estimand.parts(_Totals(self.tally, rule))
+        if self._count(rule, estimand) < 2 or not below:  # clusters are counted whether or not any score is finite
             return None
         if self.method in TIMED or (self.matrix is not None and self.matrix.ordered and not self._timeless):
             return self.balance(rule, a, b)
