@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+import re
 import zipfile
 
 import pytest
@@ -226,3 +227,36 @@ def test_the_last_of_members_with_one_name_counts(tmp_path):
         with pytest.warns(UserWarning, match="Duplicate name"):
             archive.writestr("samples/0_epoch_1.json", json.dumps(sample(target="C")))
     assert [row["outcome"] for row in produced(path)[0]] == ["C"]
+
+
+@pytest.mark.parametrize("junk", ["x", [1], 7, True])
+@pytest.mark.parametrize(
+    "place",
+    [
+        ("epoch",),
+        ("output",),
+        ("output", "choices", 0, "logprobs"),
+        ("output", "choices", 0, "logprobs", "content", 0, "top_logprobs"),
+    ],
+)
+def test_what_is_no_field_of_a_sample_is_not_taken_for_one_that_is_missing(tmp_path, place, junk):
+    junk = 0.5 if place == ("epoch",) and junk == 7 else junk
+    record = sample(1)
+    home = record
+    for step in place[:-1]:
+        home = home[step]
+    home[place[-1]] = junk
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(log(sample(), record)))
+    name = re.escape("".join(f"[{step}]" if step == 0 else f".{step}" for step in place).removeprefix("."))
+    with pytest.raises(FileError, match=f"sample 2: this is not as inspect_ai writes it: {name}.* should be "):
+        produced(path)
+
+
+def test_an_epoch_that_is_blank_is_not_the_first(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(log(sample(epoch=""))))
+    with pytest.raises(FileError, match="epoch should be a whole number, not ''"):
+        produced(path)
+    path.write_text(json.dumps(log({key: value for key, value in sample().items() if key != "epoch"})))
+    assert [row["case"] for row in produced(path)[0]] == ["t/0_epoch_1"]

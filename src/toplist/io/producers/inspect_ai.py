@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from toplist._text import argument, listed, quote
 from toplist.errors import CaseError, FileError
@@ -28,7 +29,9 @@ from toplist.io.producers.tokens import (
     FieldError,
     Position,
     Summary,
+    Token,
     TokenColumns,
+    Whole,
     after,
     as_position,
     typed,
@@ -38,7 +41,6 @@ from toplist.io.readers.first_look import FirstLook
 
 _HEADERS = ("header.json", "_journal/start.json")  # the second one is there while a run goes on, and if it breaks off
 _SAMPLE = re.compile(r"samples/.+\.json")
-_CONTENT = "output.choices.0.logprobs.content"
 _ANSWER = "ANSWER:"  # precedes the answer in the template of multiple_choice
 _ANSWERED = re.compile(r"answer\s*:\s*([a-z\d])\b", re.IGNORECASE)
 _SHUFFLED = "Choices were shuffled before"
@@ -98,6 +100,34 @@ def _as_object(record: Record) -> Record:
 # Samples
 
 
+class _Position(Position):
+    top_logprobs: list[Token] | None = None  # nothing was cut out
+
+
+class _Logprobs(Struct):
+    content: list[_Position] | None = None
+
+
+class _Choice(Struct):
+    logprobs: _Logprobs | None = None
+
+
+class _Output(Struct):
+    choices: list[_Choice] | None = None
+
+    def positions(self) -> list[_Position]:
+        """What was generated, where that is logged."""
+        first = self.choices[0].logprobs if self.choices else None
+        return (first.content if first else None) or []
+
+
+class _Logged(Struct):
+    """What a sample has to have in its place: one with something else there is damaged, and not one without it."""
+
+    output: _Output | None = None
+    epoch: Whole | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class _Sample:
     """What counts of a sample."""
@@ -118,16 +148,16 @@ class _Sample:
     @classmethod
     def of(cls, record: Record, position: int | str, scorers: Sequence[str]) -> _Sample:
         try:
-            content = at_path(record.value, _CONTENT) or []
-            positions = typed(content, list[Position], _CONTENT)
+            logged = typed(record.value, _Logged)
         except FieldError as error:
             raise record.error(f"this is not as inspect_ai writes it: {error}.") from None
+        positions = logged.output.positions() if logged.output else []
         generated = [one.token or "" for one in positions]
         place, problems = (position, []) if isinstance(position, int) else after(position, generated)
         later, said = after(_ANSWER, generated) if position == 0 else (None, [])
         scores = record.value.get("scores")
         scores = {name: scores[name] for name in scorers} if isinstance(scores, Mapping) else {}
-        number, epoch = record.text("id"), record.as_text(record.value.get("epoch") or 1, "epoch")
+        number, epoch = record.text("id"), str(logged.epoch or 1)
         hits = {name: _HITS.get(value) for name, one in scores.items() if _may_count(value := at_path(one, "value"))}
         return cls(
             Record(record.source, None, None, f"sample {number} in epoch {epoch}"),
