@@ -268,6 +268,26 @@ def test_no_field_of_a_later_record_is_changed_to_fit_those_before(tmp_path: Pat
     assert error.value.row == 21
 
 
+@pytest.mark.parametrize("form", ["lines", "array"])
+def test_half_a_character_in_place_of_a_number_is_refused(tmp_path: Path, form: str) -> None:
+    record = deepcopy(SERVERS["openai"][0])
+    record["choices"][0]["logprobs"]["content"][0]["top_logprobs"][2]["bytes"][0] = "\ud83d"
+    sound, odd = json.dumps(SERVERS["openai"][0]), json.dumps(record)
+    (tmp_path / "a.json").write_text(f"{sound}\n{odd}\n" if form == "lines" else f"[{sound}, {odd}]")
+    with pytest.raises(FileError, match=r"no answer of the server: .*half a character in it") as error:
+        produced(tmp_path / "a.json", "openai", answers=["A", "B"])
+    assert error.value.row == 2
+
+
+def test_no_list_of_another_position_is_read_for_a_text(tmp_path: Path) -> None:
+    record = deepcopy(SERVERS["openai"][0])
+    record["choices"][0]["logprobs"]["content"][0]["top_logprobs"] = "\0" + "0"
+    path = write_lines(tmp_path / "a.jsonl", [SERVERS["openai"][0], record])
+    with pytest.raises(FileError, match=r"top_logprobs should be a list, not '.*0'") as error:
+        produced(path, "openai", answers=["A", "B"])
+    assert error.value.row == 2
+
+
 @pytest.mark.parametrize("form", ["lines", "array", "object"])
 @pytest.mark.parametrize("name", [*SERVERS, "timm"])
 def test_a_field_that_is_there_twice_is_refused_in_every_form_of_file(tmp_path: Path, name: str, form: str) -> None:

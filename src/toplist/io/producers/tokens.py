@@ -81,8 +81,11 @@ def cut(line: bytes) -> tuple[bytes, list[bytes]]:
     Only the list at the position of the answer is ever read: with 32 positions, that is a thirtieth of a file, and
     most of the rest is the field names that are read apart. A list begins after its name, which stands in no text, as
     quotation marks in texts have a backslash. It ends at the first `}]`. If that is inside a text, an odd number of
-    quotation marks is cut out: neither part is JSON, and the line has to be read whole.
+    quotation marks is cut out: neither part is JSON, and the line has to be read whole. So has one that writes a zero
+    character itself, which would look like such a number.
     """
+    if b"\\u0000" in line:
+        return line, []
     begin = next((one for one in (b'"top_logprobs": [{', b'"top_logprobs":[{') if one in line), b"")
     if not begin:
         return line, []
@@ -103,6 +106,8 @@ def typed(value: Any, kind: type[Kind], at: str = "") -> Kind:
     """A value, which stands at a path, as records of these types; a FieldError has the path of what is otherwise."""
     try:
         return msgspec.convert(value, kind)
+    except UnicodeEncodeError:  # of a text where there should be something else; msgspec does not say where
+        raise FieldError(at, "has half a character in it") from None
     except msgspec.ValidationError as error:
         problem, _, place = str(error).rstrip("`").partition(" - at `$")
     if lacks := re.search("missing required field `(.*)", problem):
