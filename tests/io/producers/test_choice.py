@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import sys
 from pathlib import Path
+from subprocess import run
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +36,14 @@ def test_a_compressed_file_is_recognised(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress(json.dumps(SAMPLE).encode()))
     assert recognised_as(path) == "lm-eval"
+
+
+def test_a_file_of_typed_records_says_what_to_install(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "a.jsonl", [{"choices": [{"message": {"content": "A"}}]}])
+    code = f"import sys; sys.modules['msgspec'] = None; import toplist as tl; tl.read_lists({str(path)!r}, 2)"
+    for producer in ("", ", producer='openai'", ", producer='hubverse'"):
+        ran = run([sys.executable, "-c", f"{code[:-1]}{producer})"], capture_output=True, text=True, check=False)
+        assert ran.stderr.splitlines()[-1].endswith("files and frames need msgspec: pip install 'toplist[files]'.")
 
 
 def test_a_module_is_imported_only_where_its_entry_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from toplist._files import need
 from toplist.io.producers.base import Entry, Match, ProducedReader, Producer, Request
 
 JSON = ("*.json", "*.jsonl", "*.ndjson", "*.json.gz", "*.jsonl.gz", "*.ndjson.gz")
@@ -79,7 +80,12 @@ PRODUCERS: dict[str, Entry] = {
 
 def load(name: str) -> Producer:
     """The producer of this name."""
-    module = import_module(f"toplist.io.producers.{PRODUCERS[name].module}")
+    try:
+        module = import_module(f"toplist.io.producers.{PRODUCERS[name].module}")
+    except ModuleNotFoundError as error:
+        if error.name == "msgspec":  # typed records are classes of it: their modules cannot do without
+            need("msgspec")
+        raise
     producer: Producer = module.PRODUCERS[name] if hasattr(module, "PRODUCERS") else module.PRODUCER
     return producer
 
