@@ -2,8 +2,10 @@
 
 import json
 
+import pytest
+
 import toplist as tl
-from tests.io.producers.reading import recognised_as
+from tests.io.producers.reading import produced, recognised_as
 
 FOX = "5c7ce479-8a45-40b3-ae21-7c97dfae22f5;mammalia;carnivora;canidae;vulpes;vulpes;red fox"
 PICTURE = {
@@ -26,3 +28,11 @@ def test_long_documents_are_recognised_by_their_beginning(tmp_path):
         assert path.stat().st_size > 1 << 20
         assert recognised_as(path) == "speciesnet"
         assert len(tl.read_lists(path, 2498)) == 3000
+
+
+@pytest.mark.parametrize("classifications", [{}, [], "x", {"classes": None, "scores": None}, {"scores": []}])
+def test_classifications_without_classes_are_no_empty_list(tmp_path, classifications):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"predictions": [PICTURE, {**PICTURE, "classifications": classifications}]}))
+    with pytest.raises(tl.FileError, match=r"the classifications of 'site/001\.jpg' are not as many classes as scores"):
+        produced(path, "speciesnet")

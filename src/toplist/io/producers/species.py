@@ -47,7 +47,7 @@ def _read_speciesnet(cases: Cases) -> None:
             cases.count("picture", "without a list, because the classifier failed: missing cases")
             continue
         names, scores = record.items(_CLASSES), record.items(_SCORES)
-        if len(names) != len(scores):
+        if len(names) != len(scores) or record.at(_CLASSES) is None:  # a list that is not there is none that is empty
             raise record.error(f"the classifications of {quote(case)} are not as many classes as scores.")
         classes, values = record.entries(zip(names, scores, strict=True))
         cases.add(record, case, [_part_of(record, name, part) for name in classes] if part else classes, values)
