@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -371,7 +371,8 @@ def write_json(path: PathLike, record: Mapping[str, Any]) -> None:
 def read_json(path: PathLike, what: str) -> Any:
     """What a file of JSON says; `what` it should hold, for the error."""
     try:
-        return json.loads(as_path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
+        text = as_path(path).read_text(encoding="utf-8")
+        return json.loads(text, parse_constant=_refuse, object_pairs_hook=partial(_once, path))
     except TopListError:
         raise
     except FileNotFoundError:
@@ -404,6 +405,16 @@ def from_json_number(value: Any) -> Any:
 
 def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
+
+
+def _once(path: PathLike, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The fields of an object, each of them there once: of two, nobody knows which is meant."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in record if names.count(name) > 1)
+        raise FileError(shown(path), f"the field {quote(repeated)} is there twice.")
+    return record
 
 
 # Temporary folders

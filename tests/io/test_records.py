@@ -35,6 +35,14 @@ def test_files_that_are_not_json_are_refused_by_all_alike(load: Any, text: bytes
         load(path)
 
 
+@pytest.mark.parametrize("load", [*LOADERS.values(), tl.AnswerSpace.of], ids=[*LOADERS, "answers"])
+def test_a_field_that_is_there_twice_is_refused_by_all_alike(load: Any, tmp_path: Path) -> None:
+    path = tmp_path / "twice.json"
+    path.write_text('{"yes": ["Yes"], "no": ["No"], "yes": ["Y"]}')
+    with pytest.raises(tl.FileError, match=r"twice\.json: the field 'yes' is there twice"):
+        load(path)
+
+
 @pytest.mark.parametrize("load", LOADERS.values(), ids=LOADERS)
 def test_files_that_are_not_there_are_named_by_all_alike(load: Any, tmp_path: Path) -> None:
     with pytest.raises(tl.FileError, match=r"none\.json: there is no such file"):
