@@ -74,7 +74,7 @@ def test_the_first_screen_of_compare_is_short() -> None:
 
 @pytest.mark.parametrize("word", RENAMED)
 def test_what_is_gone_answers_with_what_to_use(word: str) -> None:
-    words = ["compare", "a.csv", word, "x"] if word.startswith("--") else [word]
+    words = ["compare", "a.csv", word] if word.startswith("--") else [word]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 2
     assert done.stderr == f"toplist: {word} is gone: use {RENAMED[word]}.\n"
@@ -92,6 +92,27 @@ def test_values_may_be_called_as_what_is_gone() -> None:
 def test_a_model_called_truth_has_no_options_of_its_own() -> None:
     done = CliRunner().invoke(app, ["compare", "truth=a.csv", "-t", "y.csv", "--read", "case=truth=id"])
     assert "a model is called truth as well. Give it another name: NAME=FILE." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "now"),
+    [
+        (["--case", "an id"], "--read 'case=an id'"),
+        (["--confidence=b=prob_*"], "--read 'confidence=b=prob_*'"),
+        (["--list", "b=results"], "--read records=b=results"),
+        (["--norm", "chars"], "--read norm=chars"),
+        (["--position", "-1"], "--read position=-1"),
+        (["--workers", "4"], "--engine dask=4"),
+        (["--scheduler", "tcp://host:8786"], "--engine dask=tcp://host:8786"),
+        (["--normalize-only", "b"], "--read normalize=b"),
+        (["--by-position", "b.csv"], "--read by_position"),
+        (["--case", "--json"], "--read case=CASE"),
+    ],
+)
+def test_what_was_typed_for_an_option_that_is_gone_is_in_the_answer(typed: list[str], now: str) -> None:
+    done = CliRunner().invoke(app, ["compare", "a.csv", *typed])
+    assert done.exit_code == 2
+    assert done.stderr == f"toplist: {typed[0].partition('=')[0]} is gone: use {now}.\n"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import inspect
 import math
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import cached_property, wraps
@@ -96,11 +97,18 @@ def _untyped(parameters: list[Any]) -> list[Any]:
     return parameters
 
 
-def _gone(word: str, known: Iterable[str]) -> None:
-    """Refuse a command or an option that has another name by now."""
-    name = word.partition("=")[0]
-    if name in RENAMED and name not in known:
-        raise UsageError(f"{name} is gone: use {RENAMED[name]}.")
+def _gone(word: str, known: Iterable[str], following: str = "") -> None:
+    """Refuse a command or an option that has another name by now; what is typed for it is said as it is typed now."""
+    name, mark, value = word.partition("=")
+    if name not in RENAMED or name in known:
+        return
+    used = RENAMED[name]
+    typed = value if mark else "" if re.match(r"-\D", following) else following
+    flag, _, setting = used.rpartition(" ")
+    key, takes, placeholder = setting.partition("=")
+    if typed and takes and placeholder.isupper():
+        used = f"{flag} {shlex.quote(f'{key}={typed}')}"
+    raise UsageError(f"{name} is gone: use {used}.")
 
 
 class CommandGroup(TyperGroup):
@@ -130,9 +138,10 @@ class Command(TyperCommand):
         """Parse; a report that is asked for without a name is called report.html."""
         flags = {flag for one in self.params for flag in one.opts}
         with reported():
-            for word in args[: args.index("--") if "--" in args else None]:
+            words = args[: args.index("--") if "--" in args else None]
+            for word, following in zip(words, [*words[1:], ""], strict=True):
                 if word.startswith("-"):  # files, models and columns may be called as commands that are gone
-                    _gone(word, flags)
+                    _gone(word, flags, following)
         last = len(args) - 1
         bare = [at for at, word in enumerate(args) if word == "--report" and (at == last or args[at + 1][:1] == "-")]
         for at in reversed(bare):
