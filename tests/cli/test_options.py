@@ -125,6 +125,7 @@ def test_what_was_typed_for_an_option_that_is_gone_is_in_the_answer(typed: list[
         (["set_separator=;", "set_separator=|"], "given twice"),
         (["normalize=b"], "--read normalize=b: say one of 'a'."),
         (["scale=b=log"], "'b' is not among 'a'"),
+        (["scale=log", "scale=percent"], "For one file, say --read scale=a=log."),
     ],
 )
 def test_keys_of_read_that_say_nothing_are_refused(words: list[str], said: str, tmp_path: Path) -> None:

@@ -706,7 +706,7 @@ class Inputs:
 
     def _twice(self, field: str, name: str, first: str, second: str) -> str:
         told = f"{flag_of(field)} is given twice{f' for {name!r}' if name else ''}: {first!r} and {second!r}."
-        return told if name else f"{told} For one file, say {next(iter(self.files))}={first}."
+        return told if name else f"{told} For one file, say {as_flag(field, first, next(iter(self.files)))}."
 
 
 def named_files(words: Sequence[str]) -> dict[str, str]:
