@@ -56,9 +56,12 @@ _RECORDS = st.lists(
     max_size=8,
 )
 _INDENTS = st.sampled_from([None, 0, 3])
+_JUNK = st.sampled_from(
+    [b",", b", ,", b"]", b"[", b"},{", b"1", b"NaN", b"\n", b'"', b"\\", b"[" * 5000, b"\xff", b"01"]
+)
 
 
-@given(_RECORDS, _INDENTS, st.booleans(), st.integers(1, 40))
+@given(_RECORDS, _INDENTS, st.booleans(), st.integers(1, 40) | st.integers(100, 2000))
 def test_the_records_of_an_array_are_found_wherever_chunks_end(
     records: list[dict[str, Any]], indent: int | None, ascii_only: bool, chunk: int
 ) -> None:
@@ -70,6 +73,30 @@ def test_the_records_of_an_array_are_found_wherever_chunks_end(
             with tempfile.TemporaryDirectory() as folder:
                 found = list(documents._records(_saved(Path(folder), data), shape))
             assert [json.loads(line) for line in found] == records
+
+
+@settings(max_examples=draws(300))
+@given(st.lists(_RECORDS, max_size=3), _INDENTS, st.integers(0, 3000), st.binary(max_size=2) | _JUNK, st.integers(0, 3))
+def test_elements_that_are_taken_together_are_those_that_are_taken_one_by_one(
+    records: list[list[dict[str, Any]]], indent: int | None, at: int, junk: bytes, lost: int
+) -> None:
+    """Whatever is wrong with an array, it is the same lines up to the same error."""
+    text = json.dumps([one for some in records for one in some] * 3, indent=indent).encode()
+    at %= len(text) + 1
+
+    def lines(path: Path) -> list[Any]:
+        found: list[Any] = []
+        try:
+            found.extend(documents._records(path, documents._Shape("array")))
+        except FileError as error:
+            found.append(str(error))
+        return found
+
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
+        path = _saved(Path(folder), text[:at] + junk + text[at + lost :])
+        together = lines(path)
+        patched.setattr(documents._Document, "_several", lambda self: ())
+        assert together == lines(path)
 
 
 @settings(max_examples=draws(20))

@@ -9,11 +9,14 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from toplist._files import need
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError
 from toplist.io.readers.base import COMPRESSIONS, NOT_UTF8, Format, head_of, opened
@@ -24,6 +27,8 @@ _CHUNK = 1 << 20  # bytes that are read at a time, at least
 _LOOKED_AT = 20  # records by id that tell whether they are alike
 _decode = json.JSONDecoder().raw_decode  # a field that is there twice is found where lines are read
 _blanks: Any = re.compile(r"[ \t\r\n]*").match
+_ends: Any = re.compile(r"[]}\s]*$").search
+_END = 100  # characters of it that are looked at
 _CUT = "the file is cut short: the JSON document has no end. Write it anew."
 _REMEDY = " Write an array of objects, or one object per line as .jsonl."
 
@@ -33,6 +38,7 @@ class _Document:
 
     def __init__(self, path: Path, stream: Any) -> None:
         self.path, self._stream, self._text, self._at = path, stream, "", 0
+        self._last, self._tried = "", False  # how the last value ends, and whether several were taken of what was read
         # Bytes that are no text are kept until their record is known.
         self._decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
         self._more(_CHUNK)
@@ -76,6 +82,7 @@ class _Document:
                 raise FileError(str(self.path), f"this record is longer than {LONGEST:,} bytes.", row=row)
             ended = not self._more(max(_CHUNK, size))  # more each time, since all is parsed again
         written, self._at = self._text[self._at : end], end
+        self._last = written[-_END:]
         try:
             return value, written.replace("\n", " ").replace("\r", " ").encode()
         except UnicodeEncodeError:
@@ -88,16 +95,38 @@ class _Document:
         end = len(self._text.rstrip()) if ended else len(self._text) - len("-Infinity") + 1
         return error.msg.startswith("Unterminated") or error.pos >= end
 
-    def elements(self) -> Iterator[int]:
-        """The numbers of the elements of an array; whoever asks takes the value of each."""
+    def elements(self) -> Iterator[bytes]:
+        """The elements of an array, each in one line."""
         self.take("[")
         if self.peek() == "]":
             self.take("]")
             return
         row, mark = 0, ","
         while mark == ",":
-            yield (row := row + 1)
-            mark = self.take(",]")
+            yield self.value(row := row + 1)[1]
+            if (mark := self.take(",]")) == ",":
+                several = self._several()
+                row += len(several)
+                yield from several
+
+    def _several(self) -> Sequence[bytes]:
+        """Most of the elements that were read already, if they end as the last one did; none where that is not sure.
+
+        They are taken up to a comma that may be inside of an element: then a bracket is open, and they are no array.
+        """
+        ends = _ends(self._last)[0]
+        end = -1 if self._tried or not ends else self._text.rfind(f"{ends},", self._at)
+        self._tried = True
+        if end < 0:
+            return ()
+        msgspec, end = need("msgspec"), end + len(ends)
+        text = self._text[self._at : end].replace("\n", " ").replace("\r", " ")
+        try:
+            found = msgspec.json.decode(b"[%b]" % text.encode(), type=list[msgspec.Raw])
+        except (ValueError, RecursionError):  # each is read by itself, which tells what is wrong, if anything is
+            return ()
+        self._at = end + 1
+        return [bytes(one) for one in found]
 
     def members(self) -> Iterator[tuple[str, bytes]]:
         """The keys of an object, read and as they are written; whoever asks takes the value of each."""
@@ -121,7 +150,10 @@ class _Document:
         """Go over a value; of an array, in which there may be very much, the first element."""
         if self.peek() != "[":
             return self.value(None)[0]
-        return [value for row in self.elements() if (value := self.value(None)[0]) is not None and row == 1]
+        lines = self.elements()
+        first = [json.loads(line) for line in islice(lines, 1)]
+        deque(lines, 0)
+        return first
 
     def end(self) -> None:
         """Refuse whatever stands behind the document."""
@@ -142,6 +174,7 @@ class _Document:
         if data:
             self._text, self._at = self._text[self._at :], 0
         self._text += self._decode(data, final=not data)
+        self._tried = False
         return bool(data)
 
 
@@ -240,13 +273,12 @@ def _records(path: Path, shape: _Shape) -> Iterator[bytes]:
 
 def _elements(document: _Document) -> Iterator[bytes]:
     """The elements of an array of objects, or of lists, as lines."""
-    kinds = set[str]()
-    for row in document.elements():
-        kinds.add(document.peek())
-        if kinds == {"[", "{"}:
+    kinds = set[bytes]()
+    for row, line in enumerate(document.elements(), 1):
+        kinds.add(line[:1])
+        if kinds == {b"[", b"{"}:
             problem = "some records are objects, and some are lists: write all alike."
             raise FileError(str(document.path), problem, row=row)
-        _, line = document.value(row)
         yield b'{"records": ' + line + b"}" if line.startswith(b"[") else line
 
 
@@ -277,10 +309,12 @@ def _shape_of(path: Path, records: str) -> _Shape:
     with opened(path) as stream:
         document = _Document(path, stream)
         if document.peek() == "[":
-            for _ in document.elements():
-                if document.peek() not in ("{", "["):
-                    raise document.error("an array whose elements are no objects")
+            document.take("[")
+            if document.peek() in ("{", "["):
                 return _Shape("array")
+            if document.peek() != "]":
+                raise document.error("an array whose elements are no objects")
+            document.take("]")
         elif document.peek():
             for key, _ in document.members():
                 value = document.skip()
