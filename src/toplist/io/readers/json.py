@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from types import GenericAlias
 from typing import Any, Literal
 
 from toplist._files import need
@@ -122,7 +123,7 @@ class _Document:
         msgspec, end = need("msgspec"), end + len(ends)
         text = self._text[self._at : end].replace("\n", " ").replace("\r", " ")
         try:
-            found = msgspec.json.decode(b"[%b]" % text.encode(), type=list[msgspec.Raw])
+            found = msgspec.json.decode(b"[%b]" % text.encode(), type=GenericAlias(list, msgspec.Raw))
         except (ValueError, RecursionError):  # each is read by itself, which tells what is wrong, if anything is
             return ()
         self._at = end + 1
