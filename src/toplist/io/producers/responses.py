@@ -252,7 +252,8 @@ def _gemini_body(body: Any, at: str = "") -> Found:
         return REFUSED if answer.prompt_feedback is not None else WITHOUT
     result = answer.candidates[0].logprobs_result or _Result()
     lists = result.top_candidates or []
-    sampled = [one.token for one in result.chosen_candidates or ()] or [None] * len(lists)
+    chosen = (result.chosen_candidates or ()) if lists else ()  # alone they are no lists
+    sampled = [token.token for token in chosen] or [None] * len(lists)
     _require_as_many("candidates[0].logprobsResult.chosenCandidates", sampled, "topCandidates", lists)
     blocked = _BLOCKED.search(str(answer.candidates[0].finish_reason))
     return [
