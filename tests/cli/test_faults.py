@@ -204,10 +204,8 @@ def unmounted(place: Path) -> None:
 
 def test_a_full_disk_is_one_sentence_and_leaves_nothing(folder: Path, tiny: Path) -> None:
     try:
-        done = run(folder, *COMMANDS["pool"], tmp=tiny)
-        require_sentence(done, 1, "there is no room for temporary files", "TMPDIR", str(tiny))
-        done = run(folder, *COMMANDS["compare"], tmp=tiny)
-        require_sentence(done, 1, "there is no room for temporary files", "TMPDIR")
+        for command in COMMANDS.values():  # what fits into memory needs no room for temporary files
+            assert run(folder, *command, tmp=tiny).returncode == 0
         (tiny / "o.csv").write_text("old")
         for name in ("o.csv", "o.jsonl"):
             done = toplist_here("truncate", "a.csv", "-k", "3", "-o", tiny / name, cwd=folder)
