@@ -83,6 +83,18 @@ def test_what_is_gone_answers_with_what_to_use(word: str) -> None:
     assert used is None or used[0].removeprefix("toplist ") in flags
 
 
+@pytest.mark.parametrize("command", [name for name, one in COMMANDS.items() if name != "demo"])
+def test_a_command_without_words_says_what_it_needs(command: str) -> None:
+    done = CliRunner().invoke(app, ["recalibrate", command] if command in ("fit", "apply") else [command])
+    assert isinstance(done.exception, SystemExit)
+    assert done.exit_code == 2
+
+
+def test_the_demo_needs_no_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(app, ["demo"]).exit_code == 0
+
+
 def test_values_may_be_called_as_what_is_gone() -> None:
     done = CliRunner().invoke(app, ["compare", "record=a.csv", "--weight", "sql", "-t", "y.csv", "-c", "2"])
     assert "is gone" not in done.stderr

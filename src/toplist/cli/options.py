@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import cached_property, wraps
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints
 
@@ -139,7 +140,7 @@ class Command(TyperCommand):
         flags = {flag for one in self.params for flag in one.opts}
         with reported():
             words = args[: args.index("--") if "--" in args else None]
-            for word, following in zip(words, [*words[1:], ""], strict=True):
+            for word, following in zip_longest(words, words[1:], fillvalue=""):
                 if word.startswith("-"):  # files, models and columns may be called as commands that are gone
                     _gone(word, flags, following)
         last = len(args) - 1
