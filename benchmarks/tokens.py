@@ -43,7 +43,7 @@ def chat_completions_against_json_loads(race: Race) -> None:
     """Both make the same lists over four answers and OTHER, from the first position of each completion."""
     answer_of = {token: answer for answer, tokens in ANSWERS.variants.items() for token in map(str, tokens)}
     options = tl.ReadOptions(answers=ANSWERS)
-    for positions, cases, least in ((1, 20_000, 0.9), (4, 8_000, 2), (32, 1_000, 3.5)):
+    for positions, cases, least in ((1, 20_000, 1.3), (4, 8_000, 2), (32, 1_000, 4)):
         path = make(race.folder / f"{positions}.jsonl", race.size(cases), positions)
 
         def ours(path: Path = path) -> list[Any]:
