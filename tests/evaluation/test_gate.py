@@ -18,7 +18,7 @@ from scipy import stats
 import toplist as tl
 from tests.cli.run_cli import toplist_here
 from tests.report.strategies import HOSTILE
-from toplist.evaluation.gate_checks import GateSpec
+from toplist.evaluation.gate import GateSpec
 from toplist.evaluation.score_files import ScoreFile
 from toplist.inference.intervals import SAME
 from toplist.report.gate import IDENTICAL, CaseLoss, GateCheck, GateReport

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -118,20 +118,21 @@ def gate(
     keep_freed_memory()
     _require_formats(options.output)
     require_outputs(options.output, files.paths)
-    from toplist.evaluation.gate import run_gate
-    from toplist.evaluation.gate_checks import GateSpec
+    from toplist.evaluation.gate import GateSpec
+    from toplist.evaluation.gate import gate as gated
 
-    with of_flags(("max_loss", "per_case", "max_loss_group")):
-        limits = GateSpec(options.max_loss, options.per_case, options.max_loss_group)
+    margins = {name: getattr(options, name) for name in ("max_loss", "per_case", "max_loss_group")}
+    with of_flags(tuple(margins)):
+        GateSpec(**margins)
     if options.max_loss_group is not None and "group" not in files.inputs.columns:
         raise UsageError("--max-loss-group goes with --group: name the column of the truth with the groups.")
     inputs, models = files.inputs, files.inputs.models
     with progress_bar(options.quiet, len(models)) as update:
-        found = run_gate(
-            (files.new, models[files.new]),
-            (files.baseline, models[files.baseline] if files.scores is None else files.scores),
+        found = gated(
+            {files.new: models[files.new]},
+            {files.baseline: models[files.baseline] if files.scores is None else files.scores},
             inputs.truth,
-            limits,
+            **margins,
             space=inputs.space,
             rule=options.rule,
             missing=options.missing,
@@ -139,8 +140,8 @@ def gate(
             inference=inference,
             read=inputs.read,
             progress=update,
-            command=shlex.join(["toplist", *shown_words(sys.argv[1:])]),
         )
+    found = replace(found, command=shlex.join(["toplist", *shown_words(sys.argv[1:])]))
     as_code = options.inconclusive or "fail"
     for path in options.output:
         _write(found, path, as_code)

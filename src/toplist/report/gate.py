@@ -267,15 +267,20 @@ def _headline(found: GateReport) -> str:
         first = failed[0]
         if first.rule == "case":
             return f"{new} loses more than {first.limit:g} to {old} in {number_of(first.over, 'case')}."
-        where = "" if first.group is None else f" in {_groups(found, failed)}"
+        where = "" if first.group is None else f" in {groups_in_words(failed)}"
         if math.isinf(first.value):
             return f"{new} scores infinitely where {old} does not{where}."
         return f"{new} is worse than {old} by more than {first.limit:g} {score}{where}."
-    where = "" if open_[0].group is None else f" in {_groups(found, open_)}"
+    where = "" if open_[0].group is None else f" in {groups_in_words(open_)}"
     return f"that {new} is not worse than {old} by {open_[0].limit:g} or more {score}{where} is not shown."
 
 
-def _groups(found: GateReport, checks: Sequence[GateCheck]) -> str:
+def groups_in_words(checks: Sequence[GateCheck]) -> str:
+    """The groups among what was checked.
+
+    >>> groups_in_words([GateCheck("group", "pass", 0.01, 0.0, group=name) for name in "ab"])
+    'groups a and b'
+    """
     own = [check for check in checks if check.rule == "group"]
     return f"{noun(len(own), 'group')} {listed((plain(str(check.group)) for check in own), 3)}"
 
