@@ -5,7 +5,6 @@ A loss is the score of the new model minus that of the baseline: below zero, the
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from toplist import _html
 from toplist._html import TableHead
 from toplist._text import fixed, significant, visible
 from toplist.inference.intervals import SAME
-from toplist.report.export import to_plain
+from toplist.report.export import to_json, to_plain
 from toplist.report.markup import in_markdown
 from toplist.report.text import count, kind, listed, noun, number_of, percent, plain, shorten, wrap
 
@@ -229,7 +228,7 @@ class GateReport:
 
     def to_json(self) -> str:
         """The same as text in ASCII."""
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False).replace("\x7f", "\\u007f")
+        return to_json(self.to_dict())
 
     def to_junit(self, *, inconclusive: str = "fail") -> str:
         """A JUnit XML document: one suite, one test case per check.
