@@ -261,7 +261,7 @@ class Leaderboard:
             **details.calibration(results, seed=self._seed)._asdict(),
             breakdowns=details.breakdowns(results, self._intervals),
             against=details.against(results),
-            actions=actions(self, details, invocation),
+            actions=actions(results, self._intervals, details, invocation or self._invocation),
         )
 
     def _exhibits(self, details: CaseDetails) -> tuple[ModelDetails, ...]:

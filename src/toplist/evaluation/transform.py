@@ -235,12 +235,7 @@ def fit_recalibrator(
     request = ReadRequest.of({name: model}, truth, read)
     files = open_aligned(request, space, missing=missing, columns=("weight", "cluster"), outcomes=True)
     lists, y = files.gather(progress)
-    own, candidates = lists[name], None
-    if kind != "auto":
-        chosen = RECALIBRATORS[kind]()
-        if "rule" in chosen.get_params():
-            chosen.set_params(rule="log" if rule == "log" else "brier")
-        candidates = [chosen]
+    own, candidates = lists[name], None if kind == "auto" else [recalibrator_of(kind, rule)]
     choice = select_recalibrator(
         own,
         y,
@@ -255,6 +250,14 @@ def fit_recalibrator(
     return FitResult(
         best, choice, len(own), files.space.size, files.repairs_made, files.cases.left_out, files.weight, files.cluster
     )
+
+
+def recalibrator_of(kind: str, rule: str) -> Recalibrator:
+    """A recalibrator of one of `RECALIBRATORS`, to be fitted for a rule as far as it goes by one."""
+    recalibrator = RECALIBRATORS[kind]()
+    if "rule" in recalibrator.get_params():
+        recalibrator.set_params(rule="log" if rule == "log" else "brier")
+    return recalibrator
 
 
 def fit_weights(
