@@ -16,11 +16,7 @@ from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.case_details import CaseReader, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.samples import ArrayLosses, FileLosses, Losses, SampleCollector, of_arrays
-from toplist.evaluation.stream import (
-    ReadSummary,
-    ScoringSpec,
-    scores_of_files,
-)
+from toplist.evaluation.stream import ReadSummary, ScoringSpec, scores_of_files
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, overall
 from toplist.inference.diagnostics import (
     ScoreSample,
@@ -207,21 +203,26 @@ def held_models(request: ReadRequest, space: Any, question: Question) -> tuple[A
 
 def rank(question: Question, scored: Scored, inputs: tuple[str, ...]) -> Leaderboard:
     """The leaderboard of scored cases."""
-    tallies, read, names = scored.tallies, scored.read, question.names
-    everything = overall(tallies)
+    read, names, everything = scored.read, question.names, overall(scored.tallies)
     if not any(everything.sums["weight"]):
         raise TopListError("all weights are zero: there is nothing to compare.")
-    intervals = intervals_of(scored)
-    results, terms = standings(question, scored, intervals)
+    results, terms = judged(question, scored)
+    sure, doubtful = intervals_of(scored)(None, everything), results.warnings
     results = replace(results, pairs=with_leads(results, everything, names, scored.losses.highest, scored.losses.lost))
-    found = warnings(results, everything, names, scored.size, scored.spelled)
     if read.difficulty is not None:
-        found += tuple(read.difficulty.warnings(names, terms.rules[0], min(1.0, results.units / max(1, read.compared))))
-    sure = intervals(None, everything)
-    measured, doubts = diagnose(results, sure, names, scored.sample)
-    chosen = confidence_set(results) if len(names) > 1 else None
-    results = replace(results, confidence_set=chosen, warnings=(*found, *doubts), diagnostics=measured)
-    return Leaderboard(results, tallies, terms, sure, scored.cases, scored.settings.seed, inputs)
+        share = min(1.0, results.units / max(1, read.compared))
+        doubtful += tuple(read.difficulty.warnings(names, terms.rules[0], share))
+    measured, unsure = diagnose(results, sure, names, scored.sample)
+    best = confidence_set(results) if len(names) > 1 else None
+    results = replace(results, confidence_set=best, warnings=(*doubtful, *unsure), diagnostics=measured)
+    return Leaderboard(results, scored.tallies, terms, sure, scored.cases, scored.settings.seed, inputs)
+
+
+def judged(question: Question, scored: Scored) -> tuple[Comparison, ComparisonSpec]:
+    """The standings with what the sums make doubtful, and what was compared."""
+    results, terms = standings(question, scored, intervals_of(scored))
+    doubtful = warnings(results, overall(scored.tallies), question.names, scored.size, scored.spelled)
+    return replace(results, warnings=doubtful), terms
 
 
 def standings(question: Question, scored: Scored, intervals: IntervalsOf) -> tuple[Comparison, ComparisonSpec]:
@@ -291,18 +292,19 @@ def doubts(question: Question, scored: Scored, alone: Mapping[Hashable, Aggregat
 
     `alone` are sums over cases that count alike, whatever clusters they are in.
     """
-    found: dict[str, Doubts] = {}
-    own = replace(scored, panel=None, settings=InferenceSettings("t", level=_LEVEL))
+    settings, everything = InferenceSettings("t", level=_LEVEL), overall(alone)
+    doubtful: dict[str, Doubts] = {}
     for a, name in enumerate(question.names):
-        found[name] = told = {}
+        sentences = {}
         for r, rule in enumerate(question.scoring.rules):
             asked = Question.of((name,), rule, (), None, "error", question.scoring.penalty, Inference())
-            tally = overall(alone).only(r, a)
-            one = replace(own, tallies={None: tally}, bounds=asked.bounds)
-            board, _ = standings(asked, one, intervals_of(one))
-            doubtful = warnings(board, tally, (name,), scored.size, scored.spelled)
-            told[question.rules[r]] = tuple(one.sentence for one in doubtful if one.kind in _KINDS)
-    return found
+            tallies: dict[Hashable, Aggregates] = {None: everything.only(r, a)}
+            board, _ = judged(
+                asked, replace(scored, panel=None, settings=settings, tallies=tallies, bounds=asked.bounds)
+            )
+            sentences[question.rules[r]] = tuple(one.sentence for one in board.warnings if one.kind in _KINDS)
+        doubtful[name] = sentences
+    return doubtful
 
 
 def _unranked(tally: Aggregates, least: int | None) -> frozenset[int]:
