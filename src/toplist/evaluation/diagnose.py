@@ -107,8 +107,8 @@ def diagnose(
     Examples
     --------
     >>> lists = TopLists.from_topk([[0]] * 200, [[0.9]] * 200, 3)
-    >>> found = diagnose(lists, [0] * 140 + [1] * 60)
-    >>> found.miscalibrated, found.verdict[:13]
+    >>> diagnosis = diagnose(lists, [0] * 140 + [1] * 60)
+    >>> diagnosis.miscalibrated, diagnosis.verdict[:13]
     (True, 'Overconfident')
     """
     how, source, about = as_inference(inference), as_source(model), as_truth(truth)
@@ -169,16 +169,16 @@ def _checked(
 def _in_files(request: ReadRequest, space: Any, missing: str, progress: Progress, *, outcomes: bool) -> Checked:
     """Check every case of a file or frame; with outcomes, and without blocking issues, read both side by side."""
     (name,), separator = request.models, request.set_separator
-    known = None if space is None else space_in_files(as_space(space), separator)
-    *_, source = open_request(request, known)
+    declared = None if space is None else space_in_files(as_space(space), separator)
+    *_, source = open_request(request, declared)
     unread = request.truth.data is None and not (outcomes and source.outcome is not None)
     if unread:
         tell([source])
-    checks = check_file(source, known, source.repairs, separator, progress)
+    checks = check_file(source, declared, source.repairs, separator, progress)
     table = TableSummary(source.path, source.layout.kind, tuple(source.layout.columns), source.notes)
     many = ""
-    if known is not None:
-        many = show_size(known.size)
+    if declared is not None:
+        many = show_size(declared.size)
     elif source.names:
         many = show_size(len(source.names))
     elif request.truth.n_classes is not None or N_CLASSES in source.reader.schema.names:
@@ -227,18 +227,18 @@ def _in_memory(request: ReadRequest, space: Any) -> Checked:
     """Check predictions in memory; with outcomes, and without blocking issues, hold the cases."""
     ((name, predictions),), y = request.models.items(), request.truth.data
     repairs, clusters = request.repairs[name], given(request.truth.cluster)
-    rows, known = raw_rows(predictions, space, scale=repairs.scale)
-    declared = isinstance(predictions, TopLists) or space is not None or known.size != math.inf
-    many = PER_CASE if known.per_case else show_size(known.size) if declared else ""
+    rows, classes = raw_rows(predictions, space, scale=repairs.scale)
+    declared = isinstance(predictions, TopLists) or space is not None or classes.size != math.inf
+    many = PER_CASE if classes.per_case else show_size(classes.size) if declared else ""
     try:
         if isinstance(predictions, TopLists):
             lists = predictions
         elif rows.classes is None:
-            lists = TopLists._validated_whole(rows, known, None, replace(repairs, duplicates="error"))
+            lists = TopLists._validated_whole(rows, classes, None, replace(repairs, duplicates="error"))
         else:
-            lists = TopLists._validated(rows, known, None, repairs)  # codes, also where labels are numbers
+            lists = TopLists._validated(rows, classes, None, repairs)  # codes, also where labels are numbers
     except TopListError as error:
-        counts = QualityCounts.of(rows, known, scale=repairs.scale)
+        counts = QualityCounts.of(rows, classes, scale=repairs.scale)
         checked = _diagnosis(name, many, counts, counts.issues(), ListSummary())
         if not checked.blocking:
             raise
@@ -257,7 +257,7 @@ def _in_memory(request: ReadRequest, space: Any) -> Checked:
     if isinstance(predictions, TopLists):
         counts = QualityCounts.of(lists.checked.rows, lists.space, names=names)
     else:
-        counts = QualityCounts.of(rows, known, scale=repairs.scale, names=names)
+        counts = QualityCounts.of(rows, classes, scale=repairs.scale, names=names)
     issues = counts.issues(repaired={*BLOCKING, *repaired_kinds(repairs)})
     checked = _diagnosis(name, many, counts, issues, ListSummary.of(lists))
     return (checked if sample is None else replace(checked, reason="")), sample

@@ -181,8 +181,8 @@ class Diagnosis:
         p, judged, mass = equals(p_value(self.test.p, self.test)), self.calibration_verdict, self.mass_bias
         direction, bias = judged.direction(), judged.biased
         if direction == "none":
-            found = f"No evidence of miscalibration in {number_of(self.tested, 'case')} ({p})"
-            return f"{found}{_detectable(self.bias or mass)}."
+            nothing = f"No evidence of miscalibration in {number_of(self.tested, 'case')} ({p})"
+            return f"{nothing}{_detectable(self.bias or mass)}."
         if bias is None:
             return f"Miscalibrated, but not in one direction: some confidences are too high and others too low ({p})."
         means = f"{_means_in_words(bias)} (difference {_interval(bias)})"
@@ -347,12 +347,12 @@ class Diagnosis:
             yield f"Calibration error of the top-1 prediction: {root}{number_of(error.bins, 'bin')})."
         if test is not None:
             expected = f"{_small(test.statistic)}, expected {_small(test.expected)} if calibrated"
-            found = f"{expected}; {equals(p_value(test.p, test))}"
+            result = f"{expected}; {equals(p_value(test.p, test))}"
             if test.freedom is None:
-                yield f"Test over all ranks: miscalibration {found} ({test.draws:,} draws, seed {test.seed})."
+                yield f"Test over all ranks: miscalibration {result} ({test.draws:,} draws, seed {test.seed})."
             else:
                 of = "top-1 prediction, listed probability, and all weighted by confidence"
-                yield f"Test over {number_of(sum(test.freedom), 'cluster')} ({of}): F{test.freedom} = {found}."
+                yield f"Test over {number_of(sum(test.freedom), 'cluster')} ({of}): F{test.freedom} = {result}."
         biases = [bias for bias in (self.bias, self.mass_bias) if bias is not None]
         if any(bias_ends(bias) != (bias.low, bias.high) for bias in biases) or (error is not None and error.low < 0):
             yield "Intervals are cut at the ends of what is possible."
@@ -378,7 +378,7 @@ def _plain(value: Any) -> Any:
     ([1, 'infinite', 0.5, None], {'0': 2, '3': 1})
     """
     if is_dataclass(value):
-        names = _CURVE if isinstance(value, Reliability) else [one.name for one in fields(value)]
+        names = _CURVE if isinstance(value, Reliability) else [each.name for each in fields(value)]
         return {name: _plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(key): _plain(value[key]) for key in sorted(value)}

@@ -401,9 +401,8 @@ class GateChecks:
             *self._nothing_shown(whole.check, of_groups),
             *self._rare_losses(whole, groups),
             *self._doubts(),
-            *(f"{order if one.kind == 'skewed differences' else ''}{one.sentence}" for one in doubtful),
-            *self._skewed_groups(groups),
-            *self._few_in_groups(of_groups),
+            *(f"{order if doubt.kind == 'skewed differences' else ''}{doubt.sentence}" for doubt in doubtful),
+            *self._uncertain_groups(groups),
         ]
         return GateReport(
             new,
@@ -474,32 +473,32 @@ class GateChecks:
             return check
         return replace(check, needed=independence.units_for(high - low, check.limit, alpha))
 
-    def _independence(self, sure: Intervals, here: Bools, found: Estimate) -> Independence:
+    def _independence(self, sure: Intervals, here: Bools, mean: Estimate) -> Independence:
         """The units that the bounds of a mean take as independent; of time points, as many as they count like."""
         matrix, method = self.cases.matrix, sure.method
         w = np.ones(len(self.losses)) if matrix.weights is None else matrix.weights
         losses = np.where(np.isfinite(self.losses), self.losses, 0.0)
         timeless = matrix.ordered and method not in TIMED
-        known = [codes for codes in (matrix.units, matrix.clusters) if codes is not None and not timeless]
+        kinds = [codes for codes in (matrix.units, matrix.clusters) if codes is not None and not timeless]
         ways = []
-        for codes in known or [np.arange(len(losses))]:
+        for codes in kinds or [np.arange(len(losses))]:
             at = np.unique(codes[here], return_inverse=True)[1]
             sizes, sums = (np.bincount(at, weights=part[here]).astype(np.float64) for part in (w, w * losses))
             there = sizes > 0
             n, heaviest = float(np.count_nonzero(there)), float(sizes.max() / sizes.sum())
             if method in TIMED and codes is matrix.units:
-                like = min(n, self._time_points(found, int(n)))
+                like = min(n, self._time_points(mean, int(n)))
                 n, heaviest = like, min(1.0, heaviest * n / like)
             ways.append(Independence(n, heaviest, sums[there], sizes[there]))
-        return max(ways, key=lambda one: (one.heaviest, -one.units))
+        return max(ways, key=lambda way: (way.heaviest, -way.units))
 
-    def _time_points(self, found: Estimate, units: int) -> float:
+    def _time_points(self, mean: Estimate, units: int) -> float:
         """How many independent time points they count like: one more than the degrees of freedom."""
         settings = self.intervals.settings
         if settings.method == "hac":
             return units / (1 + usual_lag(units, settings.horizon))
-        if found.freedom is not None and math.isfinite(found.freedom):
-            return found.freedom + 1
+        if mean.freedom is not None and math.isfinite(mean.freedom):
+            return mean.freedom + 1
         return usual_waves(units, settings.horizon) + 1 if units > 1 else 1
 
     def _every_case(self, limit: float) -> GateCheck:
@@ -598,31 +597,27 @@ class GateChecks:
                 f"{half}. {if_seen} a group to its margin, up to {percent(float(f'{p:.2g}'))} {of_samples}"
             )
 
-    def _skewed_groups(self, groups: Sequence[CheckedMean]) -> Iterator[str]:
-        """Groups whose losses are so skewed that t bounds are too low, or too high."""
-        settings = self.intervals.settings
-        if settings.method not in ("t", "normal", *TIMED):
-            return
+    def _uncertain_groups(self, groups: Sequence[CheckedMean]) -> Iterator[str]:
+        """Groups whose losses are so skewed that t bounds are too low, or too high, and those of few units."""
+        method, unit = self.intervals.settings.method, self.intervals.settings.unit
         bounded = [mean for mean in groups if mean.check.upper is not None and not mean.check.reason]
         skewed = []
-        for mean in bounded:
-            skew, of_mean = skewness(mean.independence.contributions(unweighted=settings.unit == "case"))
+        for mean in bounded if method in ("t", "normal", *TIMED) else ():
+            skew, of_mean = skewness(mean.independence.contributions(unweighted=unit == "case"))
             if is_skewed(skew, of_mean, len(mean.independence.sums), len(bounded)):
                 skewed.append((mean.check, skew))
         if skewed:
-            skew = max((skew for _, skew in skewed), key=abs)
+            most = max((skew for _, skew in skewed), key=abs)
             yield (
                 f"losses in {groups_in_words([check for check, _ in skewed])} are skewed, with skewness "
-                f"{significant(skew, 2)}{'' if len(skewed) == 1 else ' in the most skewed one'}: t bounds then miss "
+                f"{significant(most, 2)}{'' if len(skewed) == 1 else ' in the most skewed one'}: t bounds then miss "
                 "more often than their level says, nearly always on the side of the long tail."
             )
-
-    def _few_in_groups(self, groups: Sequence[GateCheck]) -> Iterator[str]:
-        few = [check for check in groups if check.upper is not None and not check.reason and check.units < FEW]
+        few = [mean.check for mean in bounded if mean.check.units < FEW]
         if few:
             yield (
-                f"fewer than {FEW} {self.intervals.settings.unit}s in {groups_in_words(few)}: bounds of so few hold "
-                "only where losses are not skewed, which they cannot show."
+                f"fewer than {FEW} {unit}s in {groups_in_words(few)}: bounds of so few hold only where losses are not "
+                "skewed, which they cannot show."
             )
 
     def _notes(self) -> Iterator[str]:

@@ -341,10 +341,10 @@ class Leaderboard:
         write_bytes(path, writers[suffix]().encode("utf-8"))
 
 
-def require_known(name: str, known: tuple[str, ...], what: str) -> str:
+def require_known(name: str, names: tuple[str, ...], what: str) -> str:
     """The name of a model or rule that is on the board."""
-    if name not in known:
-        raise TopListError(f"{name!r} is no {what} here: there are {', '.join(map(repr, known))}.")
+    if name not in names:
+        raise TopListError(f"{name!r} is no {what} here: there are {', '.join(map(repr, names))}.")
     return name
 
 

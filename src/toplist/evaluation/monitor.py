@@ -134,11 +134,11 @@ class LossCollector(Collector):
 
     def __init__(self, plan: Plan, scoring: ScoringSpec, baseline: str) -> None:
         self.plan, self.scoring, self.baseline = plan, scoring, baseline
-        self.parts: dict[str, list[Losses]] = {one.name: [] for one in plan.sources if one.name != baseline}
+        self.parts: dict[str, list[Losses]] = {source.name: [] for source in plan.sources if source.name != baseline}
 
     def make(self, rows: ScoredRows) -> dict[str, Losses]:
         """See `Collector`."""
-        lists = {one.name: one for one in rows.lists}
+        lists = {batch.name: batch for batch in rows.lists}
         return {name: self._between(lists[name], lists[self.baseline]) for name in self.parts}
 
     def _between(self, a: ScoredBatch, b: ScoredBatch) -> Losses:

@@ -276,10 +276,10 @@ def actions(
     measured = [*trial.recalibrated(), *trial.pooled(), *trial.shortened(exhibit)]
     gains = [(action.gain.value, action) for action in measured if action.gain is not None]
     floors = [] if details.held(lead.name) is None else list(_floored(results, typed, trial.cost_of_floor))
-    found = [action for _, action in sorted(gains, key=lambda gain: gain[0])]
-    found = [*floors, *found] if _infinite(results, results.rules[0]) else [*found, *floors]
-    found += [*_planned(results, typed), *_doubtful(exhibit), *(action for action in measured if action.gain is None)]
-    return tuple(found[:MOST])
+    best = [action for _, action in sorted(gains, key=lambda gain: gain[0])]
+    best = [*floors, *best] if _infinite(results, results.rules[0]) else [*best, *floors]
+    best += [*_planned(results, typed), *_doubtful(exhibit), *(action for action in measured if action.gain is None)]
+    return tuple(best[:MOST])
 
 
 def quick(comparison: Comparison, invocation: Invocation | None = None) -> tuple[Action, ...]:
@@ -450,10 +450,10 @@ class Trial:
         lists = [one.named[at] for one, at in zip(samples, places, strict=True) if one.named is not None]
         try:
             pool, y = linear_pool(lists), samples[0].codes[places[0]]
-            first, *others = (self._paired(pool, one, y, common) for one in lists)
+            first, *others = (self._paired(pool, member, y, common) for member in lists)
         except TopListError:
             return None
-        return first if all(one is not None and _below(one, 0.0) for one in others) else None
+        return first if all(gain is not None and _below(gain, 0.0) for gain in others) else None
 
     def _paired(self, lists: TopLists, other: TopLists, y: Codes, places: Codes) -> Estimate | None:
         """The mean score of lists minus that of others, on cases in these places, by the board's method.
@@ -568,7 +568,7 @@ def _planned(results: Comparison, typed: Invocation) -> Iterator[Action]:
         return
     about = round(more, 2 - len(str(more))) if more >= 100 else more
     apart = abs(pair.difference.value)
-    tested = sum(one.rule == rule and one.adjusted_p is not None for one in results.pairs)
+    tested = sum(other.rule == rule and other.adjusted_p is not None for other in results.pairs)
     family = "" if tested < 2 else f", adjusted for {count(tested)} pairs"
     reason = (
         f"choose the smallest difference that matters{' as --smallest' if typed.files else ''}; with the observed one, "
@@ -581,7 +581,7 @@ def _planned(results: Comparison, typed: Invocation) -> Iterator[Action]:
 
 def _doubtful(lead: ModelDetails) -> Iterator[Action]:
     """The worst predictions of the best in cases that no model has right: their labels may be wrong."""
-    cases = [one.case for one in lead.worst if one.models > _OTHERS and one.right == 0]
+    cases = [view.case for view in lead.worst if view.models > _OTHERS and view.right == 0]
     named = [case for case in cases if not set("{}") & set(case)][:_NAMED]
     if not named:
         return

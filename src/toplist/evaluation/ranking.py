@@ -196,7 +196,7 @@ def held_models(request: ReadRequest, space: Any, question: Question) -> tuple[A
     """Models in memory, and how intervals are made of their cases."""
     request.require_outcomes()
     about = request.truth
-    cluster, time = (None if given(one) is None else "" for one in (about.cluster, about.time))
+    cluster, time = (None if given(values) is None else "" for values in (about.cluster, about.time))
     settings = question.inference.settings(cluster, time, weighted=about.weight is not None)
     return together(request, space, question.scoring, settings), settings
 
@@ -275,7 +275,7 @@ def standings(question: Question, scored: Scored, intervals: IntervalsOf) -> tup
 
 def intervals_of(scored: Scored) -> IntervalsOf:
     """What makes the intervals of a group, or of all cases (None), from their sums."""
-    invalid = any(count for one in scored.tallies.values() for count in one.sums["invalid_cases"])
+    invalid = any(count for tally in scored.tallies.values() for count in tally.sums["invalid_cases"])
     ever = invalid or scored.settings.method == "bounded"  # which is about all cases there may be, not these alone
     return IntervalsOf(scored.settings, scored.panel, scored.bounds(ever))
 
@@ -302,7 +302,7 @@ def doubts(question: Question, scored: Scored, alone: Mapping[Hashable, Aggregat
             board, _ = judged(
                 asked, replace(scored, panel=None, settings=settings, tallies=tallies, bounds=asked.bounds)
             )
-            sentences[question.rules[r]] = tuple(one.sentence for one in board.warnings if one.kind in _KINDS)
+            sentences[question.rules[r]] = tuple(doubt.sentence for doubt in board.warnings if doubt.kind in _KINDS)
         doubtful[name] = sentences
     return doubtful
 
@@ -317,7 +317,7 @@ def _unranked(tally: Aggregates, least: int | None) -> frozenset[int]:
 
 def spelled_in_files(plan: Plan, name: str) -> tuple[list[str], list[str]]:
     """How the outcomes are written in the truth, and the classes by a model."""
-    source = next(one for one in plan.sources if one.name == name)
+    source = next(source for source in plan.sources if source.name == name)
     return sorted(in_file(plan.truth, plan.space)), sorted(in_file(source, plan.space))
 
 
