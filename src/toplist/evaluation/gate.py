@@ -64,7 +64,8 @@ from toplist.report.gate import (
     groups_in_words,
     unseen_differences,
 )
-from toplist.report.text import count, number_of, percent, plain
+from toplist.report.statements import policy, repairs_made
+from toplist.report.text import PLAIN, count, number_of, percent, plain
 from toplist.scoring.case_scores import CaseScores, Grouping, metrics_for
 
 _WORST = 5  # cases that are kept of a check
@@ -417,7 +418,7 @@ class GateChecks:
             results.method,
             self.cases.scored.group if groups else None,
             tuple(warnings),
-            (*self._notes(), *self._of_groups(of_groups), *self.cases.left_out),
+            (*self._notes(results), *self._of_groups(of_groups), *self.cases.left_out),
         )
 
     def _mean(
@@ -620,8 +621,8 @@ class GateChecks:
                 "skewed, which they cannot show."
             )
 
-    def _notes(self) -> Iterator[str]:
-        """What was counted in a way of its own."""
+    def _notes(self, results: Comparison) -> Iterator[str]:
+        """What was counted in a way of its own, left out or repaired."""
         old, scores = plain(self.question.names[_OLD]), self.cases.matrix.scores[:, 0, :]
         endless = np.isinf(scores) & self.counted[:, None]
         alone, both = int(np.count_nonzero(endless[:, _OLD] & ~endless[:, _NEW])), int(endless.all(axis=1).sum())
@@ -632,15 +633,9 @@ class GateChecks:
             )
         if both:
             yield f"In {number_of(both, 'case')} both score infinitely: counted as no difference."
-        for origin in self.cases.scored.read.origins:
-            name = plain(origin.name)
-            if origin.filled:
-                yield f"{name}: {number_of(origin.filled, 'missing prediction')} taken as uniform."
-            if origin.left_out:
-                yield f"{name}: {number_of(origin.left_out, 'case')} left out."
-            for what, many in origin.repairs.items():
-                if many:
-                    yield f"{name}: {what} in {number_of(many, 'case')}."
+        if any(source.filled or source.left_out for source in results.sources):
+            yield str(policy(results, PLAIN))
+        yield from map(str, repairs_made(results, PLAIN))
         if self.baseline is not None:
             file = self.baseline.file
             if file.filled:

@@ -36,6 +36,7 @@ from toplist.scoring.rules import RULES, as_rule
 if TYPE_CHECKING:
     from toplist.evaluation.samples import CaseSample
 
+
 MOST: Final = 4
 """Actions that are returned."""
 FLAT: Final = 0.001
@@ -516,8 +517,11 @@ class Trial:
         changed = f"{'improves' if better else 'changes'} the {_change(change, rule)}{percent(results.level)} CI"
         small = "" if better else f"; at most {percent(FLAT)} of the uniform score"
         reason = f"cutting {length} to {short} {changed}{small}{self._on(sample)})"
-        title, command = f"Cut the lists of {{0}} to {number_of(k, 'class', 'classes')}", self.typed.truncate
-        yield Action("truncate", (lead.name,), title, reason, change if better else None, command(lead.name, k))
+        title, command = (
+            f"Cut the lists of {{0}} to {number_of(k, 'class', 'classes')}",
+            self.typed.truncate(lead.name, k),
+        )
+        yield Action("truncate", (lead.name,), title, reason, change if better else None, command)
 
 
 def _below(change: Estimate, limit: float) -> bool:
@@ -546,11 +550,9 @@ def _floored(
     row, *others = _infinite(results, rule)
     more = f", {len(others)} other {noun(len(others), 'model')} in some too" if others else ""
     zero = f"probability 0 for the true class in {count(row.scores[rule].infinite)} of {number_of(row.cases, 'case')}"
-    title, command = (
-        "Give no class probability 0 in {0}",
-        typed.recalibrate(row.name, "log", "rest-floor", results.time),
-    )
-    yield Action("floor", (row.name,), title, f"{zero}{more}{cost(row.name, rule)}", command=command)
+    command = typed.recalibrate(row.name, "log", "rest-floor", results.time)
+    reason = f"{zero}{more}{cost(row.name, rule)}"
+    yield Action("floor", (row.name,), "Give no class probability 0 in {0}", reason, command=command)
 
 
 def _planned(results: Comparison, typed: Invocation) -> Iterator[Action]:

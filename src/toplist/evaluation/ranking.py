@@ -171,7 +171,7 @@ class Scored:
             None if held.weights is None else "",
             None if held.groups is None else "group",
             CaseReader(lambda shown, progress: from_memory(held), held.scores),
-            partial(spelled_in_memory, held),
+            lambda name: (of_outcomes(held.y, held.lists[name].space), in_lists(held.lists[name])),
             of_arrays(held, sheets, settings),
             ArrayLosses(held),
             question.bounds,
@@ -319,9 +319,3 @@ def spelled_in_files(plan: Plan, name: str) -> tuple[list[str], list[str]]:
     """How the outcomes are written in the truth, and the classes by a model."""
     source = next(source for source in plan.sources if source.name == name)
     return sorted(in_file(plan.truth, plan.space)), sorted(in_file(source, plan.space))
-
-
-def spelled_in_memory(held: ArrayModels, name: str) -> tuple[list[str], list[str]]:
-    """The same of predictions in memory."""
-    lists = held.lists[name]
-    return of_outcomes(held.y, lists.space), in_lists(lists)
