@@ -118,28 +118,26 @@ def gate(
     keep_freed_memory()
     _require_formats(options.output)
     require_outputs(options.output, files.paths)
-    from toplist.evaluation.gate import GateSpec
-    from toplist.evaluation.gate import gate as gated
+    from toplist.evaluation.gate import GateSpec, run_gate
 
-    margins = {name: getattr(options, name) for name in ("max_loss", "per_case", "max_loss_group")}
-    with of_flags(tuple(margins)):
-        GateSpec(**margins)
+    with of_flags(("max_loss", "per_case", "max_loss_group")):
+        limits = GateSpec(options.max_loss, options.per_case, options.max_loss_group)
     if options.max_loss_group is not None and "group" not in files.inputs.columns:
         raise UsageError("--max-loss-group goes with --group: name the column of the truth with the groups.")
     inputs, models = files.inputs, files.inputs.models
     with progress_bar(options.quiet, len(models)) as update:
-        found = gated(
+        found = run_gate(
             {files.new: models[files.new]},
             {files.baseline: models[files.baseline] if files.scores is None else files.scores},
             inputs.truth,
-            **margins,
-            space=inputs.space,
-            rule=options.rule,
-            missing=options.missing,
-            penalty=options.penalty,
-            inference=inference,
-            read=inputs.read,
-            progress=update,
+            limits,
+            inputs.space,
+            options.rule,
+            options.missing,
+            options.penalty,
+            inference,
+            inputs.read,
+            update,
         )
     found = replace(found, command=shlex.join(["toplist", *shown_words(sys.argv[1:])]))
     as_code = options.inconclusive or "fail"

@@ -16,7 +16,7 @@ same, list by list, pass without it, and the report says what is not shown.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
@@ -87,7 +87,6 @@ def gate(
     penalty: float | None = None,
     inference: Inference | str | float = Inference(),  # noqa: B008  frozen
     read: ReadOptions = ReadOptions(),  # noqa: B008  frozen
-    progress: Callable[[str, int, int | None], None] | None = None,
 ) -> GateReport:
     """Whether a new model is shown to be no worse than a baseline.
 
@@ -120,8 +119,6 @@ def gate(
         interval.
     read : ReadOptions, default ReadOptions()
         How files and dataframes are read.
-    progress : callable, optional
-        Called with what is being done, the rows done so far, and the number of rows where it is known.
 
     Returns
     -------
@@ -147,6 +144,23 @@ def gate(
     (True, ['pass', 'pass'])
     """
     limits, how = GateSpec(max_loss, per_case, max_loss_group), as_inference(inference)
+    return run_gate(new, baseline, truth, limits, space, rule, missing, penalty, how, read)
+
+
+def run_gate(
+    new: Any,
+    baseline: Any,
+    truth: Any,
+    limits: GateSpec,
+    space: Any,
+    rule: Any,
+    missing: str,
+    penalty: float | None,
+    how: Inference,
+    read: ReadOptions,
+    progress: Progress = silent,
+) -> GateReport:
+    """The same within these limits, which says how far it is."""
     if missing not in MISSING:
         raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
     how.require_default("a gate", "min_cases")
@@ -171,7 +185,7 @@ def gate(
     if tables is None:
         cases = _of_arrays(request, space, question, scores)
     else:
-        cases = _of_files(tables, space, question, scores, progress or silent)
+        cases = _of_files(tables, space, question, scores, progress)
     if limits.max_loss_group is not None and cases.scored.group is None:
         raise TopListError(f"a margin of groups needs groups: name them with {argument('group')}.")
     return GateChecks.of(question, cases, scores, limits, how.level).report()
