@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,7 +15,7 @@ from toplist._text import significant, visible
 from toplist.cli.options import KEYS, Inputs, Printing, Reads, command, missing_option, option, positional
 from toplist.cli.output import BAD_DATA, UsageError, print_json, print_text, progress_bar, require_outputs
 from toplist.inference.settings import Inference
-from toplist.io import MISSING
+from toplist.io import MISSING, ReadRequest
 from toplist.report.text import number_of
 
 if TYPE_CHECKING:
@@ -33,10 +33,8 @@ def check(inputs: Inputs, options: Printing) -> None:
     """Check a file of predictions for problems; exit code 1 if there are any. No truth needed."""
     from toplist.evaluation.diagnose import check as checked
 
-    with progress_bar(options.quiet) as update:
-        found = checked(
-            inputs.models[inputs.name], space=inputs.space, name=inputs.name, read=inputs.read, progress=update
-        )
+    with inputs.reading(options.quiet) as reading:
+        found = checked(inputs.models[inputs.name], name=inputs.name, **reading)
     _print(found, options, _summary(found))
 
 
@@ -97,18 +95,9 @@ def diagnose(inputs: Inputs, options: DiagnoseOptions, inference: Annotated[Infe
 
     if options.plot is not None:
         _require_place(options.plot, inputs)
-    with progress_bar(options.quiet) as update:
-        found = diagnosis_of(
-            inputs.models[inputs.name],
-            inputs.truth,
-            space=inputs.space,
-            name=inputs.name,
-            missing=options.missing,
-            draws=options.draws,
-            inference=inference,
-            read=inputs.read,
-            progress=update,
-        )
+    asked: Any = {"missing": options.missing, "draws": options.draws, "inference": inference}
+    with inputs.reading(options.quiet) as reading:
+        found = diagnosis_of(inputs.models[inputs.name], inputs.truth, name=inputs.name, **asked, **reading)
     figures = [] if options.plot is None else _drawn(found, options.plot)
     told = [f"\nFigures: {', '.join(visible(str(path)) for path in figures)}"] if figures else []
     if options.plot is not None and not figures:
@@ -164,8 +153,8 @@ class ConvertOptions:
 def convert(inputs: Inputs, options: ConvertOptions) -> None:
     """Write predictions in any form as lists in Parquet: case, classes, confidences."""
     require_outputs([options.output], inputs.paths)
-    from toplist.io import ReadRequest, empty_set_explained, open_request, space_in_files, tell
     from toplist.io import convert as write_lists
+    from toplist.io import empty_set_explained, open_request, space_in_files, tell
 
     request = ReadRequest.of(inputs.models, None, inputs.read)
     separator = request.set_separator
