@@ -31,6 +31,7 @@ from toplist.cli.output import (
     UsageError,
     print_changes,
     print_json,
+    print_result,
     print_text,
     progress_bar,
     require_choice,
@@ -111,7 +112,7 @@ class EngineOptions:
         "dask=tcp://host:8786 or spark=spark://host:7077.",
     )
 
-    def made(self) -> Any:
+    def started(self) -> Any:
         """The engine, or None where all is done in this process."""
         if self.engine is None:
             return None
@@ -125,8 +126,6 @@ class EngineOptions:
             return as_engine(name)
         if not re.fullmatch(r"[+-]?\d+", where):
             return as_engine(name, scheduler=where) if name == "dask" else as_engine(name, master=where)
-        if int(where) < 1:
-            raise UsageError(f"--engine {self.engine}: at least one process has to work.")
         return as_engine(name, workers=int(where))
 
 
@@ -146,7 +145,7 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference, engin
     if options.sequential and inputs.columns.get("group"):
         group = inputs.columns["group"]
         raise UsageError(f"--sequential does not go with --group: choose one group, as in --where {group}=VALUE.")
-    chosen = engine.made()
+    chosen = engine.started()
     from toplist.evaluation.compare import compare as ranked
     from toplist.io import PER_CASE
 
@@ -255,10 +254,7 @@ def plan(
     with inputs.reading(options.quiet) as reading:
         pilot = ranked(inputs.models, inputs.truth, inference=inference, **question, **reading)
     cases = planned(pilot, options.smallest, power=options.power, models=options.models)
-    if options.json:
-        print_json(cases.to_dict())
-    else:
-        typer.echo(cases.to_text())
+    print_result(cases, options.json)
 
 
 _OF_ONE_MODEL = (*MISSING[:2], "uniform")  # the other ways to fill in missing predictions take those of other models
@@ -308,31 +304,22 @@ def _print_means(board: Comparison, sums: Any, read: ReadSummary, options: Score
     from toplist.report.markup import means_of_one
     from toplist.report.text import wrap
 
-    rules = board.rules
-    infinite = {rule: int(sums["infinite"][r, 0, 0]) for r, rule in enumerate(rules)}
-    means = {
-        rule: None if infinite[rule] else to_float(sums["x"][r, 0, 0]) / to_float(sums["w"][r, 0, 0])
-        for r, rule in enumerate(rules)
-    }
+    infinite = {rule: int(sums["infinite"][at, 0, 0]) for at, rule in enumerate(board.rules)}
     origin, invalid = read.origins[0], int(sums["invalid_cases"][0])
     if options.json:
-        print_json(
-            {
-                "schema": "toplist.score/1",
-                "cases": read.compared,
-                "mean": means,
-                "infinite": infinite,
-                "invalid": invalid,
-                "repairs": dict(origin.repairs),
-                "filled": origin.filled,
-                "left_out": origin.left_out,
-                "reading": origin.reading,
-                "notes": list(origin.notes),
-                "truth_reading": read.truth,
-                "truth_repairs": dict(read.truth_repairs),
-                "output": None if options.output is None else str(options.output),
-            }
-        )
+        means = (to_float(x) / to_float(w) for x, w in zip(sums["x"][:, 0, 0], sums["w"][:, 0, 0], strict=True))
+        record: dict[str, Any] = {
+            "schema": "toplist.score/1",
+            "cases": read.compared,
+            "mean": {rule: None if infinite[rule] else mean for rule, mean in zip(board.rules, means, strict=True)},
+            "infinite": infinite,
+            "invalid": invalid,
+            **{name: getattr(origin, name) for name in ("repairs", "filled", "left_out", "reading", "notes")},
+            "truth_reading": read.truth,
+            "truth_repairs": read.truth_repairs,
+            "output": None if options.output is None else str(options.output),
+        }
+        print_json(record)
         return
     means_told = means_of_one(board)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None

@@ -17,8 +17,7 @@ from toplist.cli.output import (
     INCONCLUSIVE,
     UsageError,
     of_flags,
-    print_json,
-    print_text,
+    print_result,
     require_outputs,
     require_suffix,
     typed_command,
@@ -88,10 +87,7 @@ def gate(
         _write(report, path, options.inconclusive or "fail")
     if not options.no_summary:
         _append_summary(report)
-    if options.json:
-        print_json(report.to_dict())
-    else:
-        print_text(report.to_text())
+    print_result(report, options.json)
     verdict = options.inconclusive or report.verdict if report.verdict == "inconclusive" else report.verdict
     if verdict != "pass":
         raise typer.Exit(GATE if verdict == "fail" else INCONCLUSIVE)

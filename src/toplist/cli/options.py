@@ -5,12 +5,11 @@ from __future__ import annotations
 import inspect
 import math
 import re
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from dataclasses import MISSING, Field, dataclass, fields, replace
+from dataclasses import field as new_field
 from functools import wraps
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -100,30 +99,23 @@ def metavar(name: str, hint: Any) -> str:
 
 def _base(hint: Any) -> Any:
     """The type of one value of an option: of text for words to choose from."""
-    inner = [one for one in get_args(hint) if one is not type(None)]
+    inner = [kind for kind in get_args(hint) if kind is not type(None)]
     return str if get_origin(hint) is Literal else _base(inner[0]) if inner else hint
 
 
 def _untyped(parameters: list[Any]) -> list[Any]:
     """The parameters, without a Python type for arguments and flags."""
-    for one in parameters:
-        if one.param_type_name == "argument" or getattr(one, "is_flag", False):
-            vars(one)["display_type_rich"] = lambda ctx: None
+    for param in parameters:
+        if param.param_type_name == "argument" or getattr(param, "is_flag", False):
+            vars(param)["display_type_rich"] = lambda ctx: None
     return parameters
 
 
-def _gone(word: str, known: Iterable[str], following: str = "") -> None:
-    """Refuse a command or an option that has another name by now; what is typed for it is said as it is typed now."""
-    name, mark, value = word.partition("=")
-    if name not in RENAMED or name in known:
-        return
-    used = RENAMED[name]
-    typed = value if mark else "" if re.match(r"-\D", following) else following
-    flag, _, setting = used.rpartition(" ")
-    key, takes, placeholder = setting.partition("=")
-    if typed and takes and placeholder.isupper():
-        used = f"{flag} {shlex.quote(f'{key}={typed}')}"
-    raise UsageError(f"{name} is gone: use {used}.")
+def _require_current(words: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse a command or an option that has another name by now."""
+    for name in (word.partition("=")[0] for word in words):
+        if name in RENAMED and name not in known:
+            raise UsageError(f"{name} is gone: use {RENAMED[name]}.")
 
 
 class CommandGroup(TyperGroup):
@@ -136,7 +128,7 @@ class CommandGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is meant; one that is gone answers with what to use."""
         with reported():
-            _gone(args[0], self.commands)
+            _require_current(args[:1], self.commands)
         return super().resolve_command(ctx, args)
 
 
@@ -151,12 +143,10 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse; a report that is asked for without a name is called report.html."""
-        flags = {flag for one in self.params for flag in one.opts}
         with reported():
             words = args[: args.index("--") if "--" in args else None]
-            for word, following in zip_longest(words, words[1:], fillvalue=""):
-                if word.startswith("-"):  # files, models and columns may be called as commands that are gone
-                    _gone(word, flags, following)
+            flags = {flag for param in self.params for flag in param.opts}
+            _require_current([word for word in words if word.startswith("-")], flags)  # others may be called so
         last = len(args) - 1
         bare = [at for at, word in enumerate(args) if word == "--report" and (at == last or args[at + 1][:1] == "-")]
         for at in reversed(bare):
@@ -165,19 +155,19 @@ class Command(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """What stands after the name of the command."""
-        names = [one.metavar or one.name or "" for one in self.params if one.param_type_name == "argument"]
+        names = [param.metavar or param.name or "" for param in self.params if param.param_type_name == "argument"]
         return ["[OPTIONS]", *names]
 
 
 def option(default: Any, help: str, *flags: str, choices: Sequence[str] = ()) -> Any:  # noqa: A002
     """A field of a command's record: default (`...`: none), help text, further flags, and the words that it takes."""
     about = {"help": help, "flags": flags, "choices": choices}
-    return field(metadata=about) if default is ... else field(default=default, metadata=about)
+    return new_field(metadata=about) if default is ... else new_field(default=default, metadata=about)
 
 
 def positional(metavar: str, help: str) -> Any:  # noqa: A002
     """A field of a command's record that is typed without a flag, after the files."""
-    return field(metadata={"help": help, "metavar": metavar})
+    return new_field(metadata={"help": help, "metavar": metavar})
 
 
 def parameter(name: str, kind: Any, default: Any, about: Any) -> inspect.Parameter:
@@ -186,16 +176,16 @@ def parameter(name: str, kind: Any, default: Any, about: Any) -> inspect.Paramet
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about])
 
 
-def option_parameter(one: Field[Any], hint: Any, more: str = "") -> inspect.Parameter:
+def option_parameter(field: Field[Any], hint: Any, more: str = "") -> inspect.Parameter:
     """The option of a field, or its positional argument; `more` is said after its help text."""
     several, base = get_origin(hint) is tuple, _base(hint)
     kind = list[base] | None if several else str if get_origin(hint) is Literal else hint  # type: ignore[valid-type]
-    default = ... if one.default is MISSING else None if several else one.default
-    about: dict[str, Any] = {"help": one.metadata["help"] + more, "parser": as_path if base is Path else None}
-    if "metavar" in one.metadata:
-        return parameter(one.name, kind, default, typer.Argument(metavar=one.metadata["metavar"], **about))
-    flags = (flag_of(one.name), *one.metadata.get("flags", ()))
-    return parameter(one.name, kind, default, typer.Option(*flags, metavar=metavar(one.name, hint), **about))
+    default = ... if field.default is MISSING else None if several else field.default
+    about: dict[str, Any] = {"help": field.metadata["help"] + more, "parser": as_path if base is Path else None}
+    if "metavar" in field.metadata:
+        return parameter(field.name, kind, default, typer.Argument(metavar=field.metadata["metavar"], **about))
+    flags = (flag_of(field.name), *field.metadata.get("flags", ()))
+    return parameter(field.name, kind, default, typer.Option(*flags, metavar=metavar(field.name, hint), **about))
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,23 +197,23 @@ class RecordOptions:
 
     def fields(self) -> list[Field[Any]]:
         """The fields that are options."""
-        return [one for one in fields(self.record) if not self.only or one.name in self.only]
+        return [field for field in fields(self.record) if not self.only or field.name in self.only]
 
     def parameters(self) -> Iterator[inspect.Parameter]:
         """One option for each field."""
         hints = get_type_hints(self.record)
-        return (option_parameter(one, hints[one.name]) for one in self.fields())
+        return (option_parameter(field, hints[field.name]) for field in self.fields())
 
     def build(self, given: Mapping[str, Any]) -> Any:
         """The record; what it refuses is said of the flag."""
-        values = {one.name: given[one.name] for one in self.fields()}
-        for one in self.fields():
-            value = values[one.name]
-            require_choice(one.name, value, one.metadata.get("choices", ()))
+        values = {field.name: given[field.name] for field in self.fields()}
+        for field in self.fields():
+            value = values[field.name]
+            require_choice(field.name, value, field.metadata.get("choices", ()))
             if isinstance(value, list):
-                values[one.name] = tuple(value)
-            if not value and isinstance(one.default, tuple):
-                values[one.name] = one.default
+                values[field.name] = tuple(value)
+            if not value and isinstance(field.default, tuple):
+                values[field.name] = field.default
         with of_flags(values):
             return self.record(**values)
 
@@ -251,7 +241,7 @@ def command(
                 function(**{name: group.build(given) for name, group in groups.items()})
 
         first = "What to compare" if function.__name__ in ("compare", "gate", "partial", "plan") else None
-        every = _by_panels([one for group in groups.values() for one in group.parameters()], first)
+        every = _by_panels([param for group in groups.values() for param in group.parameters()], first)
         vars(run).update(
             __signature__=inspect.Signature(every),
             __annotations__={},
@@ -265,16 +255,16 @@ def command(
 def _by_panels(parameters: list[inspect.Parameter], first: str | None) -> list[inspect.Parameter]:
     """The parameters with their panels in help, of which the first may have a name of its own."""
     panels = list(PANELS)
-    for one in parameters:
-        (about,) = one.annotation.__metadata__
+    for param in parameters:
+        (about,) = param.annotation.__metadata__
         if isinstance(about, typer.models.OptionInfo):
-            panel = _PLACES.get(one.name, (panels[0], 0))[0]
+            panel = _PLACES.get(param.name, (panels[0], 0))[0]
             about.rich_help_panel = first if panel == panels[0] else panel
     last = len(parameters)
 
-    def place(one: inspect.Parameter) -> tuple[bool, int, int]:
-        panel, at = _PLACES.get(one.name, (panels[0], last))
-        return not isinstance(one.annotation.__metadata__[0], typer.models.ArgumentInfo), panels.index(panel), at
+    def place(param: inspect.Parameter) -> tuple[bool, int, int]:
+        panel, at = _PLACES.get(param.name, (panels[0], last))
+        return not isinstance(param.annotation.__metadata__[0], typer.models.ArgumentInfo), panels.index(panel), at
 
     return sorted(parameters, key=place)
 
@@ -402,7 +392,7 @@ _NAMELESS = ("cluster", "time", "group")  # no name means no column: that of thi
 _CHOSEN = ("layout", "scale", "duplicates", "blanks", "producer", "norm")  # take one of a few words
 _REPEATED = ("ignore", "where")  # fields that may be given several times
 _OF_TRUTH = ("layout", "case", "class_column", "confidence", "ignore", "records", "where", "producer")
-_FIELDS = {one.name: one for one in fields(ReadOptions)}
+_FIELDS = {field.name: field for field in fields(ReadOptions)}
 
 
 def missing_option(choices: Sequence[str] = MISSING_CASES) -> Any:
@@ -412,7 +402,7 @@ def missing_option(choices: Sequence[str] = MISSING_CASES) -> Any:
 
 KEYS = (
     "Keys of --read:",
-    *(f"  {one.name}: {one.metadata['help']}" for one in _FIELDS.values() if one.name not in _FLAGGED),
+    *(f"  {field.name}: {field.metadata['help']}" for field in _FIELDS.values() if field.name not in _FLAGGED),
 )
 """What `--read` takes, for the end of a command's help."""
 
@@ -464,9 +454,9 @@ class Reads:
             why = self.why + _CARRIED if self.truth else self.why
             about = typer.Option("--truth", "-t", help=why, metavar="FILE|same")
             yield parameter("truth", str | None, None, about)
-            for one in fields(Truth):
-                if one.name in self.columns and one.name != "n_classes":
-                    yield option_parameter(one, str | None)
+            for field in fields(Truth):
+                if field.name in self.columns and field.name != "n_classes":
+                    yield option_parameter(field, str | None)
         producers = f" One of {', '.join(PRODUCERS)}; none reads plain tables."
         yield option_parameter(_FIELDS["producer"], tuple[str, ...], producers)
         yield option_parameter(_FIELDS["where"], tuple[str, ...])
@@ -582,8 +572,8 @@ def _of_one(key: str, mark: str, text: str, able: Sequence[str]) -> tuple[str, A
 
 
 def _twice(key: str, name: str, first: Any, second: Any, file: str) -> str:
-    told = f"{flag_of(key)} is given twice{f' for {name!r}' if name else ''}: {first!r} and {second!r}."
-    return told if name or key == "set_separator" else f"{told} For one file, say {as_flag(key, first, file)}."
+    problem = f"{flag_of(key)} is given twice{f' for {name!r}' if name else ''}: {first!r} and {second!r}."
+    return problem if name or key == "set_separator" else f"{problem} For one file, say {as_flag(key, first, file)}."
 
 
 def require_named(name: str, values: Sequence[str]) -> None:

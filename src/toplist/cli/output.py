@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import ctypes
+import json as jsonlib
 import logging
 import os
 import shlex
@@ -103,9 +103,15 @@ def require_outputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path 
 
 def print_json(record: Mapping[str, Any]) -> None:
     """Print one object for machines."""
-    import json as jsonlib
+    typer.echo(jsonlib.dumps(record, allow_nan=False))
 
-    typer.echo(jsonlib.dumps(record, ensure_ascii=False, allow_nan=False))
+
+def print_result(result: Any, json: bool) -> None:
+    """Print what has both forms, for machines or for people."""
+    if json:
+        print_json(result.to_dict())
+    else:
+        print_text(result.to_text())
 
 
 def print_written(written: WriteSummary, json: bool, schema: str, **values: Any) -> None:
@@ -125,9 +131,9 @@ def print_written(written: WriteSummary, json: bool, schema: str, **values: Any)
 def print_changes(repairs: Mapping[str, Mapping[str, int]], left_out: Mapping[str, int]) -> None:
     """Print what was repaired in each file, and how many of its cases were left out."""
     for name, counts in repairs.items():
-        told = ", ".join(f"{what} ({count:,} cases)" for what, count in counts.items() if count)
-        if told:
-            typer.echo(f"repaired in {visible(name)}: {told}")
+        repaired = ", ".join(f"{what} ({count:,} cases)" for what, count in counts.items() if count)
+        if repaired:
+            typer.echo(f"repaired in {visible(name)}: {repaired}")
     left = ", ".join(f"{count:,} cases of {visible(name)}" for name, count in left_out.items() if count)
     if left:
         typer.echo(f"left out: {left}")
@@ -253,8 +259,6 @@ def of_flags(names: Iterable[str]) -> Iterator[None]:
 @contextmanager
 def reported() -> Iterator[None]:
     """One sentence on stderr instead of a traceback."""
-    from toplist._text import visible
-
     try:
         with _unwound():
             NOTATION.append(as_flag)
@@ -335,11 +339,6 @@ def give_up(stream: TextIO) -> None:
         os.close(nowhere)
 
 
-# The streams of the command
-
-_ESCAPED = "toplist.escaped"
-
-
 def _producers(wanted: bool) -> None:
     if wanted:
         from toplist.io import PRODUCERS
@@ -400,22 +399,9 @@ def _open_streams() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest number, so that no file gets it
-    codecs.register_error(_ESCAPED, _escape)
-    sys.stdout, sys.stderr = (_opened(stream, at) for at, stream in ((1, sys.stdout), (2, sys.stderr)))
-
-
-def _opened(stream: TextIO | None, number: int) -> TextIO:
-    if stream is None:
-        return os.fdopen(number, "w", encoding="utf-8", errors=_ESCAPED, closefd=False)
-    if hasattr(stream, "reconfigure"):
-        stream.reconfigure(errors=_ESCAPED)
-    return stream
-
-
-def _escape(error: UnicodeError) -> tuple[str, int]:
-    r"""Characters that a stream cannot encode as \uXXXX, which people and JSON read alike."""
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
-    pairs = (units[at : at + 2] for at in range(0, len(units), 2))
-    return "".join(f"\\u{int.from_bytes(pair, 'big'):04x}" for pair in pairs), error.end
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False))
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
