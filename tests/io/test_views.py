@@ -27,8 +27,8 @@ from toplist.io.opening import open_path
 from toplist.io.options import ReadOptions
 from toplist.io.paths import extract, resolve
 from toplist.io.readers import MemoryReader, Reader, TableChunk
-from toplist.io.recognition.layouts import recognise
-from toplist.io.recognition.table import Table
+from toplist.io.recognition import recognise
+from toplist.io.sources import Table
 from toplist.io.views import View, view_of, with_columns
 
 NAMES = ("a", "b", "a.b", "x y", 'q"', "key", "é[0]")

@@ -22,7 +22,7 @@ from toplist.io.producers.base import OUTCOME, Entry, Match, Producer, Request, 
 from toplist.io.readers import FORMATS, Format, MemoryReader, Reader, open_frame
 from toplist.io.readers.base import COMPRESSIONS
 from toplist.io.readers.first_look import FirstLook
-from toplist.io.recognition.table import Produced, Table
+from toplist.io.sources import Produced, Table
 
 _PLAIN = ("layout", "class_column", "confidence", "records")  # options that say how a plain table is read
 _OF_TABLES = ("case", "ignore", "by_position", "set_separator", "normalize", "duplicates", "blanks", "where")

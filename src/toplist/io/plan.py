@@ -35,7 +35,8 @@ from toplist.io.opening import open_table, require_effect
 from toplist.io.options import MISSING, TRUTH, ReadRequest
 from toplist.io.producers.base import N_CLASSES
 from toplist.io.readers import MemoryReader
-from toplist.io.sources import OpenTable, open_together, tell
+from toplist.io.sources import OpenTable, tell
+from toplist.io.tables import open_together
 from toplist.lists import TopList, TopLists
 from toplist.lists.converters import as_lists
 from toplist.lists.labelsets import LabelSets

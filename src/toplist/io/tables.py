@@ -1,4 +1,4 @@
-"""Which column holds the ids of cases: settled among all tables of a call, whose ids have to mean the same cases.
+"""The tables of a call, opened together: which column of each holds the case ids that mean the same in all of them.
 
 Rows are matched by their position only where the caller asks for it, or where no column could hold ids.
 """
@@ -7,15 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from toplist._files import need
 from toplist._text import argument, listed, quote
 from toplist.errors import AlignmentError
+from toplist.io import producers
 from toplist.io.columns import plain
 from toplist.io.layout import Layout
-from toplist.io.recognition.layouts import recognise
-from toplist.io.recognition.table import Table
+from toplist.io.opening import open_table, require_effect
+from toplist.io.options import ReadOptions, Truth
+from toplist.io.producers.base import CLASSES, CONFIDENCES, OUTCOME
+from toplist.io.recognition import recognise, require_columns
+from toplist.io.sources import OpenTable, Table, matching
+from toplist.io.views import view_of, with_columns
 from toplist.io.words import (
     CASE,
     CERTAIN_IDS,
@@ -29,8 +35,137 @@ from toplist.io.words import (
     named,
     numbered,
 )
+from toplist.lists.space import ClassSpace
 
 _LOOKED = 1000  # rows whose ids are compared
+
+
+def open_source(what: Any, name: str, options: ReadOptions, space: ClassSpace | None = None) -> OpenTable:
+    """A source from a path, a pattern, a folder, or a table in memory."""
+    table = open_table(what, name, options)
+    require_effect([table])
+    return open_together([replace(table, space=space)])[0]
+
+
+def open_together(models: Sequence[Table], truth: Table | None = None, carried: Truth | None = None) -> list[OpenTable]:
+    """Tables that belong together, the truth before the others: which column is what is settled among all of them.
+
+    Where there is no truth among them, `carried` says which columns of the predictions are about outcomes.
+    """
+    every = [_with_columns_of_producer(table) for table in (*filter(None, [truth]), *models)]
+    composite = next((table.options.case for table in every[-len(models) :] if "," in (table.options.case or "")), None)
+    every = [_viewed(table, composite) for table in every]
+    if truth is not None:
+        every = [every[0], *(_apart(table, every[0]) for table in every[1:])]
+    if carried is not None:
+        every = [_with_outcome(table, carried) for table in every]
+    for table in every:
+        require_columns(table)
+    _require_ignored(every)
+    return [
+        _open(table, case, [other for other in every if other is not table])
+        for table, case in zip(every, case_columns(every), strict=True)
+    ]
+
+
+def _open(table: Table, case: str | None, others: Sequence[Table]) -> OpenTable:
+    """The table with its layout, in which the reader takes note of what the columns mean."""
+    layout = recognise(table, case)
+    reader = table.reader
+    if not set(layout.columns) <= set(table.names):
+        reader = with_columns(reader, layout.columns)
+    both = next((name for name in layout.classes if name in layout.confidences), None)
+    if both is not None:
+        table.refuse(
+            f"the column {quote(both)} cannot hold both the classes and the confidences: name one column for each."
+        )
+    reader.prepare(layout)
+    require_whole_cases(table, layout, others)
+    return OpenTable(
+        table.name,
+        reader,
+        layout,
+        table.options,
+        table.truth,
+        bool(others),
+        table.produced,
+        table.notes,
+        table.outcome,
+    )
+
+
+def _with_columns_of_producer(table: Table) -> Table:
+    """The columns of a producer's table have names of their own; some producers fulfil conditions themselves."""
+    if table.produced is None:
+        return table
+    columns: dict[str, Any] = {"class_column": OUTCOME}
+    if not table.truth:
+        columns = {"layout": "lists", "class_column": CLASSES, "confidence": CONFIDENCES}
+    if "where" in producers.load(table.produced.name).options:
+        columns["where"] = ()
+    return replace(table, options=replace(table.options, **columns))
+
+
+def _viewed(table: Table, composite: str | None) -> Table:
+    """The same with the paths, conditions and composite ids that are asked for, or that other tables have."""
+    options = table.options
+    named = {options.case, options.class_column, options.confidence, *table.extra} - {None}
+    if not (options.where or options.records or composite) and named <= set(table.names):
+        return table
+    view = view_of(table.reader, options, table.extra, composite)
+    return replace(table, reader=view, _looks={})
+
+
+def _with_outcome(table: Table, about: Truth) -> Table:
+    """Predictions that carry outcomes: these, and what is known beside them, are no predictions.
+
+    Outcomes are in the column that is named; else a producer says where. Where the truth is "same", the only column
+    with a usual name of outcomes holds them.
+    """
+    names = table.names
+    outcome = about.outcome if about.outcome in names else None
+    if table.produced is not None:
+        return replace(table, outcome=outcome or (OUTCOME if OUTCOME in names else None))
+    if about.is_carried and about.outcome is None:
+        able = named([name for name in names if name != table.options.class_column], TRUTH)
+        if len(able) > 1:
+            ways = " or ".join(argument("outcome", name) for name in able)
+            table.refuse(f"{listed(able)} may all hold outcomes. Say which: {ways}.")
+        outcome = next(iter(able), None)
+    known = [name for name in about.columns.values() if isinstance(name, str) and name in names]
+    return _without(replace(table, outcome=outcome), *(known if outcome is None else [outcome, *known]))
+
+
+def _apart(table: Table, truth: Table) -> Table:
+    """Predictions beside the truth; where both are in one file, the outcome is named, and is no prediction."""
+    if not table.files & truth.files:
+        return table
+    if table.files != truth.files:
+        table.refuse(f"the truth, {truth.source}, is among these files: name the predictions without it.")
+    outcome = truth.options.class_column
+    if outcome is None:
+        table.refuse(
+            f"predictions and truth ({truth.source}) are the same file: say which column holds the outcomes, "
+            f"{argument('outcome')}."
+        )
+    return _without(table, outcome)
+
+
+def _without(table: Table, *names: str) -> Table:
+    """The table with these columns left aside."""
+    return replace(table, options=replace(table.options, ignore=(*table.options.ignore, *names)))
+
+
+def _require_ignored(tables: Sequence[Table]) -> None:
+    """What is to be ignored is there, in some file at least."""
+    for pattern in dict.fromkeys(pattern for table in tables for pattern in table.options.ignore):
+        about = [table for table in tables if pattern in table.options.ignore]
+        if not any(matching(table.names, pattern) for table in about):
+            names = dict.fromkeys(name for table in about for name in table.names)
+            about[0].refuse(
+                f"{argument('ignore', pattern)} has no effect: no column is called so. The columns are "
+                f"{', '.join(map(quote, list(names)[:8]))}."
+            )
 
 
 def case_columns(tables: Sequence[Table]) -> list[str | None]:
