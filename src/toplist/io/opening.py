@@ -88,11 +88,11 @@ def _has_effect(field: str, table: Table) -> bool:
 
 def _why_not(field: str, table: Table) -> str:
     if table.produced is None:
-        return f"it is about {_ABOUT[field]}, and {table.source} is read as a plain table."
+        return f"it is about {_ABOUT[field]}, and {table.path} is read as a plain table."
     remedy = ""
     if table.produced.reason and field not in _ABOUT:
         remedy = f" To read it as a plain table, pass {argument('producer', 'none')}."
-    return f"{table.source} is read as {table.produced}.{remedy}"
+    return f"{table.path} is read as {table.produced}.{remedy}"
 
 
 def _recognised(path: str, *, strict: bool) -> tuple[Produced, Match, FirstLook] | None:

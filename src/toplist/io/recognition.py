@@ -101,7 +101,7 @@ def recognise(table: Table, case: str | None) -> Layout:
     """The layout of a table whose column of case ids is known, or an error that says what to type."""
     options = table.options
     settled = set(table.reader.parts) - {options.class_column, options.confidence}
-    out = {case, table.index, *table.extra, *table.left_out, *settled}
+    out = {case, table.reader.index, *table.extra, *table.left_out, *settled}
     free = [name for name in table.names if name not in out]
     if table.truth and not named(free, (*TRUTH, *CLASS)):  # cases may be grouped by their outcome
         grouping = named(table.extra, (*TRUTH, *CLASS))[:1]
@@ -168,7 +168,7 @@ class _Finding:
 
     def _all_labels_are_columns(self) -> bool:
         """Whether there is a column for every class: columns that are called as the classes are."""
-        labels = set(self.table.labels or ())
+        labels = set(self.table.labels)
         inside = len(labels & set(self.free))
         return bool(labels) and self.table.options.class_column is None and (inside == len(labels) or inside > 1)
 
@@ -370,7 +370,7 @@ class _Finding:
     def _is_no_label(self, name: str) -> bool:
         unfit = self.table.is_scalar(name) and (self.table.is_fraction(name) or is_named(name, CONFIDENCE))
         foreign = is_named(name, PREDICTED if self.table.truth else TRUTH)
-        return unfit or foreign or name in (self.table.labels or ())
+        return unfit or foreign or name in self.table.labels
 
     def _is_doubtful(self, name: str) -> bool:
         """Whether a column beside a label may hold confidences. What has an outcome's name is an outcome."""
@@ -409,7 +409,7 @@ class _Finding:
         if table.options.class_column is not None and not stated:
             return None
         scalar = [name for name in self.free if table.is_scalar(name)]
-        if table.labels is not None:
+        if table.labels:
             return self._wide_by_labels(scalar, table.labels)
         # Where rows are matched by position, ids are left aside; elsewhere they are further columns.
         named_ids = {name for name in scalar if table.is_id(name)}
@@ -423,7 +423,7 @@ class _Finding:
                 return None
             self._refuse_further(numbers, others)
         odd = [name for name in numbers if any(is_named(name, known) for known in (TRUTH, CONFIDENCE, NEITHER))]
-        if odd and table.size != len(numbers):
+        if odd and (table.space is None or table.space.per_case or table.space.size != len(numbers)):
             self._refuse_further([name for name in numbers if name not in odd], odd)
         self._require_no_prefix(numbers)
         return self._layout("wide", numbers)
@@ -432,7 +432,7 @@ class _Finding:
         """The columns that are called as the classes are; what others hold is no number."""
         if self.table.reader.unnamed and len(scalar) == len(labels):
             return self._layout("wide", scalar, names=list(labels))  # by their places
-        _require_no_typo(scalar, labels, self.table.source)
+        _require_no_typo(scalar, labels, self.table.path)
         classes = [name for name in scalar if name in labels]
         if not classes:
             return None

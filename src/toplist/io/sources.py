@@ -64,11 +64,10 @@ class Table:
     notes: tuple[str, ...] = ()  # sentences about what was read
     gaps: int = 0  # cases that are missing, of a table without ids
     outcome: str | None = None  # the column with outcomes, of predictions that carry them
-    _looks: dict[str, FirstRows] = field(default_factory=dict)
 
     @property
-    def source(self) -> str:
-        """The path, or the name of a table in memory."""
+    def path(self) -> str:
+        """The file, or what a table in memory was called."""
         return self.reader.name
 
     @cached_property
@@ -82,25 +81,9 @@ class Table:
         return self.reader.schema
 
     @cached_property
-    def labels(self) -> Collection[str] | None:
-        """The names of the classes in their order, where they are known."""
-        space = self.space
-        return None if space is None or space.labels is None else dict.fromkeys(map(str, space.labels)).keys()
-
-    @property
-    def size(self) -> Any:
-        """How many classes there are, where that is known."""
-        return None if self.space is None or self.space.per_case else self.space.size
-
-    @property
-    def index(self) -> str | None:
-        """The column that was the index of a dataframe."""
-        return self.reader.index
-
-    @property
-    def named_index(self) -> bool:
-        """Whether the index of a dataframe has a name of its own."""
-        return self.index is not None and self.reader.named_index
+    def labels(self) -> Collection[str]:
+        """The names of the classes in their order; none where they are not known."""
+        return dict.fromkeys(map(str, (self.space and self.space.labels) or ()))
 
     @property
     def files(self) -> frozenset[Any]:
@@ -132,9 +115,19 @@ class Table:
 
     def look(self, name: str) -> FirstRows:
         """What the first values of a column are."""
-        if name not in self._looks:
-            self._looks.update(_looked(self.reader, self.names))
         return self._looks[name]
+
+    @cached_property
+    def _looks(self) -> dict[str, FirstRows]:
+        """The look of every column, from one read of the first rows."""
+        scalar = [name for name in self.names if self.is_scalar(name)]
+        looks = {name: FirstRows(nested=True) for name in self.names}
+        first = next(iter(self.reader.pieces(scalar)), None) if scalar else None
+        if first is None:
+            return looks | dict.fromkeys(scalar, FirstRows(blank=True))
+        first = replace(first, table=first.table.slice(0, _SAMPLE), rows=None)
+        first = first if self.reader.text else sound(first)
+        return looks | {name: _look(first.table.column(at)) for at, name in enumerate(scalar)}
 
     def is_number(self, name: str) -> bool:
         """Whether a column holds numbers, or nothing."""
@@ -175,7 +168,7 @@ class Table:
 
     def refuse(self, problem: str) -> NoReturn:
         """What cannot be recognised is an error that says what to type."""
-        raise FileError(self.source, problem)
+        raise FileError(self.path, problem)
 
 
 def matching(names: Sequence[str], pattern: str) -> list[str]:
@@ -211,26 +204,22 @@ class OpenTable:
     @property
     def repairs(self) -> Repairs:
         """What is repaired in its lists; those of a producer are of probabilities."""
-        made = self.options.repairs
-        return made if self.produced is None else replace(made, scale="probability")
+        repairs = self.options.repairs
+        return repairs if self.produced is None else replace(repairs, scale="probability")
 
     @property
     def reading(self) -> str:
         """How it is read: the layout, which column is what, and which are ignored; or the producer."""
-        how = self.told
-        if not how and self.produced is not None:
-            how = str(self.produced)
-        how = how or self._described
+        if self.told or self.produced is not None:
+            how = self.told or str(self.produced)
+        else:
+            left = tuple(name for name in self.layout.ignored if name != self.outcome)
+            used = tuple(name for name in self.layout.extra if name not in self.layout.ignored)  # not only looked at
+            how = replace(self.layout, ignored=left, extra=used).describe(truth=self.truth, aligned=self.aligned)
+            how = how if self.outcome is None else f"{how}; outcome in {quote(self.outcome)}"
         how = f"{how}; {self.reader.row}" if self.reader.row else how
         rows = self.reader.where if isinstance(self.reader, View) else ()
         return f"{how}; rows with {' and '.join(rows)}" if rows else how
-
-    @property
-    def _described(self) -> str:
-        left = tuple(name for name in self.layout.ignored if name != self.outcome)
-        used = tuple(name for name in self.layout.extra if name not in self.layout.ignored)  # not only looked at
-        how = replace(self.layout, ignored=left, extra=used).describe(truth=self.truth, aligned=self.aligned)
-        return how if self.outcome is None else f"{how}; outcome in {quote(self.outcome)}"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -241,8 +230,9 @@ class OpenTable:
     @property
     def has_other(self) -> bool:
         """Whether a class of all that is no declared answer is among the classes: no outcome is of it."""
-        declared, made = self.options.answers, ANSWER_MASS in self.reader.schema.names
-        return made and (declared is None or AnswerSpace.of(declared).other == "class")
+        declared = self.options.answers
+        has_mass = ANSWER_MASS in self.reader.schema.names
+        return has_mass and (declared is None or AnswerSpace.of(declared).other == "class")
 
     def answer_mass(self) -> Floats:
         """The probability on declared answers, of each case where it is known."""
@@ -303,13 +293,13 @@ class OpenTable:
     def _rounded(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Batches that know what their numbers were: text, as in JSON, or half floats."""
         columns = self.layout.classes if self.layout.kind == "wide" else self.layout.confidences
-        kinds = [one.type for one in self.reader.schema if one.name in columns]
+        kinds = [column.type for column in self.reader.schema if column.name in columns]
         half = bool(kinds) and all(map(is_half, kinds))
         for batch in batches:
-            made = replace(batch, precision=11) if half else batch
-            if self.reader.decimal and made.rounding is None and columns:
-                made = replace(made, rounding=np.full(len(made), np.nan))
-            yield made
+            rounding = batch.rounding
+            if self.reader.decimal and rounding is None and columns:
+                rounding = np.full(len(batch), np.nan)
+            yield replace(batch, rounding=rounding, precision=11 if half else batch.precision)
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, with text and numbers of the usual kinds."""
@@ -328,7 +318,7 @@ class OpenTable:
 def tell(sources: Sequence[OpenTable]) -> None:
     """Log how each source is read: those that are read alike in one line, and then what is to be noted of each."""
     alike: dict[tuple[bool, str], list[str]] = {}
-    for source in sorted(sources, key=lambda one: one.truth):
+    for source in sorted(sources, key=lambda source: source.truth):
         alike.setdefault((source.truth, source.reading), []).append(source.path)
     for (truth, reading), paths in alike.items():
         which = paths[0] if len(paths) == 1 else f"{len(paths):,} files ({listed(paths, 3, str)})"
@@ -341,7 +331,7 @@ def tell(sources: Sequence[OpenTable]) -> None:
         log.info("%s: %s", listed(paths, 3, str), note)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class FirstRows:
     """What the first values of a column are."""
 
@@ -362,21 +352,6 @@ class FirstRows:
     def tells_apart(self) -> bool:
         """Whether values are such as ids are: neither blank nor fractions nor zeros and ones."""
         return not (self.blank or self.fractional or self.within_one)
-
-
-def _looked(reader: Reader, names: list[str]) -> dict[str, FirstRows]:
-    """The look of every column, from one read of the first rows."""
-    types = need("pyarrow").types
-    nested = {name for name in names if types.is_nested(reader.schema.field(name).type)}
-    scalar = [name for name in names if name not in nested]
-    first = next(iter(reader.pieces(scalar)), None) if scalar else None
-    if first is not None:
-        first = replace(first, table=first.table.slice(0, _SAMPLE), rows=None)
-        first = first if reader.text else sound(first)
-    looks = {name: FirstRows(nested=True) for name in nested}
-    for at, name in enumerate(scalar):
-        looks[name] = FirstRows(blank=True) if first is None else _look(first.table.column(at))
-    return looks
 
 
 def _look(column: Any) -> FirstRows:

@@ -54,7 +54,7 @@ def open_together(models: Sequence[Table], truth: Table | None = None, carried: 
     """
     every = [_with_columns_of_producer(table) for table in (*filter(None, [truth]), *models)]
     composite = next((table.options.case for table in every[-len(models) :] if "," in (table.options.case or "")), None)
-    every = [_viewed(table, composite) for table in every]
+    every = [replace(table, reader=view_of(table.reader, table.options, table.extra, composite)) for table in every]
     if truth is not None:
         every = [every[0], *(_apart(table, every[0]) for table in every[1:])]
     if carried is not None:
@@ -62,25 +62,24 @@ def open_together(models: Sequence[Table], truth: Table | None = None, carried: 
     for table in every:
         require_columns(table)
     _require_ignored(every)
+    cases = case_columns(every)
     return [
         _open(table, case, [other for other in every if other is not table])
-        for table, case in zip(every, case_columns(every), strict=True)
+        for table, case in zip(every, cases, strict=True)
     ]
 
 
 def _open(table: Table, case: str | None, others: Sequence[Table]) -> OpenTable:
     """The table with its layout, in which the reader takes note of what the columns mean."""
     layout = recognise(table, case)
-    reader = table.reader
-    if not set(layout.columns) <= set(table.names):
-        reader = with_columns(reader, layout.columns)
+    reader = with_columns(table.reader, layout.columns)
     both = next((name for name in layout.classes if name in layout.confidences), None)
     if both is not None:
         table.refuse(
             f"the column {quote(both)} cannot hold both the classes and the confidences: name one column for each."
         )
     reader.prepare(layout)
-    require_whole_cases(table, layout, others)
+    _require_whole_cases(table, layout, others)
     return OpenTable(
         table.name,
         reader,
@@ -104,16 +103,6 @@ def _with_columns_of_producer(table: Table) -> Table:
     if "where" in producers.load(table.produced.name).options:
         columns["where"] = ()
     return replace(table, options=replace(table.options, **columns))
-
-
-def _viewed(table: Table, composite: str | None) -> Table:
-    """The same with the paths, conditions and composite ids that are asked for, or that other tables have."""
-    options = table.options
-    named = {options.case, options.class_column, options.confidence, *table.extra} - {None}
-    if not (options.where or options.records or composite) and named <= set(table.names):
-        return table
-    view = view_of(table.reader, options, table.extra, composite)
-    return replace(table, reader=view, _looks={})
 
 
 def _with_outcome(table: Table, about: Truth) -> Table:
@@ -141,11 +130,11 @@ def _apart(table: Table, truth: Table) -> Table:
     if not table.files & truth.files:
         return table
     if table.files != truth.files:
-        table.refuse(f"the truth, {truth.source}, is among these files: name the predictions without it.")
+        table.refuse(f"the truth, {truth.path}, is among these files: name the predictions without it.")
     outcome = truth.options.class_column
     if outcome is None:
         table.refuse(
-            f"predictions and truth ({truth.source}) are the same file: say which column holds the outcomes, "
+            f"predictions and truth ({truth.path}) are the same file: say which column holds the outcomes, "
             f"{argument('outcome')}."
         )
     return _without(table, outcome)
@@ -183,7 +172,9 @@ def case_columns(tables: Sequence[Table]) -> list[str | None]:
     open_ = [names for table, names in zip(tables, known, strict=True) if table.options.case is None]
     shared = [name for name in (open_[0] if open_ else []) if all(name in names for names in open_)]
     if not named_by_caller and len(tables) > 1:
-        loose = {table.index for table in tables if not table.named_index}  # says little beside another id
+        loose = {
+            table.reader.index for table in tables if not table.reader.named_index
+        }  # says little beside another id
         _require_one_pairing(
             tables, [n for n in shared if n not in loose and all(table.is_scalar(n) for table in tables)][:2]
         )
@@ -243,19 +234,18 @@ def _require_not_named(tables: Sequence[Table]) -> None:
 def _known(table: Table) -> list[str]:
     """The columns with known names of ids, the index of a dataframe first."""
     out = {table.options.class_column, table.options.confidence, *table.left_out}
-    labels = set(table.labels or ())
-    others, classes = ([name for name in table.names if (name in labels) is side] for side in (False, True))
-    all_classes = bool(labels) and len(classes) == len(labels)
+    others, classes = ([name for name in table.names if (name in table.labels) is side] for side in (False, True))
+    all_classes = bool(classes) and len(classes) == len(table.labels)
     names = [*named(others, CASE), *([] if all_classes else named(classes, CASE))]
-    if table.index is not None:  # before all names if it has one of its own, else after those that are certain
-        at = 0 if table.named_index else sum(is_named(name, CERTAIN_IDS) for name in names)
-        names.insert(at, table.index)
+    reader = table.reader
+    if reader.index is not None:  # before all names if it has one of its own, else after those that are certain
+        names.insert(0 if reader.named_index else sum(is_named(name, CERTAIN_IDS) for name in names), reader.index)
     return [name for name in dict.fromkeys(names) if name not in out and _can_be_id(table, name)]
 
 
 def _can_be_id(table: Table, name: str) -> bool:
     """A class that is called image, in a table with a column per class, holds fractions."""
-    certain = name == table.index or is_named(name, CERTAIN_IDS)
+    certain = name == table.reader.index or is_named(name, CERTAIN_IDS)
     return certain or (table.is_scalar(name) and not table.is_fraction(name))
 
 
@@ -278,7 +268,7 @@ def _may_be_key(table: Table, name: str) -> bool:
     """Whether a column is called so that it is nothing else, and is not the only one."""
     if name not in table.names or not table.is_scalar(name) or name in table.left_out:
         return False
-    if name in (table.options.class_column, table.options.confidence, *(table.labels or ())):
+    if name in (table.options.class_column, table.options.confidence, *table.labels):
         return False
     if is_named(name, (*CLASS, *CONFIDENCE, *TRUTH, *NEITHER)) or numbered([name], (*CLASS, *CONFIDENCE)):
         return False
@@ -305,8 +295,8 @@ def _require_one_pairing(tables: Sequence[Table], names: Sequence[str]) -> None:
         if odd is not None:
             raise AlignmentError(
                 f"{quote(first)} and {quote(second)} are in all files, but do not go together in the same way: "
-                f"{quote(odd)} stands beside {quote(ours[odd])} in {tables[0].source}, and beside "
-                f"{quote(theirs[odd])} in {table.source}. Say which are the case ids: "
+                f"{quote(odd)} stands beside {quote(ours[odd])} in {tables[0].path}, and beside "
+                f"{quote(theirs[odd])} in {table.path}. Say which are the case ids: "
                 f"{argument('case', first)} or {argument('case', second)}."
             )
 
@@ -333,8 +323,8 @@ def _require_one_strong(tables: Sequence[Table], known: Sequence[Sequence[str]])
         if len(strong) > 1:
             own, other = tables[at], 1 if at == 0 else 0
             raise AlignmentError(
-                f"{listed(strong)} of {own.source} could each be the case ids that "
-                f"{tables[other].source} has in {quote(known[other][0])}. Say which: "
+                f"{listed(strong)} of {own.path} could each be the case ids that "
+                f"{tables[other].path} has in {quote(known[other][0])}. Say which: "
                 f"{argument('case', strong[0], own.name)} or {argument('case', strong[1], own.name)}."
             )
 
@@ -344,7 +334,7 @@ def _refuse_some(tables: Sequence[Table], chosen: Sequence[str | None]) -> None:
     lacks = next(table for table, name in zip(tables, chosen, strict=True) if name is None)
     has, name = next((table, name) for table, name in zip(tables, chosen, strict=True) if name is not None)
     raise AlignmentError(
-        f"{lacks.source}: there is no column with case ids, but {has.source} has one ({quote(name)}). "
+        f"{lacks.path}: there is no column with case ids, but {has.path} has one ({quote(name)}). "
         f"Name it with {argument('case')} (for one file, {argument('case', file=lacks.name)}), or pass "
         f"{argument('by_position', True)} if all files are in the same order.{_unique(lacks)}"
     )
@@ -356,9 +346,9 @@ def _require_nothing_else(tables: Sequence[Table]) -> None:
         others = _unexplained(table)
         if others:
             raise AlignmentError(
-                f"no column with case ids was found in {listed([table.source for table in tables], 3, str)}, and rows "
+                f"no column with case ids was found in {listed([table.path for table in tables], 3, str)}, and rows "
                 f"are not matched by position unless that is asked for: pass {argument('by_position', True)} if all "
-                f"files are in the same order. Or name the ids, if {listed(others)} of {table.source} holds them: "
+                f"files are in the same order. Or name the ids, if {listed(others)} of {table.path} holds them: "
                 f"{argument('case', others[0])}.{_unique(table)}"
             )
 
@@ -369,7 +359,7 @@ def _require_rows(table: Table) -> None:
     others = _unexplained(table)
     if layout.kind == "ranked" and len(layout.classes) == 1 and table.options.layout != "ranked" and others:
         raise AlignmentError(
-            f"{table.source}: no column with case ids was found. Name it, if {listed(others)} holds them: "
+            f"{table.path}: no column with case ids was found. Name it, if {listed(others)} holds them: "
             f"{argument('case', others[0])}; or pass {argument('by_position', True)} if every row is a case."
         )
 
@@ -396,7 +386,7 @@ def _unique(table: Table) -> str:
     return f" The values of {listed(unique)} are unique." if unique else ""
 
 
-def require_whole_cases(table: Table, layout: Layout, others: Sequence[Table]) -> None:
+def _require_whole_cases(table: Table, layout: Layout, others: Sequence[Table]) -> None:
     """Refuse what would take rows for those of one case that are not, or cases for others than they are."""
     if layout.case is None and others:
         _require_natural_order(table)
