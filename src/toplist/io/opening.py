@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import filter as filter_names
 from fnmatch import fnmatch
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path, PurePath
 from typing import Any
@@ -18,7 +19,7 @@ from toplist._text import argument, closest_file, did_you_mean, listed, quote
 from toplist.errors import FileError, TopListError
 from toplist.io import producers
 from toplist.io.options import ReadOptions
-from toplist.io.producers.base import OUTCOME, Entry, Match, Producer, Request, at_path
+from toplist.io.producers.base import OUTCOME, Entry, Match, Producer, Request, at_path, matched
 from toplist.io.readers import FORMATS, Format, MemoryReader, Reader, open_frame
 from toplist.io.readers.base import COMPRESSIONS
 from toplist.io.readers.first_look import FirstLook
@@ -45,23 +46,51 @@ def open_table(what: Any, name: str, options: ReadOptions, *, truth: bool = Fals
     """
     is_path = isinstance(what, str | os.PathLike)
     if options.names_producer:
-        return _by_name(what if is_path else None, None if is_path else what, name, options)
+        return _by_name(what, name, options, is_path=is_path)
+    if what is None:
+        raise TopListError(f"{name}: nothing was given.")
     if not is_path:
-        return Table(_frame(what, name), name, options)
-    path = os.fspath(what)
+        return Table(what if isinstance(what, MemoryReader) else open_frame(what, name), name, options)
+    look, match = FirstLook(os.fspath(what)), None
+    notes: tuple[str, ...] = ()
     plain = [field for field in _PLAIN if field in options.given()]
-    recognised_as = None if options.producer == "none" else _recognised(path, strict=not plain)
-    if recognised_as is None:
-        return Table(open_path(path), name, options)
-    produced, match, look = recognised_as
-    if plain:
-        said = " and ".join(argument(field, getattr(options, field)) for field in plain)
-        note = f"Read as a plain table, as {said} says, though it looks like {produced}."
-        return Table(open_path(path), name, options, notes=(note,))
-    reader = producers.load(produced.name).open(Request(shown(path), options, match.paths))
-    if truth and OUTCOME not in reader.schema.names:
-        return Table(open_path(path), name, options)
-    return _of_producer(reader, name, options, produced, (*match.notes, *_not_read(look, match, reader)))
+    if options.producer != "none":
+        try:
+            match = recognised(look, producers.PRODUCERS, producers.load)
+        except FileError:
+            if not plain:  # elsewhere it does not matter which producer it is
+                raise
+    if match is not None:
+        produced = Produced(match[0], producers.PRODUCERS[match[0]].title, match[1].reason)
+        if not plain:
+            request = Request(shown(look.path), options, match[1].paths)
+            reader = producers.load(produced.name).open(request)
+            if not truth or OUTCOME in reader.schema.names:
+                notes = (*match[1].notes, *_not_read(look, match[1], reader))
+                return _of_producer(reader, name, options, produced, notes)
+        else:
+            said = " and ".join(argument(field, getattr(options, field)) for field in plain)
+            notes = (f"Read as a plain table, as {said} says, though it looks like {produced}.",)
+    return Table(open_path(look.path), name, options, notes=notes)
+
+
+def _by_name(what: Any, name: str, options: ReadOptions, *, is_path: bool) -> Table:
+    """The table of a producer that is asked for."""
+    asked = options.producer
+    if asked not in producers.PRODUCERS:
+        known = [*producers.PRODUCERS, "auto", "none"]
+        raise TopListError(
+            f"there is no producer {asked!r}.{did_you_mean(asked, known)} Known are {listed(known, 50, str)}."
+        )
+    entry, producer = producers.PRODUCERS[asked], producers.load(asked)
+    if is_path:
+        require_path(what)
+        request = Request(shown(what), options, files_of(entry, FirstLook(os.fspath(what))))
+    elif producer.files_only:
+        raise TopListError(f"{name}: {argument('producer', asked)} reads files: give a path.")
+    else:
+        request = Request(name, options, data=what)
+    return _of_producer(producer.open(request), name, options, Produced(asked, entry.title))
 
 
 def _of_producer(
@@ -95,21 +124,6 @@ def _why_not(field: str, table: Table) -> str:
     return f"{table.path} is read as {table.produced}.{remedy}"
 
 
-def _recognised(path: str, *, strict: bool) -> tuple[Produced, Match, FirstLook] | None:
-    """The producer of these files; where it does not matter which, nothing is refused."""
-    look = FirstLook(path)
-    try:
-        found = recognised(look, producers.PRODUCERS, producers.load)
-    except FileError:
-        if strict:
-            raise
-        return None
-    if found is None:
-        return None
-    name, match = found
-    return Produced(name, producers.PRODUCERS[name].title, match.reason), match, look
-
-
 def recognised(
     look: FirstLook, producers: Mapping[str, Entry], load: Callable[[str], Producer]
 ) -> tuple[str, Match] | None:
@@ -118,27 +132,27 @@ def recognised(
     A module is imported only where a file has all that its entry says. In a folder, or among the files that match a
     pattern, every file is looked at.
     """
-    found = {}
+    matches: dict[str, Match] = {}
     for name, entry in producers.items():
-        match = None if entry.asked else _fits(look, entry)
+        if entry.asked:
+            continue
+        match = matched(Match(look.files, ""), partial(_reason, look, entry))
         match = None if match is None else load(name).match(look, match)
         if match is not None:
-            found[name] = match
-    if len(found) > 1:
-        ways = " or ".join(argument("producer", name) for name in found)
-        saw = "; ".join(f"{producers[name].title}: {match.reason}" for name, match in found.items())
-        problem = f"this may come from {listed(list(found), show=str)} ({saw}). Say which: {ways}."
+            matches[name] = match
+    if len(matches) > 1:
+        ways = " or ".join(argument("producer", name) for name in matches)
+        saw = "; ".join(f"{producers[name].title}: {match.reason}" for name, match in matches.items())
+        problem = f"this may come from {listed(list(matches), show=str)} ({saw}). Say which: {ways}."
         raise FileError(shown(look.path), problem)
-    if not found:
-        return None
-    (one,) = found.items()
-    if look.too_many:
-        raise FileError(
-            shown(look.path),
-            f"these are more than {look.most:,} files, some of them of {producers[one[0]].title}: name those to read, "
-            "as a folder or by a pattern.",
-        )
-    return one
+    for name in matches:
+        if look.too_many:
+            raise FileError(
+                shown(look.path),
+                f"these are more than {look.most:,} files, some of them of {producers[name].title}: name those to "
+                "read, as a folder or by a pattern.",
+            )
+    return next(iter(matches.items()), None)
 
 
 def files_of(entry: Entry, look: FirstLook) -> tuple[Path, ...]:
@@ -146,33 +160,14 @@ def files_of(entry: Entry, look: FirstLook) -> tuple[Path, ...]:
     return tuple(p for p in look.files if _is_named(p, entry)) or look.files
 
 
-def _fits(look: FirstLook, entry: Entry) -> Match | None:
-    """The files that have all that an entry says."""
-    if not (entry.keys or entry.columns) and "*" in entry.names:
-        return None
-    able = (path for path in look.files if _is_named(path, entry) and _may_fit(look, path, entry))
-    reasons = {path: reason for path in able for reason in [_reason(look, path, entry)] if reason}
-    return Match(tuple(reasons), next(iter(reasons.values()))) if reasons else None
-
-
 def _is_named(path: Path, entry: Entry) -> bool:
     return any(fnmatch(path.name.lower(), pattern) for pattern in entry.names)
 
 
-def _may_fit(look: FirstLook, path: Path, entry: Entry) -> bool:
-    """Whether a file has the words that an entry needs: most have not, and need not be taken apart."""
-    sight = look.sight(path)
-    words = [max(pattern.split("*"), key=len) for pattern in entry.columns]
-    words += [f'"{part}"' for key in entry.keys for part in key.split(".") if not part.isdigit()]
-    if entry.head and not re.search(entry.head.encode(), sight[:_BEGINNING]):
-        return False
-    line = sight.partition(b"\n")[0].rstrip()
-    whole = not entry.keys or line[-1:] in (b"}", b"]")  # a header, or a record in a line of its own
-    return all(word.encode() in (line if whole else sight) for word in words)
-
-
-def _reason(look: FirstLook, path: Path, entry: Entry) -> str:
+def _reason(look: FirstLook, entry: Entry, path: Path) -> str:
     """What tells that a file has all that an entry says; nothing where it has not."""
+    if not _is_named(path, entry) or not re.search(entry.head.encode(), look.sight(path)[:_BEGINNING]):
+        return ""
     if entry.keys:
         record: Any = look.first(path)
         seen = record is not None and all(at_path(record, key) is not None for key in entry.keys)
@@ -184,42 +179,14 @@ def _reason(look: FirstLook, path: Path, entry: Entry) -> str:
     return f"it has the columns {listed(list(entry.columns))}" if seen else ""
 
 
-def _not_read(look: FirstLook, match: Match, made: Reader) -> list[str]:
+def _not_read(look: FirstLook, match: Match, reader: Reader) -> list[str]:
     """That there are tables beside those that are read, which may be thought to be read too."""
-    own = {*match.paths, *made.paths}
-    names = [path.name for path in look.files if path not in own and _looks_like_predictions(path)]
+    read, names = {*match.paths, *reader.paths}, []
+    for path in look.files:
+        chosen = None if path in read else format_of(path)
+        if chosen is not None and chosen.certain and chosen.beside:  # one of JSON mostly describes those beside it
+            names.append(path.name)
     return [f"Not read, since they are other tables: {listed(names, 3, str)}."] if names else []
-
-
-def _looks_like_predictions(path: Path) -> bool:
-    """Whether a file may be taken for predictions; one of JSON mostly describes those beside it."""
-    found = format_of(path)
-    return found is not None and found.certain and found.beside
-
-
-def _by_name(path: Any, data: Any, name: str, options: ReadOptions) -> Table:
-    asked = options.producer
-    if asked not in producers.PRODUCERS:
-        known = [*producers.PRODUCERS, "auto", "none"]
-        raise TopListError(
-            f"there is no producer {asked!r}.{did_you_mean(asked, known)} Known are {listed(known, 50, str)}."
-        )
-    if path is None:
-        if producers.load(asked).files_only:
-            raise TopListError(f"{name}: {argument('producer', asked)} reads files: give a path.")
-        request = Request(name, options, data=data)
-    else:
-        require_path(path)
-        look = FirstLook(os.fspath(path))
-        request = Request(shown(path), options, files_of(producers.PRODUCERS[asked], look))
-    produced = Produced(asked, producers.PRODUCERS[asked].title)
-    return _of_producer(producers.load(asked).open(request), name, options, produced)
-
-
-def _frame(what: Any, name: str) -> Reader:
-    if what is None:
-        raise TopListError(f"{name}: nothing was given.")
-    return what if isinstance(what, MemoryReader) else open_frame(what, name)
 
 
 def open_path(path: str | os.PathLike[str]) -> Reader:
