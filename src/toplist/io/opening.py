@@ -261,9 +261,9 @@ def stem_of(path: str | os.PathLike[str]) -> str:
     ('a', 'b.txt', '.csv', 'c')
     """
     name = as_path(path).name or shown(path)
-    known = "|".join(suffix[1:] for suffix in (*(s for one in FORMATS if one.certain for s in one.suffixes), *_OTHERS))
-    packed = "|".join(suffix[1:] for suffix in COMPRESSIONS)
-    return re.sub(rf"(\.({known}))?(\.({packed}))?$", "", name, flags=re.IGNORECASE) or name
+    suffixes = [*(suffix for known in FORMATS if known.certain for suffix in known.suffixes), *_OTHERS]
+    known, packed = ("|".join(map(re.escape, every)) for every in (suffixes, COMPRESSIONS))
+    return re.sub(rf"({known})?({packed})?$", "", name, flags=re.IGNORECASE) or name
 
 
 def require_path(path: str | os.PathLike[str]) -> None:
@@ -327,54 +327,49 @@ def models_by_path(*paths: str | os.PathLike[str]) -> dict[str, str]:
     """
     given: list[tuple[str, str]] = []  # names, where there are any, and paths
     for word in (os.fspath(path) for path in paths):
-        name, mark, path = ("", "", word) if url_of(word) else word.partition("=")
-        if mark and name and path and not os.path.exists(word):
-            given.append((name, _one(name, path)))
-        else:
-            given += [("", folder) for folder in _folders(word)] or [("", word)]
+        name, _, path = ("", "", word) if url_of(word) else word.partition("=")
+        if not (name and path) or os.path.exists(word):
+            name, path = "", word
+        folders = _folders(path)
+        if name and len(folders) > 1:
+            raise TopListError(
+                f"{name}={shown(path)}: this pattern matches {len(folders):,} folders, and each of them is a model. "
+                "Leave out the name, or name each folder."
+            )
+        given += [(name, folder) for folder in folders or [path]]
     names = _distinct([path for name, path in given if not name], {name for name, _ in given if name})
-    found: dict[str, str] = {}
+    models: dict[str, str] = {}
     for name, path in given:
         called = name or names[path]
-        if called in found:
+        if called in models:
             raise TopListError(f"two files are called {called!r}: give them names, as in old={shown(path)}.")
-        found[called] = path
-    return found
-
-
-def _one(name: str, path: str) -> str:
-    """The path of one model, which no pattern of several folders is."""
-    folders = _folders(path)
-    if len(folders) > 1:
-        raise TopListError(
-            f"{name}={shown(path)}: this pattern matches {len(folders):,} folders, and each of them is a model. Leave "
-            "out the name, or name each folder."
-        )
-    return folders[0] if folders else path
+        models[called] = path
+    return models
 
 
 def _folders(path: str) -> list[str]:
     """The folders that match a pattern which no file matches."""
     remote = as_remote(path)
     if remote is not None:
-        found = [] if not remote.is_pattern or remote.exists() else remote.matching()
-        return [] if any(one.is_file() for one in found) else [os.fspath(one) for one in found]
+        places = [] if not remote.is_pattern or remote.exists() else remote.matching()
+        return [] if any(place.is_file() for place in places) else [os.fspath(place) for place in places]
     if not glob.has_magic(path) or "\0" in path or os.path.exists(path):
         return []
     matches = sorted(glob.glob(path, recursive=True))
-    return [] if any(map(os.path.isfile, matches)) else [one for one in matches if os.path.isdir(one)]
+    return [] if any(map(os.path.isfile, matches)) else [match for match in matches if os.path.isdir(match)]
 
 
 def _distinct(paths: Sequence[str], taken: set[str]) -> dict[str, str]:
     """A name for each path: its own, or the part by which paths with the same name differ, as few as needed."""
-    own = {path: stem_of(path) for path in paths}
-    names = dict(own)
-    for name, count in Counter(own.values()).items():
+    stems = {path: stem_of(path) for path in paths}
+    names = dict(stems)
+    for stem, count in Counter(stems.values()).items():
         if count > 1:
-            names |= _apart([path for path in own if own[path] == name], name)
+            names |= _apart([path for path in stems if stems[path] == stem], stem)
     used = Counter([*names.values(), *taken])
     return {
-        path: name if used[name] == 1 or name == own[path] else f"{name}/{own[path]}" for path, name in names.items()
+        path: name if used[name] == 1 or name == stems[path] else f"{name}/{stems[path]}"
+        for path, name in names.items()
     }
 
 
@@ -384,13 +379,9 @@ def _apart(paths: Sequence[str], name: str) -> dict[str, str]:
     A path that has no such part keeps its name.
     """
     parts = [PurePath(os.path.normpath(shown(path))).parts[-2::-1] for path in paths]
-    rows = list(zip_longest(*parts, fillvalue=""))
-    differing = [row for row in rows if len(set(row)) > 1]
-    whole = next((row for row in differing if len(set(row)) == len(paths)), None)
-    if whole is not None:
-        return {path: part or name for path, part in zip(paths, whole, strict=True)}
-    for count in range(2, len(differing) + 1):
-        made = ["/".join(filter(None, reversed(column))) for column in zip(*differing[:count], strict=True)]
-        if len(set(made)) == len(paths):
-            return {path: one or name for path, one in zip(paths, made, strict=True)}
+    differing = [row for row in zip_longest(*parts, fillvalue="") if len(set(row)) > 1]
+    for rows in (*([row] for row in differing), *(differing[:count] for count in range(2, len(differing) + 1))):
+        names = ["/".join(filter(None, reversed(column))) for column in zip(*rows, strict=True)]
+        if len(set(names)) == len(paths):
+            return {path: own or name for path, own in zip(paths, names, strict=True)}
     return {}

@@ -265,14 +265,6 @@ class Truth:
         n_classes: str | None = None,
         **options: Any,
     ) -> None:
-        carried = isinstance(data, str) and data == SAME
-        for what, column in (("weight", weight), ("group", group)):
-            if isinstance(column, str) and not column.strip() and not (carried and what == "group"):
-                raise TopListError(f"{what} names a column of the truth: what is given is empty.")
-        _require_column("outcome", outcome)
-        _require_column("n_classes", n_classes)
-        if outcome is not None and options.get("class_column") is not None:
-            raise TopListError("outcome and class_column are the same column of the truth: give one of them.")
         given = {
             "data": _located(data),
             "outcome": outcome,
@@ -280,19 +272,27 @@ class Truth:
             "group": group,
             "cluster": cluster,
             "time": time,
+            "n_classes": n_classes,
+            "options": _checked(options, "Truth", data),
         }
         for what, value in given.items():
             object.__setattr__(self, what, value)
-        object.__setattr__(self, "n_classes", n_classes)
-        object.__setattr__(self, "options", _checked(options, "Truth", data))
-        lone = next((what for what, value in {"outcome": outcome, **self.columns}.items() if value is not None), None)
-        if data is None and lone is not None:
-            raise TopListError(f"{lone} is about cases with an outcome: give the outcomes too.")
-        vain = next((what for what in ("scale", "duplicates", "blanks") if what in options), None)
-        if vain is not None:
-            raise TopListError(f"{vain} is about predictions: it has no effect on the truth.")
-        named = [what for what, value in self.columns.items() if isinstance(value, str) and value]
-        arrays = [what for what, value in self.columns.items() if value is not None and not isinstance(value, str)]
+        for what, column in (("weight", weight), ("group", group)):
+            if isinstance(column, str) and not column.strip() and not (self.is_carried and what == "group"):
+                raise TopListError(f"{what} names a column of the truth: what is given is empty.")
+        _require_column("outcome", outcome)
+        _require_column("n_classes", n_classes)
+        if outcome is not None and options.get("class_column") is not None:
+            raise TopListError("outcome and class_column are the same column of the truth: give one of them.")
+        known = {what: value for what, value in {"outcome": outcome, **self.columns}.items() if value is not None}
+        if data is None and known:
+            raise TopListError(f"{next(iter(known))} is about cases with an outcome: give the outcomes too.")
+        idle = next((what for what in ("scale", "duplicates", "blanks") if what in options), None)
+        if idle is not None:
+            raise TopListError(f"{idle} is about predictions: it has no effect on the truth.")
+        known.pop("outcome", None)
+        named = [what for what, value in known.items() if isinstance(value, str) and value]
+        arrays = [what for what, value in known.items() if not isinstance(value, str)]
         if named and arrays:
             raise TopListError(
                 f"{named[0]} names a column and {arrays[0]} is an array: give columns of a table, or arrays in memory."
@@ -348,14 +348,20 @@ class ReadRequest:
     @classmethod
     def of(cls, models: Mapping[str, Any], truth: Any, read: ReadOptions) -> ReadRequest:
         """Each source with its options over those of `read`."""
-        sources = {str(name): as_source(one) for name, one in models.items()}
+        sources = {str(name): as_source(data) for name, data in models.items()}
         about = as_truth(truth)
         if not isinstance(read, ReadOptions):
             raise TopListError(f"read is a ReadOptions, not {type(read).__name__}.")
-        common = _common([read.given(), *(one.options for one in sources.values()), about.options])
+        common: dict[str, Any] = {}  # the options that are one for all files, wherever they are given
+        for options in (read.given(), *(source.options for source in sources.values()), about.options):
+            for what in _COMMON:
+                if what in options and options[what] != common.setdefault(what, options[what]):
+                    raise TopListError(
+                        f"{what} is the same for all files: give it once, as read=ReadOptions({what}=...)."
+                    )
         base = replace(read, **common)
-        own = {name: one.read(base) for name, one in sources.items()}
-        return cls({name: one.data for name, one in sources.items()}, own, about, about.read(base))
+        by_model = {name: source.read(base) for name, source in sources.items()}
+        return cls({name: source.data for name, source in sources.items()}, by_model, about, about.read(base))
 
     def with_data(self, models: Mapping[str, Any], outcomes: Any) -> ReadRequest:
         """The same request for the same data in another form."""
@@ -440,16 +446,6 @@ def _checked(options: Mapping[str, Any], kind: str, data: Any) -> dict[str, Any]
         raise TypeError(f"{kind}() has no option {odd!r}.{did_you_mean(odd, known)}")
     checked = ReadOptions(**options)
     return {name: getattr(checked, name) for name in options}
-
-
-def _common(given: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The options that are one for all files, wherever they are given."""
-    found: dict[str, Any] = {}
-    for options in given:
-        for what in _COMMON:
-            if what in options and options[what] != found.setdefault(what, options[what]):
-                raise TopListError(f"{what} is the same for all files: give it once, as read=ReadOptions({what}=...).")
-    return found
 
 
 def _texts(what: str, meaning: str, value: Any) -> tuple[str, ...]:

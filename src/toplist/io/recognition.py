@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn, get_args
 
 from toplist._files import need
-from toplist._text import argument, closest, did_you_mean, listed, quote
-from toplist.errors import FileError
+from toplist._text import argument, did_you_mean, listed, quote
 from toplist.io.columns import kind_of
 from toplist.io.layout import Kind, Layout
 from toplist.io.paths import Side, as_records, heads, resolve
@@ -82,11 +81,11 @@ def _as_field(table: Table, wanted: str) -> str:
     """That a name is that of a field, and what to type for it."""
     if wanted not in (table.options.class_column, table.options.confidence):
         return ""
-    places = [path for name in table.names for path in places_of(name, table.schema.field(name).type)]
-    place = next((path for path in places if resolve(table.schema, f"{path}.{wanted}") is not None), None)
-    if place is None:
-        return ""
-    return f" It is a field of the objects in {quote(place)}: say {argument('records', place)} too."
+    for name in table.names:
+        for place, _ in _places_of(name, table.schema.field(name).type):
+            if resolve(table.schema, f"{place}.{wanted}") is not None:
+                return f" It is a field of the objects in {quote(place)}: say {argument('records', place)} too."
+    return ""
 
 
 def _for_one(table: Table, wanted: str) -> str:
@@ -231,12 +230,15 @@ class _Finding:
         if self.table.options.class_column is not None or self.table.options.confidence is not None:
             return {}
         certain = {path: fields for path, fields in self._objects() if not fields.doubt}
-        return {path: self._of_records(path, one.classes[0], one.confidences[0], one) for path, one in certain.items()}
+        return {
+            path: self._of_records(path, fields.classes[0], fields.confidences[0], fields)
+            for path, fields in certain.items()
+        }
 
     def _objects(self) -> list[tuple[str, ObjectFields]]:
         """The places where objects are that have a class and a confidence; outcomes are not among them."""
         able = [name for name in self.free if not is_named(name, TRUTH)]
-        return [place for name in able for place in objects_in(name, self.table.schema.field(name).type)]
+        return [place for name in able for place in _objects_in(name, self.table.schema.field(name).type)]
 
     def _stated_records(self, records: str) -> Layout:
         """The objects that the caller names, with the fields that the caller names, or those with telling names."""
@@ -245,7 +247,7 @@ class _Finding:
         if path is None:
             near = did_you_mean(records, table.names) or _there_are(table.names)
             table.refuse(f"there is no column or path {quote(records)}.{near}")
-        fields = fields_of(path.kind)
+        fields = _fields_of(path.kind)
         if options.class_column is None and options.confidence is None and not (fields and fields.classes):
             keys, values = (f"{records}{side.value}" for side in Side)
             if resolve(schema, keys) is not None:
@@ -389,19 +391,15 @@ class _Finding:
             )
         nested = [name for name in doubtful if not self.table.is_scalar(name)]
         if nested:
-            self.table.refuse(
-                f"{what} may be a hard label, but {listed(nested)} holds lists or objects that may be confidences. "
-                f"For hard labels say {few}; for lists of objects say {argument('records', nested[0])}."
-            )
-        if len(doubtful) == 1:
-            self.table.refuse(
-                f"{what} may be a hard label, or have its confidence in {quote(doubtful[0])}. Say "
-                f"{argument('confidence', doubtful[0])}, or for hard labels {few}."
-            )
+            otherwise = f"for lists of objects say {argument('records', nested[0])}"
+        elif len(doubtful) == 1:
+            otherwise = f"if it is the confidence of {what}, say {argument('confidence', doubtful[0])}"
+        else:
+            otherwise = f"for a column per class say {argument('ignore', label)}; if one is the confidence of {what}, "
+            otherwise += f"say {argument('confidence')} with its name"
         self.table.refuse(
-            f"{what} may be a hard label, but {listed(doubtful)} may hold confidences. For a column per class say "
-            f"{argument('ignore', label)}; for hard labels say {few}; if one column is the confidence of {what}, say "
-            f"{argument('confidence')} with its name."
+            f"{what} may be a hard label, but {listed(nested or doubtful)} may hold confidences. For hard labels say "
+            f"{few}; {otherwise}."
         )
 
     def _wide(self) -> Layout | None:
@@ -432,7 +430,6 @@ class _Finding:
         """The columns that are called as the classes are; what others hold is no number."""
         if self.table.reader.unnamed and len(scalar) == len(labels):
             return self._layout("wide", scalar, names=list(labels))  # by their places
-        _require_no_typo(scalar, labels, self.table.path)
         classes = [name for name in scalar if name in labels]
         if not classes:
             return None
@@ -440,7 +437,10 @@ class _Finding:
             name for name in scalar if name not in labels and not is_named(name, (*CONFIDENCE, *TRUTH, *NEITHER))
         ]
         further = [name for name in further if self.table.is_number(name) and not self.table.look(name).blank]
-        if further and len(classes) < len(set(labels)):
+        if further and len(classes) < len(labels):
+            near = did_you_mean(further[0], [label for label in labels if label not in classes])
+            if near:
+                self.table.refuse(f"the column {quote(further[0])} is not among the labels.{near}")
             self._refuse_further(classes, further)
         return self._layout("wide", classes)
 
@@ -516,18 +516,15 @@ class _Finding:
     def _how_objects(self, objects: Sequence[str]) -> str:
         """What to type where columns hold objects that are not predictions by themselves."""
         for path, fields in self._objects():
-            some = (("class_column", fields.classes), ("confidence", fields.confidences))
-            say = [" or ".join(argument(what, name) for name in names[:4]) for what, names in some]
-            return (
-                f" In {quote(path)}, {fields.doubt}: if it has the list of a case, say {argument('records', path)}, "
-                f"{say[0]}, {say[1]}."
-            )
+            say = f"{_either('class_column', fields.classes)}, {_either('confidence', fields.confidences)}"
+            case = f"if it has the list of a case, say {argument('records', path)}, {say}."
+            return f" In {quote(path)}, {fields.doubt}: {case}"
         schema = self.table.schema
         for name in objects:
             kind = schema.field(name).type
             if resolve(schema, f"{name}{Side.KEYS.value}") is not None:
                 return f" If the keys of {quote(name)} are classes, say {argument('records', name)}."
-            if is_any_list(kind) and is_any_list(kind.value_type) and fields_of(kind.value_type) is not None:
+            if is_any_list(kind) and is_any_list(kind.value_type) and _fields_of(kind.value_type) is not None:
                 return f" If the first list of {quote(name)} is meant, say {argument('records', f'{name}[0]')}."
         return (
             f" If they are lists with an object for each class, say {argument('records', objects[0])}, with the fields "
@@ -553,18 +550,6 @@ class _Finding:
 def _is_floating(table: Table, name: str) -> bool:
     kind = table.schema.field(name).type.value_type
     return str(kind) in ("double", "float", "halffloat") or str(kind).startswith("decimal")
-
-
-def _require_no_typo(names: Sequence[str], labels: Collection[str], source: str) -> None:
-    """Columns that are no class are left alone, unless a class without a column is called almost the same."""
-    without = {label.strip().casefold(): label for label in labels if label not in set(names)}
-    if len(without) < len(labels):
-        for name in [name for name in names if name not in labels][:20]:
-            near = closest(name, without.values(), 0.8)
-            if near is not None:
-                raise FileError(
-                    source, f"the column {quote(name)} is not among the labels. Did you mean {quote(near)}?"
-                )
 
 
 def _missing_header(names: Sequence[str]) -> str:
@@ -601,7 +586,7 @@ class ObjectFields:
     doubt: str = ""  # why they are no predictions unless the caller says so
 
 
-def fields_of(kind: Any, name: str = "") -> ObjectFields | None:
+def _fields_of(kind: Any, name: str = "") -> ObjectFields | None:
     """The fields of a list of objects, or of an object of lists, that has this name; None for another type."""
     pa = need("pyarrow")
     if not pa.types.is_nested(kind) and not pa.types.is_dictionary(kind):
@@ -610,10 +595,12 @@ def fields_of(kind: Any, name: str = "") -> ObjectFields | None:
     lists = pa.types.is_struct(kind)
     if lists:
         every = [
-            one for one in _fields(kind, 1) if is_any_list(one.kind) and not pa.types.is_nested(one.kind.value_type)
+            field
+            for field in _fields(kind, 1)
+            if is_any_list(field.kind) and not pa.types.is_nested(field.kind.value_type)
         ]
     elif is_any_list(kind) and pa.types.is_struct(kind.value_type):
-        every = [one for one in _fields(kind.value_type, _DEPTH) if not pa.types.is_nested(one.kind)]
+        every = [field for field in _fields(kind.value_type, _DEPTH) if not pa.types.is_nested(field.kind)]
     else:
         return None
     clear = _telling(every, CLASS)
@@ -623,28 +610,26 @@ def fields_of(kind: Any, name: str = "") -> ObjectFields | None:
         doubt = "which of its fields is the class, and which the confidence, is not clear"
     elif not clear and spelled_field(confidences[0]) == "value":
         doubt = f"{quote(classes[0])} and {quote(confidences[0])} may be anything"
-    names = [one.path for one in every]
+    names = [field.path for field in every]
     return ObjectFields(classes, confidences, names, lists, doubt) if names else None
 
 
-def objects_in(path: str, kind: Any, depth: int = _DEPTH) -> Iterator[tuple[str, ObjectFields]]:
+def _objects_in(path: str, kind: Any, depth: int = _DEPTH) -> Iterator[tuple[str, ObjectFields]]:
     """The places in a column where objects are that have a class and a confidence."""
-    fields = fields_of(kind, path)
-    if fields is not None and fields.classes and fields.confidences:
-        yield path, fields
-    if depth and need("pyarrow").types.is_struct(kind):
-        for one in _fields(kind, 1):
-            yield from objects_in(f"{path}.{one.path}", one.kind, depth - 1)
+    for place, inner in _places_of(path, kind, depth):
+        fields = _fields_of(inner, place)
+        if fields is not None and fields.classes and fields.confidences:
+            yield place, fields
 
 
-def places_of(path: str, kind: Any, depth: int = _DEPTH) -> Iterator[str]:
-    """The paths to objects, and to lists of them."""
+def _places_of(path: str, kind: Any, depth: int = _DEPTH) -> Iterator[tuple[str, Any]]:
+    """The paths to objects, and to lists of them, with their types."""
     types = need("pyarrow").types
     if types.is_nested(kind):
-        yield path
+        yield path, kind
     if depth and types.is_struct(kind):
         for field in _fields(kind, 1):
-            yield from places_of(f"{path}.{field.path}", field.kind, depth - 1)
+            yield from _places_of(f"{path}.{field.path}", field.kind, depth - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -669,26 +654,24 @@ def _fields(kind: Any, depth: int, head: str = "", level: int = 1) -> Iterator[_
 
 def _telling(fields: Sequence[_Field], words: Sequence[str]) -> list[str]:
     """The fields with known names that are least deep inside."""
-    found = [one for one in fields if spelled_field(one.name) in words]
-    return [one.path for one in found if one.level == min(other.level for other in found)]
+    telling = [field for field in fields if spelled_field(field.name) in words]
+    return [field.path for field in telling if field.level == min(other.level for other in telling)]
 
 
 def _doubt(kind: Any, name: str, classes: Sequence[str], confidences: Sequence[str]) -> str:
     """Why a list of such objects may be something else than the list of one case."""
-    own = {spelled_field(one.name): one for one in _fields(kind, 1)}
-    where = next((one.name for word, one in own.items() if word in PLACE), None)
-    if where is not None:
-        return f"{quote(where)} says where something is, so these may be several answers"
-    case = next((one.name for word, one in own.items() if word in _CASES), None)
+    fields = {spelled_field(field.name): field for field in _fields(kind, 1)}
+    place = next((field.name for word, field in fields.items() if word in PLACE), None)
+    if place is not None:
+        return f"{quote(place)} says where something is, so these may be several answers"
+    case = next((field.name for word, field in fields.items() if word in _CASES), None)
     if case is not None:
         return f"{quote(case)} may tell cases apart, so each object may be a case of its own"
-    inner = next(
-        (one.name for one in own.values() if is_any_list(one.kind) and list(objects_in("", one.kind, 0))), None
-    )
-    if inner is not None:
-        first = argument("records", f"{name}[0].{inner}")
-        return f"each object has a list of its own, in {quote(inner)} (for that of the first, say {first})"
-    words = {spelled_field(one) for one in (*classes, *confidences)}
+    for field in fields.values():
+        if is_any_list(field.kind) and list(_objects_in("", field.kind, 0)):
+            first = argument("records", f"{name}[0].{field.name}")
+            return f"each object has a list of its own, in {quote(field.name)} (for that of the first, say {first})"
+    words = {spelled_field(path) for path in (*classes, *confidences)}
     if "token" in words and words & {"logprob", "log_prob", "log_probability"} and "top" not in spelled_field(name):
         return "these may be the tokens of a text, one after the other"
     return ""
