@@ -135,16 +135,15 @@ def _predicted(what: Any, name: str, space: ClassSpace | None) -> Any:
 
 
 def _table_of_lists(lists: TopLists, name: str) -> Any:
-    if isinstance(lists.space, LabelSets):
-        raise TopListError(
-            f"{name}: these are lists of label sets, which a table cannot hold beside files and frames: give all "
-            "predictions and outcomes in memory."
-        )
-    if lists.log_rest is not None:
-        raise TopListError(
-            f"{name}: these lists know the mass that is not listed by its logarithm, which a table cannot hold: give "
-            "all predictions and outcomes in memory."
-        )
+    for what, there in (
+        ("are lists of label sets", isinstance(lists.space, LabelSets)),
+        ("know the mass that is not listed by its logarithm", lists.log_rest is not None),
+    ):
+        if there:
+            raise TopListError(
+                f"{name}: these {what}, which a table cannot hold beside files and frames: give all predictions and "
+                "outcomes in memory."
+            )
     pa, labels, at = need("pyarrow"), lists.space.labels, lists.offsets
     codes = lists.classes
     values = [labels[code] for code in codes.tolist()] if labels is not None else codes
@@ -173,16 +172,17 @@ def _indicators(value: Any, space: LabelSets) -> Any:
     """A matrix with its columns in the order of the labels; anything else as it is."""
     if isinstance(value, os.PathLike | str) or not _is_table(value) or len(getattr(value, "shape", ())) != 2:
         return value
-    columns = {str(name): place for place, name in enumerate(value.columns)}
-    names = [str(name) for name in space.names]
-    unnamed = list(columns) == list(map(str, range(len(names))))
-    if value.shape[1] != len(names) or not (unnamed or columns.keys() == set(names)):
+    columns, names = ([str(name) for name in every] for every in (value.columns, space.names))
+    if sorted(columns) == sorted(names):
+        order = [columns.index(name) for name in names]
+    elif columns == [str(place) for place in range(len(names))]:
+        order = list(range(len(names)))
+    else:
         return value
     matrix = np.asarray(value)
     if matrix.dtype.kind not in "biufO" or not np.isin(matrix, (0, 1)).all():
         return value
-    order = range(len(names)) if unnamed and columns.keys() != set(names) else [columns[name] for name in names]
-    return matrix[:, list(order)].astype(bool)
+    return matrix[:, order].astype(bool)
 
 
 def _is_table(value: Any) -> bool:

@@ -156,14 +156,19 @@ class Table:
             return False
         return is_named(name, CERTAIN_IDS) or not self.look(name).within_one
 
+    def texts(self, *names: str) -> Iterator[list[Any]]:
+        """The values of columns as text, batch by batch."""
+        pa, pc = need("pyarrow"), need("pyarrow.compute")
+        for piece in self.reader.pieces(names):
+            yield [pc.cast(plain(column), pa.string()) for column in piece.table.columns]
+
     def has_unique(self, name: str) -> bool:
         """Whether no value of a column is there twice; the whole column is read."""
         pa, pc = need("pyarrow"), need("pyarrow.compute")
         try:
-            pieces = [pc.cast(plain(piece.table.column(0)), pa.string()) for piece in self.reader.pieces([name])]
+            values = pa.chunked_array([column for (column,) in self.texts(name)], pa.string()).drop_null()
         except (pa.ArrowException, FileError):
             return False
-        values = pa.chunked_array(pieces, pa.string()).drop_null()
         return bool(0 < len(values) == pc.count_distinct(values).as_py())
 
     def refuse(self, problem: str) -> NoReturn:

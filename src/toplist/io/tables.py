@@ -14,7 +14,6 @@ from toplist._files import need
 from toplist._text import argument, listed, quote
 from toplist.errors import AlignmentError
 from toplist.io import producers
-from toplist.io.columns import plain
 from toplist.io.layout import Layout
 from toplist.io.opening import open_table, require_effect
 from toplist.io.options import ReadOptions, Truth
@@ -305,8 +304,7 @@ def _pairs_of(table: Table, names: Sequence[str], wanted: set[str] | None) -> di
     """What stands beside an id: of the first rows, or of ids that are wanted wherever they are."""
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     pairs: dict[str, str] = {}
-    for piece in table.reader.pieces(list(names)):
-        keys, values = (pc.cast(plain(piece.table.column(at)), pa.string()) for at in (0, 1))
+    for keys, values in table.texts(*names):
         if wanted is None:
             return dict(zip(keys[:_LOOKED].to_pylist(), values[:_LOOKED].to_pylist(), strict=True))
         inside = pc.is_in(keys, value_set=pa.array(list(wanted), pa.string()))
@@ -422,8 +420,7 @@ def _require_no_gaps(table: Table) -> None:
 def _require_one_run(table: Table, layout: Layout) -> None:
     """The rows of several models or runs in one long table would be put together into one list."""
     for name in named([name for name in layout.ignored if name not in table.left_out], RUN):
-        pieces = (plain(piece.table.column(0)).unique().to_pylist() for piece in table.reader.pieces([name]))
-        values = {value for piece in pieces for value in piece}
+        values = {value for (column,) in table.texts(name) for value in column.unique().to_pylist()}
         if len(values) > 1:
             few = ", ".join(quote(value) for value in sorted(map(str, values))[:3])
             table.refuse(
@@ -456,8 +453,7 @@ def _two_of_one(table: Table, case: str, name: str) -> tuple[Any, ...]:
     """A case whose rows have two values in a column, and these; nothing where there is none."""
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     pairs = None
-    for piece in table.reader.pieces([case, name]):
-        columns = [pc.cast(plain(piece.table.column(at)), pa.string()) for at in (0, 1)]
+    for columns in table.texts(case, name):
         new = pa.table(columns, ["case", "value"])
         pairs = (new if pairs is None else pa.concat_tables([pairs, new])).group_by(["case", "value"]).aggregate([])
     if pairs is None:
