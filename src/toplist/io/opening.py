@@ -238,7 +238,7 @@ def format_of(path: Path) -> Format | None:
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     packed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
     last = suffixes[-2] if packed and len(suffixes) > 1 else suffixes[-1] if suffixes and not packed else ""
-    return next((one for one in FORMATS if last in one.suffixes and (one.compressed or not packed)), None)
+    return next((known for known in FORMATS if last in known.suffixes and (known.compressed or not packed)), None)
 
 
 def _is_text(name: str) -> bool:
@@ -251,7 +251,7 @@ def _is_text(name: str) -> bool:
 
 
 def _formats() -> str:
-    return f"{', '.join(one.described or one.suffixes[0] for one in FORMATS)}; text also as .gz or .zst"
+    return f"{', '.join(known.described or known.suffixes[0] for known in FORMATS)}; text also as .gz or .zst"
 
 
 def stem_of(path: str | os.PathLike[str]) -> str:

@@ -169,7 +169,8 @@ class ReadOptions:
 
     def given(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
+        every = {option.name: (getattr(self, option.name), option.default) for option in fields(self)}
+        return {name: value for name, (value, default) in every.items() if value != default}
 
 
 class Source:
@@ -371,18 +372,18 @@ class ReadRequest:
     def paths(self) -> list[str]:
         """The files that are named, the truth last."""
         every = (*self.models.values(), None if self.truth.is_carried else self.truth.data)
-        return [os.fspath(one) for one in every if isinstance(one, str | os.PathLike)]
+        return [os.fspath(data) for data in every if isinstance(data, str | os.PathLike)]
 
     @property
     def repairs(self) -> dict[str, Repairs]:
         """What is repaired in the lists of each model."""
-        return {name: one.repairs for name, one in self.options.items()}
+        return {name: options.repairs for name, options in self.options.items()}
 
     @property
     def truth_normalized(self) -> bool:
         """Whether a truth that is a distribution per case is normalized: as it says, or else where all models are."""
         given: bool | None = self.truth.options.get("normalize")
-        return all(one.normalize for one in self.options.values()) if given is None else given
+        return all(options.normalize for options in self.options.values()) if given is None else given
 
     @property
     def set_separator(self) -> str | None:
@@ -391,18 +392,17 @@ class ReadRequest:
 
     def require_memory(self) -> None:
         """Of what is no file or frame, only the values can be read in several ways."""
-        made = all(_is_made(one) for one in self.models.values())
-        for one in self.options.values():
-            vain = next((what for what in one.given() if made or what not in _VALUES), None)
-            if vain == "blanks":
+        are_lists = all(map(_is_made, self.models.values()))
+        for options in self.options.values():
+            idle = next((what for what in options.given() if are_lists or what not in _VALUES), None)
+            if idle == "blanks":
                 raise TopListError("blanks are about files and frames: leave out of lists in memory what is not known.")
-            if vain in _VALUES:
-                raise TopListError(f"{vain} has no effect on lists that are made: give it where they are made.")
-            if vain is not None:
-                raise TopListError(f"{vain} is about files and frames: it has no effect with predictions in memory.")
-        vain = next(iter(self.truth.options), None)
-        if vain is not None:
-            raise TopListError(f"{vain} is about files and frames: it has no effect with outcomes in memory.")
+            if idle in _VALUES:
+                raise TopListError(f"{idle} has no effect on lists that are made: give it where they are made.")
+            if idle is not None:
+                raise TopListError(f"{idle} is about files and frames: it has no effect with predictions in memory.")
+        for idle in self.truth.options:
+            raise TopListError(f"{idle} is about files and frames: it has no effect with outcomes in memory.")
         self.truth.require_arrays()
 
     def require_outcomes(self) -> None:
@@ -440,7 +440,7 @@ def _checked(options: Mapping[str, Any], kind: str, data: Any) -> dict[str, Any]
         raise TopListError(f"a {kind} is made of data, not of a {type(data).__name__}.")
     if options and kind == "Source" and _is_made(data):
         raise TopListError(f"{next(iter(options))} has no effect on lists that are made: give it where they are made.")
-    known = [one.name for one in fields(ReadOptions)]
+    known = [option.name for option in fields(ReadOptions)]
     odd = next((name for name in options if name not in known), None)
     if odd is not None:
         raise TypeError(f"{kind}() has no option {odd!r}.{did_you_mean(odd, known)}")
@@ -453,11 +453,10 @@ def _texts(what: str, meaning: str, value: Any) -> tuple[str, ...]:
     every = (value,) if isinstance(value, str) else value
     if isinstance(every, Mapping) or not isinstance(every, Iterable):
         raise TopListError(f"{what} {meaning}, not {value!r}.{_by_file(what, value)}")
-    found = tuple(every)
-    odd = next((one for one in found if not isinstance(one, str)), None)
-    if odd is not None:
-        raise TopListError(f"{what} {meaning}, not {odd!r}.")
-    return found
+    for text in (texts := tuple(every)):
+        if not isinstance(text, str):
+            raise TopListError(f"{what} {meaning}, not {text!r}.")
+    return texts
 
 
 def _require_choice(what: str, value: Any, allowed: Sequence[str]) -> None:

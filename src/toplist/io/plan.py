@@ -99,8 +99,8 @@ def as_tables(request: ReadRequest, space: Any) -> ReadRequest | None:
     if not (_is_table(y) or any(tables.values())):
         return None
     known = None if space is None else as_space(space)
-    made = {name: what if tables[name] else _predicted(what, name, known) for name, what in request.models.items()}
-    return request.with_data(made, y if y is None or _is_table(y) else _outcomes(y))
+    models = {name: what if tables[name] else _predicted(what, name, known) for name, what in request.models.items()}
+    return request.with_data(models, y if y is None or _is_table(y) else _outcomes(y))
 
 
 def _outcomes(y: Any) -> Any:
@@ -160,12 +160,12 @@ def _is_series(value: Any) -> bool:
 
 def with_indicators(request: ReadRequest, space: Any) -> ReadRequest:
     """The request with frames of zeros and ones, a column per label, as matrices where the classes are label sets."""
-    given = [space, *(one.space for one in request.models.values() if isinstance(one, TopLists | TopList))]
-    known = next((one for one in given if one is not None), None)
+    spaces = [space, *(data.space for data in request.models.values() if isinstance(data, TopLists | TopList))]
+    known = next(filter(None, spaces), None)
     if request.set_separator is not None or not isinstance(known, LabelSets):
         return request
-    made = {name: _indicators(one, known) for name, one in request.models.items()}
-    return request.with_data(made, _indicators(request.truth.data, known))
+    models = {name: _indicators(data, known) for name, data in request.models.items()}
+    return request.with_data(models, _indicators(request.truth.data, known))
 
 
 def _indicators(value: Any, space: LabelSets) -> Any:

@@ -139,7 +139,7 @@ class View(Reader):
     @cached_property
     def parts(self) -> tuple[str, ...]:  # type: ignore[override]
         """See the class."""
-        fixed = [one.name for one in self._conditions if not one.negated]
+        fixed = [condition.name for condition in self._conditions if not condition.negated]
         return tuple(dict.fromkeys([*self.reader.parts, *self._composite, *fixed]))
 
     @cached_property
@@ -155,18 +155,15 @@ class View(Reader):
     @cached_property
     def _further(self) -> dict[str, ColumnPath]:
         """The paths that are columns here, but not in the reader."""
-        found, names = {}, set(self.reader.schema.names)
+        names = set(self.reader.schema.names)
         lone = [] if self.case is None or self._composite else [self.case]
-        for text in (*lone, *self.asked):
-            if text not in names:
-                found[text] = self._path(text)
-        return found
+        return {text: self._path(text) for text in (*lone, *self.asked) if text not in names}
 
     @cached_property
     def _composite(self) -> dict[str, ColumnPath]:
         """The columns of a composite id."""
-        found = {} if self.case is None else parts_of(self.reader.schema, self.case)
-        return {name: path or self._path(name) for name, path in found.items()}
+        parts = {} if self.case is None else parts_of(self.reader.schema, self.case)
+        return {name: path or self._path(name) for name, path in parts.items()}
 
     @cached_property
     def _conditions(self) -> dict[Condition, ColumnPath]:
@@ -192,8 +189,8 @@ class View(Reader):
         further = {name: self._further[name] for name in columns if name in self._further}
         parts = self._composite if self.case in columns else {}
         paths = [*further.values(), *parts.values(), *self._conditions.values()]
-        own = [name for name in columns if name not in further and not (parts and name == self.case)]
-        routes: dict[str, list[tuple[Step, ...]]] = {name: [()] for name in own}
+        plain_ones = [name for name in columns if name not in further and not (parts and name == self.case)]
+        routes: dict[str, list[tuple[Step, ...]]] = {name: [()] for name in plain_ones}
         for path in paths:
             routes.setdefault(path.root, []).append(path.steps)
         schema = self.reader.schema
@@ -222,16 +219,16 @@ class View(Reader):
         return TableChunk(piece.source, piece.start, piece.table.take(as_arrow(at)), piece.row_numbers[at], entries)
 
     def _seen(self, piece: TableChunk, columns: Sequence[str], further: Any, parts: Any) -> TableChunk:
-        pa, table, made = need("pyarrow"), piece.table, {}
+        pa, table = need("pyarrow"), piece.table
+        arrays = {name: table.column(name) for name in columns if name in table.schema.names}  # entries are elsewhere
         for name, path in further.items():
-            made[name] = extract(table.column(path.root), path.steps)
+            arrays[name] = extract(table.column(path.root), path.steps)
         if parts:
             values = [extract(table.column(path.root), path.steps) for path in parts.values()]
-            made[str(self.case)] = _joined(values, list(parts), piece.source, piece.row_numbers)
-        names = [name for name in columns if name in made or name in table.schema.names]  # entries are elsewhere
-        arrays = [made[name] if name in made else table.column(name) for name in names]
-        batch = pa.record_batch(arrays, names=names) if names else without_columns(len(table))
-        return replace(piece, table=batch)
+            arrays[str(self.case)] = _joined(values, list(parts), piece.source, piece.row_numbers)
+        names = [name for name in columns if name in arrays]
+        batch = pa.record_batch([arrays[name] for name in names], names=names)
+        return replace(piece, table=batch if names else without_columns(len(table)))
 
     def _refuse_all(self) -> None:
         """Say which values there are, where no row fulfils the conditions."""
