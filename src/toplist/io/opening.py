@@ -71,7 +71,7 @@ def open_table(what: Any, name: str, options: ReadOptions, *, truth: bool = Fals
         else:
             said = " and ".join(argument(field, getattr(options, field)) for field in plain)
             notes = (f"Read as a plain table, as {said} says, though it looks like {produced}.",)
-    return Table(open_path(look.path), name, options, notes=notes)
+    return Table(open_path(look.path), name, options, remarks=notes)
 
 
 def _by_name(what: Any, name: str, options: ReadOptions, *, is_path: bool) -> Table:
@@ -97,7 +97,7 @@ def _of_producer(
     reader: Reader, name: str, options: ReadOptions, produced: Produced, notes: tuple[str, ...] = ()
 ) -> Table:
     notes = (*notes, *getattr(reader, "notes", ()))
-    return Table(reader, name, options, produced=produced, notes=notes, gaps=getattr(reader, "gaps", 0))
+    return Table(reader, name, options, produced=produced, remarks=notes, gaps=getattr(reader, "gaps", 0))
 
 
 def require_effect(tables: Sequence[Table]) -> None:

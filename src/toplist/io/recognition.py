@@ -47,11 +47,11 @@ def require_columns(table: Table) -> None:
     options = table.options
     inside = () if options.records is not None else (options.class_column, options.confidence)
     for wanted in filter(None, (options.case, *inside, *table.extra)):
-        if wanted == options.confidence and "*" in wanted and wanted not in table.names:
-            if not matching(table.names, wanted):
-                table.refuse(f"no column matches {quote(wanted)}.{_there_are(table.names)}")
-        elif wanted not in table.names:
-            near = _as_field(table, wanted) or did_you_mean(wanted, table.names) or _there_are(table.names)
+        if wanted == options.confidence and "*" in wanted and wanted not in table.columns:
+            if not matching(table.columns, wanted):
+                table.refuse(f"no column matches {quote(wanted)}.{_there_are(table.columns)}")
+        elif wanted not in table.columns:
+            near = _as_field(table, wanted) or did_you_mean(wanted, table.columns) or _there_are(table.columns)
             table.refuse(f"there is no column {quote(wanted)}.{near}{_for_one(table, wanted)}")
         elif wanted in table.left_out:
             table.refuse(f"the column {quote(wanted)} is named, and to be ignored as well.")
@@ -59,7 +59,7 @@ def require_columns(table: Table) -> None:
 
 def _require_header(table: Table) -> None:
     """Numbers are no names of columns, unless they are the codes of classes."""
-    names = [name.strip() for name in table.names]
+    names = [name.strip() for name in table.columns]
     codes = [str(code) for code in range(len(names))]
     named_so = names == codes or (len(codes) > 2 and set(names) == set(codes))
     if table.reader.text and not named_so and all(_is_number(name) for name in names):
@@ -81,7 +81,7 @@ def _as_field(table: Table, wanted: str) -> str:
     """That a name is that of a field, and what to type for it."""
     if wanted not in (table.options.class_column, table.options.confidence):
         return ""
-    for name in table.names:
+    for name in table.columns:
         for place, _ in _places_of(name, table.schema.field(name).type):
             if resolve(table.schema, f"{place}.{wanted}") is not None:
                 return f" It is a field of the objects in {quote(place)}: say {argument('records', place)} too."
@@ -101,7 +101,7 @@ def recognise(table: Table, case: str | None) -> Layout:
     options = table.options
     settled = set(table.reader.parts) - {options.class_column, options.confidence}
     out = {case, table.reader.index, *table.extra, *table.left_out, *settled}
-    free = [name for name in table.names if name not in out]
+    free = [name for name in table.columns if name not in out]
     if table.truth and not named(free, (*TRUTH, *CLASS)):  # cases may be grouped by their outcome
         grouping = named(table.extra, (*TRUTH, *CLASS))[:1]
         free += [options.class_column] if options.class_column in table.extra else grouping
@@ -245,7 +245,7 @@ class _Finding:
         table, options, schema = self.table, self.table.options, self.table.schema
         path = resolve(schema, records)
         if path is None:
-            near = did_you_mean(records, table.names) or _there_are(table.names)
+            near = did_you_mean(records, table.columns) or _there_are(table.columns)
             table.refuse(f"there is no column or path {quote(records)}.{near}")
         fields = _fields_of(path.kind)
         if options.class_column is None and options.confidence is None and not (fields and fields.classes):
@@ -485,12 +485,12 @@ class _Finding:
             if name.startswith(head) and name.endswith(tail) and len(name) > len(head) + len(tail)
         ]
         if not columns:
-            self.table.refuse(f"no column matches {quote(pattern)}.{_there_are(self.table.names)}")
+            self.table.refuse(f"no column matches {quote(pattern)}.{_there_are(self.table.columns)}")
         classes = [name[len(head) : len(name) - len(tail)] for name in columns]
         return self._layout("wide", columns, names=classes)
 
     def _nothing(self) -> NoReturn:
-        table, layout = self.table, self.table.options.layout
+        table, layout, there_are = self.table, self.table.options.layout, _there_are(self.table.columns)
         looked = "" if layout == "auto" else f" for the layout {layout!r}"
         objects = [name for name in self.free if table.is_object(name)]
         if objects:
@@ -500,17 +500,17 @@ class _Finding:
             )
         if table.truth:
             self.table.refuse(
-                f"no column of outcomes was found{looked}: name it with {argument('outcome')}.{_there_are(table.names)}"
+                f"no column of outcomes was found{looked}: name it with {argument('outcome')}.{there_are}"
             )
         outcomes = named(self.free, TRUTH)
         if outcomes:
             self.table.refuse(
                 f"the column {quote(outcomes[0])} has the name of an outcome, which is no prediction. If it holds "
-                f"predictions, say {argument('class_column', outcomes[0])}.{_there_are(table.names)}"
+                f"predictions, say {argument('class_column', outcomes[0])}.{there_are}"
             )
         self.table.refuse(
             f"no columns of predictions were found{looked}: name them with {argument('class_column')} and, where there "
-            f"are, {argument('confidence')}.{_missing_header(table.names)}{_there_are(table.names)}"
+            f"are, {argument('confidence')}.{_missing_header(table.columns)}{there_are}"
         )
 
     def _how_objects(self, objects: Sequence[str]) -> str:
@@ -540,7 +540,7 @@ class _Finding:
         self, kind: Kind, classes: Sequence[str], confidences: Sequence[str] = (), names: Sequence[str] = ()
     ) -> Layout:
         extra, used = self.table.extra, {self.case, *classes, *confidences, *self.table.extra}
-        every = self.table.names
+        every = self.table.columns
         paths = [name for name in used if name and name not in every]
         used |= {*self.table.reader.parts, *(head for name in paths for head, _ in heads(every, name))}
         left = tuple(name for name in every if name not in used)

@@ -61,7 +61,7 @@ class Table:
     extra: tuple[str, ...] = ()  # further columns to keep
     sets: bool = False  # whether a list without confidences is a class: a set of labels
     produced: Produced | None = None
-    notes: tuple[str, ...] = ()  # sentences about what was read
+    remarks: tuple[str, ...] = ()  # sentences about what was read
     gaps: int = 0  # cases that are missing, of a table without ids
     outcome: str | None = None  # the column with outcomes, of predictions that carry them
 
@@ -71,8 +71,8 @@ class Table:
         return self.reader.name
 
     @cached_property
-    def names(self) -> list[str]:
-        """The columns."""
+    def columns(self) -> list[str]:
+        """Their names."""
         return [str(name) for name in self.schema.names]
 
     @cached_property
@@ -96,7 +96,7 @@ class Table:
     @cached_property
     def left_out(self) -> frozenset[str]:
         """The columns that are to be ignored."""
-        return frozenset(name for pattern in self.options.ignore for name in matching(self.names, pattern))
+        return frozenset(name for pattern in self.options.ignore for name in matching(self.columns, pattern))
 
     def is_list(self, name: str) -> bool:
         """Whether a column holds lists."""
@@ -120,8 +120,8 @@ class Table:
     @cached_property
     def _looks(self) -> dict[str, FirstRows]:
         """The look of every column, from one read of the first rows."""
-        scalar = [name for name in self.names if self.is_scalar(name)]
-        looks = {name: FirstRows(nested=True) for name in self.names}
+        scalar = [name for name in self.columns if self.is_scalar(name)]
+        looks = {name: FirstRows(nested=True) for name in self.columns}
         first = next(iter(self.reader.pieces(scalar)), None) if scalar else None
         if first is None:
             return looks | dict.fromkeys(scalar, FirstRows(blank=True))
@@ -181,25 +181,13 @@ def matching(names: Sequence[str], pattern: str) -> list[str]:
     return [name for name in names if name == pattern or fnmatchcase(name, pattern)]
 
 
-@dataclass(frozen=True)
-class OpenTable:
-    """Where predictions, or the truth, come from."""
+@dataclass(frozen=True, kw_only=True)
+class OpenTable(Table):
+    """A table with its layout: where predictions, or the truth, come from."""
 
-    name: str
-    reader: Reader
     layout: Layout
-    options: ReadOptions = field(default_factory=ReadOptions)
-    truth: bool = False
     aligned: bool = True  # whether there are other files with the same cases
-    produced: Produced | None = None
-    remarks: tuple[str, ...] = ()  # sentences about what was read
-    outcome: str | None = None  # of predictions: the column with outcomes that they carry
     told: str = ""  # how it is read, where the layout does not say it
-
-    @property
-    def path(self) -> str:
-        """The file, or what the table was called."""
-        return self.reader.name
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from toplist._files import need
@@ -79,17 +79,8 @@ def _open(table: Table, case: str | None, others: Sequence[Table]) -> OpenTable:
         )
     reader.prepare(layout)
     _require_whole_cases(table, layout, others)
-    return OpenTable(
-        table.name,
-        reader,
-        layout,
-        table.options,
-        table.truth,
-        bool(others),
-        table.produced,
-        table.notes,
-        table.outcome,
-    )
+    known = {field.name: getattr(table, field.name) for field in fields(table)}
+    return OpenTable(**{**known, "reader": reader}, layout=layout, aligned=bool(others))
 
 
 def _with_columns_of_producer(table: Table) -> Table:
@@ -110,7 +101,7 @@ def _with_outcome(table: Table, about: Truth) -> Table:
     Outcomes are in the column that is named; else a producer says where. Where the truth is "same", the only column
     with a usual name of outcomes holds them.
     """
-    names = table.names
+    names = table.columns
     outcome = about.outcome if about.outcome in names else None
     if table.produced is not None:
         return replace(table, outcome=outcome or (OUTCOME if OUTCOME in names else None))
@@ -148,8 +139,8 @@ def _require_ignored(tables: Sequence[Table]) -> None:
     """What is to be ignored is there, in some file at least."""
     for pattern in dict.fromkeys(pattern for table in tables for pattern in table.options.ignore):
         about = [table for table in tables if pattern in table.options.ignore]
-        if not any(matching(table.names, pattern) for table in about):
-            names = dict.fromkeys(name for table in about for name in table.names)
+        if not any(matching(table.columns, pattern) for table in about):
+            names = dict.fromkeys(name for table in about for name in table.columns)
             about[0].refuse(
                 f"{argument('ignore', pattern)} has no effect: no column is called so. The columns are "
                 f"{', '.join(map(quote, list(names)[:8]))}."
@@ -181,7 +172,7 @@ def case_columns(tables: Sequence[Table]) -> list[str | None]:
             _require_one_strong(tables, known)
     chosen = [
         table.options.case
-        or next((name for name in named_by_caller if name in table.names), None)
+        or next((name for name in named_by_caller if name in table.columns), None)
         or next(iter((*shared, *names)), None)
         for table, names in zip(tables, known, strict=True)
     ]
@@ -233,7 +224,7 @@ def _require_not_named(tables: Sequence[Table]) -> None:
 def _known(table: Table) -> list[str]:
     """The columns with known names of ids, the index of a dataframe first."""
     out = {table.options.class_column, table.options.confidence, *table.left_out}
-    others, classes = ([name for name in table.names if (name in table.labels) is side] for side in (False, True))
+    others, classes = ([name for name in table.columns if (name in table.labels) is side] for side in (False, True))
     all_classes = bool(classes) and len(classes) == len(table.labels)
     names = [*named(others, CASE), *([] if all_classes else named(classes, CASE))]
     reader = table.reader
@@ -255,7 +246,7 @@ def _unique_in_all(tables: Sequence[Table]) -> str | None:
     """
     if len(tables) < 2 or all(table.produced is not None for table in tables):
         return None
-    able = [name for name in tables[0].names if all(_may_be_key(table, name) for table in tables)]
+    able = [name for name in tables[0].columns if all(_may_be_key(table, name) for table in tables)]
     able = [name for name in able if all(_is_key(table, name) for table in tables)]
     if len(able) > 1:
         ways = " or ".join(argument("case", name) for name in able[:4])
@@ -265,20 +256,20 @@ def _unique_in_all(tables: Sequence[Table]) -> str | None:
 
 def _may_be_key(table: Table, name: str) -> bool:
     """Whether a column is called so that it is nothing else, and is not the only one."""
-    if name not in table.names or not table.is_scalar(name) or name in table.left_out:
+    if name not in table.columns or not table.is_scalar(name) or name in table.left_out:
         return False
     if name in (table.options.class_column, table.options.confidence, *table.labels):
         return False
     if is_named(name, (*CLASS, *CONFIDENCE, *TRUTH, *NEITHER)) or numbered([name], (*CLASS, *CONFIDENCE)):
         return False
-    return any(other not in (name, *table.extra) for other in table.names)
+    return any(other not in (name, *table.extra) for other in table.columns)
 
 
 def _is_key(table: Table, name: str) -> bool:
     """Whether the values tell cases apart; those of a long table are there once per class."""
     if not table.look(name).tells_apart:
         return False
-    long = not table.truth and bool(table.options.confidence or named(table.names, CONFIDENCE))
+    long = not table.truth and bool(table.options.confidence or named(table.columns, CONFIDENCE))
     return long or table.has_unique(name)
 
 
@@ -379,7 +370,7 @@ def _unique(table: Table) -> str:
     """The columns of a table whose values are unique, as a hint."""
     if table.produced is not None:
         return ""
-    names = [name for name in table.names if _may_be_key(table, name) and _could_be_id(table, name)]
+    names = [name for name in table.columns if _may_be_key(table, name) and _could_be_id(table, name)]
     unique = [name for name in names[:5] if table.has_unique(name)]
     return f" The values of {listed(unique)} are unique." if unique else ""
 
@@ -437,7 +428,7 @@ def _require_whole_ids(table: Table, layout: Layout, others: Sequence[Table]) ->
     """
     case = str(layout.case)
     for name in layout.ignored if others else ():
-        shared = all(name in other.names for other in others)
+        shared = all(name in other.columns for other in others)
         if not shared or name in table.left_out or not table.is_scalar(name) or is_named(name, TRUTH):
             continue
         odd = _two_of_one(table, case, name)
