@@ -22,6 +22,7 @@ from toplist.io.opening import open_table, require_effect
 from toplist.io.options import ReadOptions, Truth
 from toplist.io.producers.base import ANSWER_MASS, CLASSES, CONFIDENCES, LISTED_TOKENS, OUTCOME
 from toplist.io.readers import Reader, TableChunk
+from toplist.io.readers.base import Span
 from toplist.io.readers.soundness import sound
 from toplist.io.recognition.case_ids import case_columns, require_whole_cases
 from toplist.io.recognition.layouts import recognise, require_columns
@@ -161,6 +162,10 @@ class OpenTable:
             if self.reader.decimal and made.rounding is None and columns:
                 made = replace(made, rounding=np.full(len(made), np.nan))
             yield made
+
+    def part(self, spans: Sequence[Span]) -> OpenTable:
+        """The same table with these rows alone."""
+        return replace(self, reader=self.reader.part(spans))
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, with text and numbers of the usual kinds."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ from toplist.errors import FileError
 from toplist.io.columns import as_arrow, kind_of, offsets_of, plain
 from toplist.io.conditions import Condition, as_text, conditions_of, is_blank, no_column
 from toplist.io.paths import ColumnPath, Step, extract, pruned, resolve
-from toplist.io.readers.base import Entries, Reader, TableChunk, without_columns
+from toplist.io.readers.base import Entries, Reader, Span, TableChunk, without_columns
 from toplist.io.readers.soundness import sound
 
 if TYPE_CHECKING:
@@ -179,6 +180,18 @@ class View(Reader):
         split = len(layout.classes)
         classes, confidences = tuple(map(str, others[:split])), tuple(map(str, others[split:]))
         self.reader.prepare(replace(layout, case=case, classes=classes, confidences=confidences))
+
+    def sizes(self) -> Sequence[tuple[int, ...] | None]:
+        """See `Reader`."""
+        return self.reader.sizes()
+
+    def part(self, spans: Sequence[Span]) -> View:
+        """See `Reader`."""
+        if self.where:
+            raise ValueError("which rows fulfil a condition is a question to the whole table")
+        part = copy(self)
+        part.reader = self.reader.part(spans)
+        return part
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns of the rows that are kept, batch by batch."""

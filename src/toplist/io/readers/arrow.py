@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, repeat
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from toplist._files import as_remote, need
 from toplist.errors import FileError
-from toplist.io.readers.base import FileReader, Format, TableChunk, Unit, batch_rows, random_access, transferred
+from toplist.io.readers.base import FileReader, Format, TableChunk, batch_rows, random_access, transferred
 from toplist.io.readers.column_types import fitted, is_nested_dictionary, one_schema
 
 
@@ -41,22 +41,15 @@ class ArrowReader(FileReader):
                     yield TableChunk(str(path), start, part)
                     start += len(part)
 
-    def units(self) -> Sequence[Unit]:
-        """See `Reader`: the record batches of a file, or a stream as a whole."""
-        return [unit for file in range(len(self.paths)) for unit in _units(file, self._known(file))]
+    def sizes(self) -> Sequence[tuple[int, ...] | None]:
+        """See `Reader`: those of the record batches of a file."""
+        return list(map(self._known, range(len(self.paths))))
 
     def _known(self, file: int) -> tuple[int, ...] | None:
         """The rows of each record batch; None for a stream."""
         if file not in self._sizes:
             self._sizes[file] = _batch_sizes(self.paths[file])
         return self._sizes[file]
-
-
-def _units(file: int, sizes: Sequence[int] | None) -> Sequence[Unit]:
-    """The parts of a file that have so many rows, or all of it."""
-    return (
-        [Unit(file, 0, None)] if sizes is None else list(map(Unit, repeat(file), accumulate(sizes, initial=0), sizes))
-    )
 
 
 @dataclass
@@ -89,9 +82,9 @@ class MemoryReader(FileReader):
                 yield TableChunk(self.name, start, part)
                 start += len(part)
 
-    def units(self) -> Sequence[Unit]:
+    def sizes(self) -> Sequence[tuple[int, ...]]:
         """See `Reader`."""
-        return (Unit(0, 0, self.rows),)
+        return ((self.table.num_rows,),)
 
 
 def _cut(batch: Any) -> Iterator[Any]:
@@ -154,7 +147,6 @@ _REQUESTED = 1 << 22  # the same of a file that is elsewhere: every request take
 class ParquetReader(FileReader):
     """One or more Parquet files with the same columns."""
 
-    from_start = True
     paths: tuple[Path, ...]
     name: str
     rows: int | None = field(init=False)
@@ -186,9 +178,9 @@ class ParquetReader(FileReader):
                 yield TableChunk(str(path), start, fitted(batch.select(columns), self.schema, str(path), start))
                 start += len(batch)
 
-    def units(self) -> Sequence[Unit]:
-        """See `Reader`: the row groups."""
-        return [unit for file, sizes in enumerate(self._groups) for unit in _units(file, sizes)]
+    def sizes(self) -> Sequence[tuple[int, ...]]:
+        """See `Reader`: those of the row groups."""
+        return self._groups
 
 
 def _group_rows(file: Any) -> tuple[int, ...]:
