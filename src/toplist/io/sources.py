@@ -23,7 +23,6 @@ from toplist.io.options import ReadOptions, Truth
 from toplist.io.producers.base import ANSWER_MASS, CLASSES, CONFIDENCES, LISTED_TOKENS, OUTCOME
 from toplist.io.readers import Reader, TableChunk
 from toplist.io.readers.base import Span
-from toplist.io.readers.soundness import sound
 from toplist.io.recognition.case_ids import case_columns, require_whole_cases
 from toplist.io.recognition.layouts import recognise, require_columns
 from toplist.io.recognition.table import Produced, Table, matching
@@ -168,9 +167,8 @@ class OpenTable:
         return replace(self, reader=self.reader.part(spans))
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
-        """The named columns, with text and numbers of the usual kinds."""
-        pieces = self.reader.pieces(columns)
-        return pieces if self.reader.text else map(sound, pieces)
+        """The named columns, batch by batch."""
+        return self.reader.pieces(columns)
 
     def ids(self) -> Iterator[tuple[Any, Any]]:
         """The case ids alone, and the row where each case begins."""

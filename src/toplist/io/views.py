@@ -31,7 +31,6 @@ from toplist.io.columns import as_arrow, kind_of, offsets_of, plain
 from toplist.io.conditions import Condition, as_text, conditions_of, is_blank, no_column
 from toplist.io.paths import ColumnPath, Step, extract, pruned, resolve
 from toplist.io.readers.base import Entries, Reader, Span, TableChunk, without_columns
-from toplist.io.readers.soundness import sound
 
 if TYPE_CHECKING:
     from toplist.io.layout import Layout
@@ -206,7 +205,7 @@ class View(Reader):
         base = need("pyarrow").schema([(name, pruned(schema.field(name).type, some)) for name, some in routes.items()])
         kept = total = 0
         for piece in self.reader.pieces_of(base):
-            some = self._filtered(piece if self.reader.text else sound(piece))
+            some = self._filtered(piece)
             total, kept = total + len(piece.table), kept + len(some.table)
             if len(some.table):
                 yield self._seen(some, columns, further, parts)
@@ -244,9 +243,8 @@ class View(Reader):
         fulfilled = [0] * len(self._conditions)
         occurring: list[dict[str, None]] = [{} for _ in self._conditions]
         for piece in self.reader.pieces(list(dict.fromkeys(path.root for path in self._conditions.values()))):
-            table = (piece if self.reader.text else sound(piece)).table
             for i, (condition, path) in enumerate(self._conditions.items()):
-                values = extract(table.column(path.root), path.steps)
+                values = extract(piece.table.column(path.root), path.steps)
                 fulfilled[i] += int(condition.holds(values, piece.source).sum())
                 if len(occurring[i]) < _MOST:
                     occurring[i] |= dict.fromkeys(_shown(plain(values)))

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from toplist._files import as_remote, disk_full, local, need, temporary_folder
 from toplist.core.kernel import threads
 from toplist.errors import FileError, ResourceError, TopListError
+from toplist.io.readers.column_types import sound
 
 if TYPE_CHECKING:
     from toplist.io.layout import Layout
@@ -271,7 +272,8 @@ class FileReader(Reader):
         """See `Reader`."""
         every = tuple(map(Span, range(max(1, len(self.paths)))))  # what is in memory has no path, and is one
         for span in every if self.spans is None else self.spans:
-            yield from _within(span, self.read(span.file, schema, span.lo, span.hi))
+            for piece in _within(span, self.read(span.file, schema, span.lo, span.hi)):
+                yield piece if self.text else replace(piece, table=sound(piece.table, piece.source, piece.start))
 
     def sizes(self) -> Sequence[tuple[int, ...] | None]:
         """See `Reader`."""

@@ -16,7 +16,6 @@ from toplist.errors import FileError
 from toplist.io.columns import as_numpy, is_list, plain
 from toplist.io.options import ReadOptions
 from toplist.io.readers import Reader
-from toplist.io.readers.soundness import sound
 from toplist.io.words import CASE, CERTAIN_IDS, CONFIDENCE, NEITHER, is_named
 from toplist.lists.space import ClassSpace
 
@@ -203,7 +202,6 @@ def _looked(reader: Reader, names: list[str]) -> dict[str, FirstRows]:
     first = next(iter(reader.pieces(scalar)), None) if scalar else None
     if first is not None:
         first = replace(first, table=first.table.slice(0, _SAMPLE), rows=None)
-        first = first if reader.text else sound(first)
     looks = {name: FirstRows(nested=True) for name in nested}
     for at, name in enumerate(scalar):
         looks[name] = FirstRows(blank=True) if first is None else _look(first.table.column(at))
