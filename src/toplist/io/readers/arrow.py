@@ -12,7 +12,7 @@ from typing import Any
 
 from toplist._files import as_remote, need
 from toplist.errors import FileError
-from toplist.io.readers.base import FileReader, Format, TableChunk, batch_rows, random_access, transferred
+from toplist.io.readers.base import FileReader, Format, TableChunk, batch_rows, cut, random_access, transferred
 from toplist.io.readers.column_types import fitted, is_nested_dictionary, one_schema
 
 
@@ -37,7 +37,7 @@ class ArrowReader(FileReader):
         with _opened(path, schema.names, first) as (_, batches, _):
             for batch in batches:
                 whole = fitted(batch.select(schema.names), self.schema, str(path), start)
-                for part in _cut(whole):
+                for part in cut(whole):
                     yield TableChunk(str(path), start, part)
                     start += len(part)
 
@@ -78,26 +78,13 @@ class MemoryReader(FileReader):
         """See `FileReader`."""
         start = lo
         for batch in self.table.select(schema.names).slice(lo, None if hi is None else hi - lo).to_batches():
-            for part in _cut(fitted(batch, self.schema, self.name, start)):
+            for part in cut(fitted(batch, self.schema, self.name, start)):
                 yield TableChunk(self.name, start, part)
                 start += len(part)
 
     def sizes(self) -> Sequence[tuple[int, ...]]:
         """See `Reader`."""
         return ((self.table.num_rows,),)
-
-
-def _cut(batch: Any) -> Iterator[Any]:
-    """Batches as the file has them may be of any size."""
-    width = 1 + sum(_entries(column) for column in batch.columns) // max(len(batch), 1)
-    step = batch_rows(width)
-    for lo in range(0, len(batch), step):
-        yield batch.slice(lo, step)
-
-
-def _entries(column: Any) -> int:
-    types = need("pyarrow").types
-    return len(column.values) if types.is_list(column.type) or types.is_large_list(column.type) else len(column)
 
 
 def _schema(path: Path) -> Any:

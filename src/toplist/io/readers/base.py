@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from toplist._files import as_remote, disk_full, local, need, temporary_folder
 from toplist.core.kernel import threads
 from toplist.errors import FileError, ResourceError, TopListError
-from toplist.io.readers.column_types import sound
+from toplist.io.readers.column_types import is_any_list, sound
 
 if TYPE_CHECKING:
     from toplist.io.layout import Layout
@@ -319,6 +319,14 @@ class Format:
 def batch_rows(width: int) -> int:
     """How many rows of this many values make a batch: a power of two, so that batches of several files match."""
     return 1 << max(10, min(17, (ENTRIES // max(width, 1)).bit_length() - 1))
+
+
+def cut(batch: Table) -> Iterator[Table]:
+    """A batch, which may be of any size, in batches of the usual size."""
+    values = sum(len(column.flatten()) if is_any_list(column.type) else len(column) for column in batch.columns)
+    step = batch_rows(1 + values // max(len(batch), 1))
+    for lo in range(0, len(batch), step):
+        yield batch.slice(lo, step)
 
 
 def without_columns(rows: int) -> Table:

@@ -105,16 +105,15 @@ class DelimitedReader(FileReader):
         if path not in self._whole:
             require_lines(path, _HEAD)
             self._whole.add(path)
-        start = 0
-        try:
-            for piece in self._of(path, header, columns, start):
-                yield piece
-                start += len(piece.table)
-        except _ShortRowsError:
-            self._short.add(path)
-            for piece in self._of(path, header, columns, start):
-                yield piece
-                start += len(piece.table)
+        start, more = 0, True
+        while more:
+            try:
+                for piece in self._of(path, header, columns, start):
+                    yield piece
+                    start += len(piece.table)
+                more = False
+            except _ShortRowsError:
+                self._short.add(path)  # its other rows are read as those of a file in which rows end early
         if header.more and not start:
             raise FileError(str(path), "the header ends in another way than other lines: save the file anew.")
 
