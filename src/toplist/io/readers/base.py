@@ -146,8 +146,8 @@ def lines_of(path: Path) -> Iterator[bytes]:
 def unreadable(error: BaseException, path: Path) -> FileError:
     """What another library said about bytes, in one sentence."""
     text = str(error).strip().partition("\n")[0] or type(error).__name__
-    known = next((problem for mark, problem in _PROBLEMS if mark in text), None)
-    return FileError(str(path), known or f"this cannot be read: {text[:200].rstrip('.')}.")
+    problem = next((problem for mark, problem in _PROBLEMS if mark in text), None)
+    return FileError(str(path), problem or f"this cannot be read: {text[:200].rstrip('.')}.")
 
 
 Table = Any  # pyarrow.RecordBatch

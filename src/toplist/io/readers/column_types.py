@@ -40,12 +40,6 @@ def mapped(kind: Any, leaf: Callable[[Any], Any]) -> Any:
     return pa.struct([(one.name, mapped(one.type, leaf)) for one in kind]) if pa.types.is_struct(kind) else leaf(kind)
 
 
-def text_if_null(kind: Any) -> Any:
-    """A type in which nothing was seen is text."""
-    pa = need("pyarrow")
-    return pa.string() if pa.types.is_null(kind) else kind
-
-
 def usual(kind: Any) -> Any:
     """The type of the values themselves: encodings and views say how they are stored, not what they are."""
     pa = need("pyarrow")

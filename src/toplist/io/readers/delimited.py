@@ -78,7 +78,6 @@ class DelimitedReader(FileReader):
     classes: tuple[str, ...] = ()  # columns that are classes with their confidences
     padded_rows: bool = False  # whether a row may end early, as a short list does: the rest is blank
     _headers: dict[Path, _Header] = field(default_factory=dict, init=False)
-    _whole: set[Path] = field(default_factory=set, init=False)
     _short: set[Path] = field(default_factory=set, init=False)  # files in which rows end early
 
     text = True
@@ -102,9 +101,6 @@ class DelimitedReader(FileReader):
         """See `FileReader`."""
         path, columns = self.paths[file], schema.names
         header = self._header(path)
-        if path not in self._whole:
-            require_lines(path, _HEAD)
-            self._whole.add(path)
         start, more = 0, True
         while more:
             try:
@@ -144,6 +140,7 @@ class DelimitedReader(FileReader):
     def _header(self, path: Path) -> _Header:
         if path not in self._headers:
             self._headers[path] = _header(path, tabs=self.tabs)
+            require_lines(path, _HEAD)
         return self._headers[path]
 
 
@@ -234,9 +231,9 @@ def _records(text: str, delimiter: str, **options: Any) -> Iterator[list[str]]:
 
 def _delimiter(text: str) -> str:
     """The one by which header and first line have the same number of fields, as many as possible."""
-    found = {mark: _counts(text, mark) for mark in _DELIMITERS}
-    fit = [mark for mark, counts in found.items() if len(set(counts)) == 1 and counts[0] > 1]
-    return max(fit or _DELIMITERS, key=lambda mark: (found[mark][:1], -_DELIMITERS.index(mark)))
+    counts = {mark: _counts(text, mark) for mark in _DELIMITERS}
+    fit = [mark for mark, fields in counts.items() if len(set(fields)) == 1 and fields[0] > 1]
+    return max(fit or _DELIMITERS, key=lambda mark: (counts[mark][:1], -_DELIMITERS.index(mark)))
 
 
 def _counts(text: str, mark: str) -> list[int]:
@@ -283,14 +280,14 @@ def _escaped(path: Path) -> str:
 
 def _fields(text: str) -> tuple[int, int] | None:
     """How many fields a row should have, and has."""
-    found = re.search(r"^Expected Number of Columns: (\d+) Found: (\d+)", text, re.MULTILINE)
-    return None if found is None else (int(found.group(1)), int(found.group(2)))
+    numbers = re.search(r"^Expected Number of Columns: (\d+) Found: (\d+)", text, re.MULTILINE)
+    return None if numbers is None else (int(numbers[1]), int(numbers[2]))
 
 
 def _complaint(error: BaseException, path: Path, header: _Header) -> FileError:
     text = str(error)
-    found = re.search(r"CSV Error on Line: (\d+)", text)
-    row = None if found is None else max(int(found.group(1)) - 1 - header.skip, 1)
+    line = re.search(r"CSV Error on Line: (\d+)", text)
+    row = None if line is None else max(int(line[1]) - 1 - header.skip, 1)
     fields = _fields(text)
     if fields is not None:
         return crooked(path, row, *fields)
@@ -335,13 +332,13 @@ def _very_wide(path: Path, header: _Header, columns: Sequence[str], classes: Seq
     place = {name: at for at, name in enumerate(header.names)}
     keyed = classes if len(set(columns) & set(classes)) == len(classes) > 0 else ()
     entered = set(keyed)
-    own = [name for name in columns if name not in entered]
-    step = max(1, ENTRIES // (len(own) + len(keyed)))
+    others = [name for name in columns if name not in entered]
+    step = max(1, ENTRIES // (len(others) + len(keyed)))
     rows = _rows(path, header)
     start = 0
-    while held := list(islice(rows, step)):
-        yield _cells(held, [place[n] for n in own], own, [place[n] for n in keyed], str(path), start)
-        start += len(held)
+    while some := list(islice(rows, step)):
+        yield _cells(some, [place[n] for n in others], others, [place[n] for n in keyed], str(path), start)
+        start += len(some)
 
 
 def _cells(
@@ -431,22 +428,17 @@ class FastTextReader(FileReader):
 
     def read(self, file: int, schema: Any, lo: int, hi: int | None) -> Iterator[TableChunk]:
         """See `FileReader`."""
-        return _lines_as_lists(self.paths[file], schema.names)
-
-
-def _lines_as_lists(path: Path, columns: Sequence[str]) -> Iterator[TableChunk]:
-    """The lines of a file, some at a time."""
-    pa = need("pyarrow")
-    lines, start = lines_of(path), 0
-    while held := list(islice(lines, _ROWS)):
-        pairs = [_pairs(line, str(path), row) for row, line in enumerate(held, start + 1)]
-        at = as_arrow(offsets_of(np.array([len(labels) for labels, _ in pairs])))
-        classes = pa.array([label for labels, _ in pairs for label in labels], pa.string())
-        values = pa.array([value for _, numbers in pairs for value in numbers], pa.float64())
-        lists = [pa.LargeListArray.from_arrays(at, flat) for flat in (classes, values)]
-        table = pa.record_batch(lists, names=["classes", "confidences"])
-        yield TableChunk(str(path), start, table.select(list(columns)))
-        start += len(held)
+        pa, path, start = need("pyarrow"), self.paths[file], 0
+        lines = lines_of(path)
+        while some := list(islice(lines, _ROWS)):
+            pairs = [_pairs(line, str(path), row) for row, line in enumerate(some, start + 1)]
+            at = as_arrow(offsets_of(np.array([len(labels) for labels, _ in pairs])))
+            classes = pa.array([label for labels, _ in pairs for label in labels], pa.string())
+            values = pa.array([value for _, numbers in pairs for value in numbers], pa.float64())
+            lists = [pa.LargeListArray.from_arrays(at, flat) for flat in (classes, values)]
+            table = pa.record_batch(lists, schema=self.schema)
+            yield TableChunk(str(path), start, table.select(schema.names))
+            start += len(some)
 
 
 def _pairs(line: bytes, source: str, row: int) -> tuple[list[str], list[float]]:

@@ -58,15 +58,16 @@ class FirstLook:
     @cached_property
     def files(self) -> tuple[Path, ...]:
         """The file, those that match the pattern, or all below the folder that are not hidden, by their names."""
-        return tuple(sorted(self._found[: self.most]))
+        return tuple(sorted(self._files[: self.most]))
 
     @property
     def too_many(self) -> bool:
         """Whether there are more files than are looked at."""
-        return len(self._found) > self.most
+        return len(self._files) > self.most
 
     @cached_property
-    def _found(self) -> list[Path]:
+    def _files(self) -> list[Path]:
+        """Of very many, one more than are looked at."""
         remote = as_remote(self.path)
         if remote is not None:
             return list(islice(_elsewhere(remote), self.most + 1))
@@ -125,10 +126,10 @@ class FirstLook:
 def _elsewhere(path: RemotePath) -> Iterator[Path]:
     """The same of a URL."""
     if path.is_dir():
-        found: Iterable[RemotePath] = path.below()
+        files: Iterable[RemotePath] = path.below()
     else:
-        found = [path] if path.is_file() else (one for one in path.matching() if one.is_file())
-    return map(as_path, found)
+        files = [path] if path.is_file() else (match for match in path.matching() if match.is_file())
+    return map(as_path, files)
 
 
 def _below(folder: Path) -> Iterator[Path]:
@@ -159,7 +160,7 @@ def _text(data: bytes) -> str:
 
 def _stored_as(path: Path) -> Format | None:
     """Parquet or Arrow, by the file's name."""
-    return next((one for one in (PARQUET, ARROW) if path.suffix.lower() in one.suffixes), None)
+    return next((stored for stored in (PARQUET, ARROW) if path.suffix.lower() in stored.suffixes), None)
 
 
 def _stored_columns(path: Path, stored: Format) -> list[str]:
@@ -187,16 +188,16 @@ def _values(text: str, most: int) -> list[Any]:
     if not text.startswith(("{", "[")):
         return []
     decoder, at = json.JSONDecoder(), int(text.startswith("["))
-    found: list[Any] = []
-    while len(found) < most:
+    values: list[Any] = []
+    while len(values) < most:
         while at < len(text) and text[at] in " \t\r\n,":
             at += 1
         try:
             value, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             break
-        found.append(value)
-    return found
+        values.append(value)
+    return values
 
 
 _MARKS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]')
@@ -209,12 +210,12 @@ def _closed(text: str) -> str:
     '{"a": [{"b": 1, "c": "x,y"}, {"b": 2}]}'
     """
     open_, end, closing = [], 0, ""
-    for found in _MARKS.finditer(text):
-        mark = found[0]
+    for match in _MARKS.finditer(text):
+        mark = match[0]
         if mark in "[{":
             open_.append("]" if mark == "[" else "}")
         elif mark in "]}" and open_:
             open_.pop()
         elif mark == ",":
-            end, closing = found.start(), "".join(reversed(open_))
+            end, closing = match.start(), "".join(reversed(open_))
     return text[:end] + closing

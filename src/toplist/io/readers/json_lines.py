@@ -31,7 +31,7 @@ from toplist.io.readers.base import (
     opened,
     without_columns,
 )
-from toplist.io.readers.column_types import common, mapped, text_if_null
+from toplist.io.readers.column_types import common, mapped
 
 if TYPE_CHECKING:
     from toplist.io.layout import Layout
@@ -169,13 +169,12 @@ _either = partial(common, lenient=True)
 
 def settled(kind: Any, *, floats: bool = False) -> Any:
     """A type to read by: text where nothing was seen, and floats for whole numbers where they are wanted."""
-    types = need("pyarrow").types
-    if kind is not None and types.is_list(kind):
-        return need("pyarrow").list_(settled(kind.value_type, floats=floats))
-    nothing = kind is None or types.is_null(kind)
-    if floats and (nothing or types.is_integer(kind)):
-        return need("pyarrow").float64()
-    return mapped(need("pyarrow").null() if nothing else kind, text_if_null)
+    pa, kind = need("pyarrow"), need("pyarrow").null() if kind is None else kind
+    if pa.types.is_list(kind):
+        return pa.list_(settled(kind.value_type, floats=floats))
+    if floats and (pa.types.is_null(kind) or pa.types.is_integer(kind)):
+        return pa.float64()
+    return mapped(kind, lambda leaf: pa.string() if pa.types.is_null(leaf) else leaf)
 
 
 class MisfitError(Exception):
