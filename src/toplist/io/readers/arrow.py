@@ -31,7 +31,7 @@ class ArrowReader(FileReader):
 
     def read(self, file: int, schema: Any, lo: int, hi: int | None) -> Iterator[TableChunk]:
         """See `FileReader`: of a file that is no stream, batches before the range are not read."""
-        path, ends = self.paths[file], list(accumulate(self._known(file) or () if lo else ()))
+        path, ends = self.paths[file], list(accumulate(self._rows_of(file) or () if lo else ()))
         first = next((at for at, end in enumerate(ends) if end > lo), 0)
         start = ends[first - 1] if first else 0
         with _opened(path, schema.names, first) as (_, batches, _):
@@ -43,9 +43,9 @@ class ArrowReader(FileReader):
 
     def sizes(self) -> Sequence[tuple[int, ...] | None]:
         """See `Reader`: those of the record batches of a file."""
-        return list(map(self._known, range(len(self.paths))))
+        return list(map(self._rows_of, range(len(self.paths))))
 
-    def _known(self, file: int) -> tuple[int, ...] | None:
+    def _rows_of(self, file: int) -> tuple[int, ...] | None:
         """The rows of each record batch; None for a stream."""
         if file not in self._sizes:
             self._sizes[file] = _batch_sizes(self.paths[file])

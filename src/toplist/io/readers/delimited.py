@@ -7,6 +7,7 @@ import csv
 import io
 import math
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -109,6 +110,7 @@ class DelimitedReader(FileReader):
                     start += len(piece.table)
                 more = False
             except _ShortRowsError:
+                _require_end(path, header)
                 self._short.add(path)  # its other rows are read as those of a file in which rows end early
         if header.more and not start:
             raise FileError(str(path), "the header ends in another way than other lines: save the file anew.")
@@ -120,8 +122,6 @@ class DelimitedReader(FileReader):
             yield from _very_wide(path, header, columns, self.classes)
             return
         short = path in self._short
-        if short:
-            _require_end(path, header)
         query = _query(path, header, columns, short=short)
         with connect() as engine:
             try:
@@ -314,7 +314,14 @@ def crooked(path: Path, row: int | None, expected: int, found: int) -> FileError
 
 
 def _require_end(path: Path, header: _Header) -> None:
-    """Where rows may be short, a file that was cut within its last row would look like one more short row."""
+    """Where rows may be short, one within which the file was cut, or a quote has no end, would look like one more.
+
+    DuckDB takes what is behind such a quote, to the end of the file, for nothing.
+    """
+    with opened(path) as stream:
+        quotes = any(b'"' in chunk for chunk in iter(lambda: stream.read(_HEAD), b""))
+    if quotes:
+        deque(_rows(path, header, short=True), 0)
     line = last_line(path, _HEAD)
     if not line or line.endswith((b"\n", b"\r")):
         return
@@ -357,7 +364,7 @@ def _cells(
     return TableChunk(source, start, table, entries=Entries(offsets_of(sizes), places, values))
 
 
-def _rows(path: Path, header: _Header) -> Iterator[list[str]]:
+def _rows(path: Path, header: _Header, *, short: bool = False) -> Iterator[list[str]]:
     """The rows of a file, taken apart by Python; what cannot be read is said as for other files."""
     width, row = len(header.names), 0
     with opened(path) as stream:
@@ -367,7 +374,7 @@ def _rows(path: Path, header: _Header) -> Iterator[list[str]]:
             next(records)
             for record in records:
                 row += 1
-                if len(record) < width or any(record[width:]):
+                if (len(record) < width and not short) or any(record[width:]):
                     raise crooked(path, row, width, len(record))
                 yield [cell.strip() for cell in record[:width]] if header.padded else record[:width]
         except UnicodeDecodeError:
