@@ -19,11 +19,10 @@ from typer.core import TyperCommand, TyperGroup
 
 from toplist._files import as_path, shown, url_of
 from toplist._text import UTF8_REMEDY, closest, closest_file, did_you_mean, quote
-from toplist.cli.choices import PRODUCERS
 from toplist.cli.output import UsageError, as_flag, flag_of, of_flags, reading_lines, reported, require_choice
 from toplist.errors import FileError, TopListError
 from toplist.io import MISSING as MISSING_CASES
-from toplist.io import SAME, TRUTH, ReadOptions, Source, Truth
+from toplist.io import PRODUCERS, SAME, TRUTH, ReadOptions, Source, Truth
 
 if TYPE_CHECKING:
     from toplist.evaluation.next_steps import Invocation

@@ -25,7 +25,8 @@ from toplist._files import as_path, need
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError
 from toplist.io.producers.base import CLUSTER, GROUP, N_CLASSES, OUTCOME
-from toplist.io.producers.cases import Cases, Record, number_of, parsed, reading, text_of
+from toplist.io.producers.cases import Cases, reading
+from toplist.io.producers.records import Record, number_of, parsed, text_of
 from toplist.io.readers.base import NOT_UTF8, opened, unreadable
 from toplist.io.readers.first_look import FirstLook
 

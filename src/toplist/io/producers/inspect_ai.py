@@ -22,8 +22,8 @@ from toplist._text import argument, listed, quote
 from toplist.errors import CaseError, FileError
 from toplist.io.answers import OTHER, AnswerSpace
 from toplist.io.producers.base import ANSWER_MASS, LISTED_TOKENS, at_path
-from toplist.io.producers.cases import Cases, NoListsError, Record, parsed, reading, records_in
-from toplist.io.producers.choices import HARD, about, add_answer, letters
+from toplist.io.producers.cases import HARD, Cases, NoListsError, about, add_answer, letters, reading
+from toplist.io.producers.records import Record, parsed, records_in
 from toplist.io.producers.tokens import (
     NO_POSITION,
     FieldError,

@@ -21,9 +21,9 @@ import numpy as np
 
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError, TopListError
-from toplist.io.producers.cases import Cases, NoListsError, Record, reading, records_in
-from toplist.io.producers.choices import HARD, about, add_answer, letters
+from toplist.io.producers.cases import HARD, Cases, NoListsError, about, add_answer, letters, reading
 from toplist.io.producers.likelihoods import MEANINGS, NormError, ScoredChoices
+from toplist.io.producers.records import Record, mappings, records_in
 from toplist.io.readers.json_lines import json_value
 
 if TYPE_CHECKING:
@@ -167,8 +167,8 @@ def _without_delimiter(texts: Sequence[str], delimiter: str | None) -> tuple[str
     if delimiter is None:
         blank = _BLANK.match(texts[0])
         delimiter = blank[0] if blank else ""
-    cut = len(delimiter) if all(text.startswith(delimiter) for text in texts) else 0
-    return tuple(text[cut:] for text in texts)
+    same = all(text.startswith(delimiter) for text in texts)
+    return tuple(text.removeprefix(delimiter) if same else text for text in texts)
 
 
 # Files
@@ -180,12 +180,8 @@ def _read(cases: Cases) -> None:
         name = _NAME.fullmatch(path.name)
         alone = "" if len(cases.request.paths) == 1 else path.name.partition(".")[0]
         task = name["task"] if name else alone
-        results = path.with_name(f"results_{name['date']}.json") if name else path
-        delimiter = _configured_delimiter(results, task) if name else None
-        cases.beside += [results] * (delimiter is not None)
-        for record in records_in(path):
-            if not isinstance(record.value, Mapping):
-                raise record.error(f"this should be an object, not {quote(record.value)}.")
+        delimiter = _delimiter_of(path.with_name(f"results_{name['date']}.json"), task) if name else None
+        for record in mappings(records_in(path)):
             said = record.value.get("task")
             own = task if name or not isinstance(said, str) else said
             if cases.conditions.keep({"task": own, **record.value}):
@@ -213,7 +209,7 @@ def _of_one_model(cases: Cases) -> Sequence[Path]:
     return files
 
 
-def _configured_delimiter(results: Path, task: str) -> str | None:
+def _delimiter_of(results: Path, task: str) -> str | None:
     """What stands before each choice, as the results of the run say; None where they do not."""
     try:
         return str(json_value(results.read_bytes())["configs"][task]["target_delimiter"])

@@ -18,7 +18,8 @@ from typing import Any
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError
 from toplist.io.producers.base import CLUSTER, N_CLASSES, OUTCOME
-from toplist.io.producers.cases import Cases, Record, reading, rows_in
+from toplist.io.producers.cases import Cases, reading
+from toplist.io.producers.records import Record, rows_in
 from toplist.io.readers.first_look import FirstLook
 
 QUESTIONS = "question_data.csv"
