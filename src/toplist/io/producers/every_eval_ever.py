@@ -35,7 +35,7 @@ def _add(cases: Cases, record: Record, task: str) -> None:
     if not isinstance(choices, list) or len(choices) < 2:
         raise NoListsError("its records have no choices: there is nothing to spread probability over.")
     texts = [str(choice) for choice in choices]
-    wanted = {_letter_of(str(one), texts) for one in (reference if isinstance(reference, list) else [reference])}
+    wanted = {_letter_of(str(answer), texts) for answer in (reference if isinstance(reference, list) else [reference])}
     if len(wanted) != 1 or not all(wanted):
         several = "several correct answers" if len(wanted) > 1 else "a reference that is none of its choices"
         raise NoListsError(f"{record.place} has {several}: {quote(reference)}.")
@@ -54,7 +54,7 @@ def _add(cases: Cases, record: Record, task: str) -> None:
 def _answer(record: Record) -> str:
     """The answer that was extracted, or else the only output."""
     attributed, raw = record.at("answer_attribution"), record.at("output.raw")
-    last = [one for one in attributed if at_path(one, "is_terminal")] if isinstance(attributed, list) else []
+    last = [part for part in attributed if at_path(part, "is_terminal")] if isinstance(attributed, list) else []
     if last and at_path(last[-1], "extracted_value") is not None:
         return str(at_path(last[-1], "extracted_value"))
     outputs = raw if isinstance(raw, list) else [raw]

@@ -175,7 +175,7 @@ class _Sample:
 
     def targets(self, space: AnswerSpace | None) -> list[str]:
         """The correct letters, or declared answers; none where the target is something else."""
-        texts = [str(one).strip() for one in (self.target if isinstance(self.target, list) else [self.target])]
+        texts = [str(target).strip() for target in (self.target if isinstance(self.target, list) else [self.target])]
         if not self.choices:
             return [answer for text in texts if space and (answer := space.answer_of(text)) is not None]
         own = letters(len(self.choices))
@@ -252,8 +252,8 @@ def _add_tokens(cases: Cases, samples: Sequence[_Sample], declared: AnswerSpace 
     chosen = [sample.later if position != asked else sample.first for sample in samples]
     counts = Counter(problem for sample in samples for problem in sample.problems)
     if not isinstance(position, str):
-        counts = Counter(NO_POSITION for one in chosen if one is None)
-    columns = TokenColumns((one.listed() if one else () for one in chosen), with_bytes=space.uses_bytes)
+        counts = Counter(NO_POSITION for place in chosen if place is None)
+    columns = TokenColumns((place.listed() if place else () for place in chosen), with_bytes=space.uses_bytes)
     try:
         lists = space.lists(columns.made(), n_answers=sizes)
     except CaseError as error:
@@ -311,13 +311,13 @@ def _add_answers(cases: Cases, log: _Log, samples: Sequence[_Sample], space: Ans
 
 def _outcomes(samples: Sequence[_Sample], space: AnswerSpace | None) -> list[str]:
     targets = [sample.targets(space) for sample in samples]
-    several = sum(len(one) > 1 for one in targets)
+    several = sum(len(correct) > 1 for correct in targets)
     if several:
         raise NoListsError(f"{several:,} of {len(samples):,} samples have several correct answers.")
-    odd = next((sample for sample, one in zip(samples, targets, strict=True) if not one), None)
+    odd = next((sample for sample, correct in zip(samples, targets, strict=True) if not correct), None)
     if odd is not None:
         raise NoListsError(f"the target {quote(odd.target)} of {odd.record.name} is none of its choices.")
-    return [one for (one,) in targets]
+    return [outcome for (outcome,) in targets]
 
 
 def _is_log(look: FirstLook, path: Path) -> str:

@@ -89,13 +89,13 @@ class _Sample:
         if not answers or not all(map(_is_pair, answers)):
             return replace(sample, answer=answers[0] if len(answers) == 1 else answers)
         try:
-            values = [float(one[0]) for one in answers]
+            values = [float(answer[0]) for answer in answers]
         except (TypeError, ValueError):
             raise record.error("a log-likelihood in 'filtered_resps' is no number.") from None
-        if len(arguments) != len(values) or not all(len(one) >= 2 for one in arguments):
+        if len(arguments) != len(values) or not all(len(pair) >= 2 for pair in arguments):
             pairs = f"{len(arguments)} pairs of a context and a continuation"
             raise record.error(f"{len(values)} log-likelihoods, but {pairs}.")
-        contexts, texts = [str(one[0] or "") for one in arguments], [str(one[1]) for one in arguments]
+        contexts, texts = [str(pair[0] or "") for pair in arguments], [str(pair[1]) for pair in arguments]
         half, unconditional = len(values) // 2, None
         before = _before_same(texts[:half], texts[half:])
         if before is not None and _without_question(contexts[:half], contexts[half:]):
@@ -114,7 +114,7 @@ class _Sample:
         if isinstance(value, str) and value.strip().startswith("["):
             with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
                 value = ast.literal_eval(value.strip())
-        return list(dict.fromkeys(str(one).strip() for one in (value if isinstance(value, list) else [value])))
+        return list(dict.fromkeys(str(target).strip() for target in (value if isinstance(value, list) else [value])))
 
     @property
     def size(self) -> int:
@@ -141,8 +141,8 @@ def _arguments(value: Any) -> list[list[Any]] | None:
         value = [value.get(f"gen_args_{at}") for at in range(len(value))]
     if not isinstance(value, list):
         return None
-    every = [[one.get(f"arg_{at}") for at in range(len(one))] if isinstance(one, Mapping) else one for one in value]
-    return every if all(isinstance(one, list) for one in every) else None
+    pairs = [[of.get(f"arg_{at}") for at in range(len(of))] if isinstance(of, Mapping) else of for of in value]
+    return pairs if all(isinstance(pair, list) for pair in pairs) else None
 
 
 def _is_pair(value: Any) -> bool:

@@ -106,7 +106,7 @@ def _add(cases: Cases, record: Record, number: str, question: _Question) -> None
         raise record.error(f"{len(numbers)} probabilities for {len(question.every)} options of question {number}.")
     mass = dict(zip(question.every, numbers, strict=True))
     p = {option: float(mass[option]) for option in question.options if mass[option] is not None}
-    removed = [float(mass[one]) for one in mass if one not in question.options and mass[one] is not None]
+    removed = [float(mass[option]) for option in mass if option not in question.options and mass[option] is not None]
     last, later = question.options[-1], len(p) < len(question.options)
     if removed:
         p[last] = p.get(last, 0.0) + sum(removed)
@@ -152,7 +152,7 @@ def _literal(record: Record, column: str) -> Sequence[Any]:
         value = ast.literal_eval(record.value[column])
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         value = None
-    if not isinstance(value, list | tuple) or not all(isinstance(one, kinds) for one in value):
+    if not isinstance(value, list | tuple) or not all(isinstance(item, kinds) for item in value):
         raise record.error(f"{column} is {quote(record.value[column])}, not a list.")
     return value
 

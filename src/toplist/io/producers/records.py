@@ -16,13 +16,14 @@ from toplist._text import quote
 from toplist.errors import FileError
 from toplist.io.producers.base import at_path
 from toplist.io.readers.arrow import PARQUET
-from toplist.io.readers.base import NOT_UTF8, lines_of, opened
+from toplist.io.readers.base import NOT_UTF8, opened
 from toplist.io.readers.delimited import crooked
 from toplist.io.readers.json_lines import RepeatedFieldError, json_value
 from toplist.io.words import CASE as CASE_NAMES
 from toplist.io.words import named
 
 _REMEDY = " Write one object per line, or an array of them."
+_BLOCK = 1 << 20  # bytes that are read at a time
 _MARK = b"\xef\xbb\xbf"  # some programs put it before UTF-8
 
 
@@ -123,7 +124,14 @@ def is_document(path: Path) -> bool:
 
 def lines(path: Path) -> Iterator[bytes]:
     """The lines of a file that are not blank, without their ends."""
-    return filter(None, (line.removeprefix(_MARK).strip() for line in lines_of(path)))
+    rest, mark = b"", _MARK
+    with opened(path) as stream:
+        while chunk := stream.read(_BLOCK):
+            *whole, rest = (rest + chunk.removeprefix(mark)).split(b"\n")
+            yield from (line for line in whole if line and not line.isspace())
+            mark = b""
+    if rest and not rest.isspace():
+        yield rest
 
 
 def _is_value(line: bytes) -> bool:
