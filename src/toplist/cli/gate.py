@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -118,8 +118,7 @@ def gate(
     keep_freed_memory()
     _require_formats(options.output)
     require_outputs(options.output, files.paths)
-    from toplist.evaluation.gate import run_gate
-    from toplist.evaluation.gate_checks import GateSpec
+    from toplist.evaluation.gate import GateSpec, run_gate
 
     with of_flags(("max_loss", "per_case", "max_loss_group")):
         limits = GateSpec(options.max_loss, options.per_case, options.max_loss_group)
@@ -128,19 +127,19 @@ def gate(
     inputs, models = files.inputs, files.inputs.models
     with progress_bar(options.quiet, len(models)) as update:
         found = run_gate(
-            (files.new, models[files.new]),
-            (files.baseline, models[files.baseline] if files.scores is None else files.scores),
+            {files.new: models[files.new]},
+            {files.baseline: models[files.baseline] if files.scores is None else files.scores},
             inputs.truth,
             limits,
-            space=inputs.space,
-            rule=options.rule,
-            missing=options.missing,
-            penalty=options.penalty,
-            inference=inference,
-            read=inputs.read,
-            progress=update,
-            command=shlex.join(["toplist", *shown_words(sys.argv[1:])]),
+            inputs.space,
+            options.rule,
+            options.missing,
+            options.penalty,
+            inference,
+            inputs.read,
+            update,
         )
+    found = replace(found, command=shlex.join(["toplist", *shown_words(sys.argv[1:])]))
     as_code = options.inconclusive or "fail"
     for path in options.output:
         _write(found, path, as_code)
