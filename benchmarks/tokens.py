@@ -11,7 +11,8 @@ import numpy as np
 import toplist as tl
 from benchmarks.baselines import chat_lists
 from benchmarks.race import Race
-from toplist.io.producers import Request, load
+from toplist.io.producers import load
+from toplist.io.producers.base import Request
 
 TOP = 20
 ANSWERS = tl.AnswerSpace("ABCD")

@@ -110,8 +110,6 @@ RECIPES = {
         PRODUCER = reading(_read, written=True)
         @ io/producers/__init__.py behind ^PRODUCERS: .* = \{\n
             "birds": Entry("birds", "answers about birds", ("*.jsonl",), keys=("recording", "birds.0.name")),
-        @ cli/choices.py behind ^PRODUCERS = \(\n
-            "birds",
         @ tests/io/producers/checked.py behind ^CHECKS = \{\n
             "birds": Check("birds.txt"),
         @ data a.jsonl

@@ -5,27 +5,3 @@ ORDINAL_RULES = ("rps", "rps-normalized", "ranked_log")  # with --ordinal
 PADDED_RULES = (*RULES, *ORDINAL_RULES)  # where lists of any length are scored
 ALL_RULES = (*PADDED_RULES, "topbeta:BETA")  # where lists are scored as they are
 RECALIBRATORS = ("identity", "temperature", "rest-floor", "isotonic")
-PRODUCERS = (
-    "openai",
-    "openai-batch",
-    "openai-responses",
-    "openai-legacy",
-    "vllm",
-    "sglang",
-    "ollama",
-    "llama-cpp",
-    "gemini",
-    "gemini-batch",
-    "hubverse",
-    "every-eval-ever",
-    "inspect-ai",
-    "transformers",
-    "timm",
-    "fasttext",
-    "speciesnet",
-    "plantnet",
-    "metaculus",
-    "lm-eval",
-    "lighteval",
-    "mmlu",
-)

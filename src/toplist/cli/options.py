@@ -18,7 +18,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from toplist._files import as_path, read_json, shown, url_of
 from toplist._text import UTF8_REMEDY, closest, closest_file, did_you_mean, quote
-from toplist.cli.choices import PRODUCERS
 from toplist.cli.output import (
     UsageError,
     as_flag,
@@ -33,7 +32,7 @@ from toplist.cli.output import (
 )
 from toplist.errors import FileError, TopListError
 from toplist.io import MISSING as MISSING_CASES
-from toplist.io import SAME, TRUTH, ReadOptions, ReadRequest, Source, Truth
+from toplist.io import PRODUCERS, SAME, TRUTH, ReadOptions, ReadRequest, Source, Truth
 
 if TYPE_CHECKING:
     from toplist.evaluation.next_steps import Invocation

@@ -19,7 +19,8 @@ from toplist._text import argument, closest_file, did_you_mean, listed, quote
 from toplist.errors import FileError, TopListError
 from toplist.io import producers
 from toplist.io.options import ReadOptions
-from toplist.io.producers.base import OUTCOME, Entry, Match, Producer, Request, at_path, matched
+from toplist.io.producers import Entry
+from toplist.io.producers.base import OUTCOME, Match, Producer, Request, at_path, matched
 from toplist.io.readers import FORMATS, Format, MemoryReader, Reader, open_frame
 from toplist.io.readers.base import COMPRESSIONS
 from toplist.io.readers.first_look import FirstLook

@@ -9,7 +9,8 @@ from typing import Any
 
 from toplist.io import opening, producers
 from toplist.io.options import ReadOptions
-from toplist.io.producers import Match, Request, load
+from toplist.io.producers import load
+from toplist.io.producers.base import Match, Request
 from toplist.io.readers.first_look import FirstLook
 
 
@@ -26,7 +27,7 @@ def produced(path: Path | str, producer: str = "auto", **options: Any) -> tuple[
         assert found is not None, f"{path} is not recognised"
         name, paths = found[0], found[1].paths
     reader = load(name).open(Request(str(path), ReadOptions(**options), paths))
-    return [row for _, batch in reader.batches() for row in batch.to_pylist()], tuple(getattr(reader, "notes", ()))
+    return [row for piece in reader.batches for row in piece.table.to_pylist()], tuple(getattr(reader, "notes", ()))
 
 
 def recognised_as(path: Path | str) -> str | None:

@@ -102,8 +102,8 @@ TABLES = {  # the name of the file, and its cells
     ),
 }
 QUESTIONS = [
-    ["Question ID", "Post ID", "Question Type", "MC Options", "Actual Close Time", "Resolution"],
-    ["1", "10", "multiple_choice", "['Ada', 'Bob', 'Other']", "2026-06-10 12:00:00+00:00", "Bob"],
+    ["Question ID", "Question Type", "MC Options (All)", "MC Options (Current)", "Actual Close Time", "Resolution"],
+    ["1", "multiple_choice", *["['Ada', 'Bob', 'Other']"] * 2, "2026-06-10 12:00:00+00:00", "Bob"],
 ]
 
 

@@ -110,7 +110,9 @@ def test_what_is_not_one_letter_per_sample_is_refused(runs, place, problem):
 
 def test_a_scorer_is_chosen_by_a_condition_and_must_agree_with_its_own_count(runs):
     assert len(produced(runs / "odd/scorers", where="scorer=choice")[0]) == 15
-    with pytest.raises(FileError, match=r"the scorer 'match' counts sample q\d+ as correct, but its answer is"):
+    with pytest.raises(
+        FileError, match=r"the scorer 'match' counts sample q\d+ in epoch \d as correct, but its answer is"
+    ):
         produced(runs / "odd/scorers", where="scorer=match")
     with pytest.raises(FileError, match="where='scorer=exact': no record fulfils it"):
         produced(runs / "odd/scorers", where="scorer=exact")

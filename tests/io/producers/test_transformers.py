@@ -13,7 +13,8 @@ from tests.io.producers.reading import produced, recognised_as
 from tests.io.producers.real import written_by
 from toplist.errors import FileError, TopListError
 from toplist.io.options import ReadOptions
-from toplist.io.producers import Request, load
+from toplist.io.producers import load
+from toplist.io.producers.base import Request
 from toplist.lists import as_lists
 
 
@@ -145,7 +146,7 @@ def test_the_sigmoid_of_a_model_with_one_label_is_no_distribution_over_one_class
 def test_objects_in_memory_go_through_the_producer_where_it_is_named():
     cases = [[{"label": "a", "score": 0.7}, {"label": "b", "score": 0.2}], [{"label": "c", "score": 0.5}]]
     reader = load("transformers").open(Request("model", ReadOptions(), data=cases))
-    (batch,) = [batch for _, batch in reader.batches()]
+    (batch,) = [piece.table for piece in reader.batches]
     assert batch.to_pydict() == {"classes": [["a", "b"], ["c"]], "confidences": [[0.7, 0.2], [0.5]]}
 
 

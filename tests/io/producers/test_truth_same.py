@@ -6,6 +6,7 @@ What is said and refused is in the transcripts.
 from __future__ import annotations
 
 import json
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from tests.cli.messages import said
 from tests.evaluation.files import UNNAMED
 from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.io import producers
-from toplist.io.producers import Entry, Producer
-from toplist.io.producers.base import ProducedReader, Request
+from toplist.io.producers import Entry
+from toplist.io.producers.base import ProducedReader, Producer, Request
+from toplist.io.readers.base import TableChunk
 
 CLASSES = ["a", "b", "c"]
 
@@ -137,8 +139,11 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> Tables:
 
     def opened(request: Request) -> ProducedReader:
         made, name = found[request.data["name"]], request.data["name"]
-        columns = {field.name: field.type for field in made.schema}
-        return ProducedReader(name, lambda: ((name, batch) for batch in made.to_batches(7)), columns, origin=made)
+        batches = made.to_batches(7)
+        starts = accumulate(map(len, batches), initial=0)
+        return ProducedReader(
+            name, [TableChunk(name, start, batch) for start, batch in zip(starts, batches, strict=False)]
+        )
 
     monkeypatch.setattr(producers, "load", lambda name: Producer(open=opened))
     monkeypatch.setitem(producers.PRODUCERS, "tables", Entry("tables", "tables of a test", asked=True))
@@ -214,16 +219,3 @@ def test_commands_that_need_one_set_of_classes_say_that_cases_have_others(tables
     tables["x"] = questions(1, n_classes=[4] * 40)
     with pytest.raises(SpaceError, match="cases have 4 classes each, but not the same ones"):
         fit_recalibrator(tl.Source({"name": "x"}, producer="tables"))
-
-
-def test_the_batches_of_a_producer_are_made_once(tables: Tables) -> None:
-    passes = []
-
-    def batches() -> Any:
-        passes.append(1)
-        return ((str(len(passes)), batch) for batch in questions(1).to_batches(7))
-
-    reader = ProducedReader("x", batches, {field.name: field.type for field in questions(1).schema})
-    next(iter(reader.pieces(["case"])))
-    assert [len(list(reader.pieces(["case"]))) for _ in range(3)] == [6, 6, 6]
-    assert len(passes) == 2

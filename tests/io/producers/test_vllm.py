@@ -12,7 +12,8 @@ from tests.io.producers import answers_of_servers as servers
 from tests.io.producers.reading import produced, write_lines
 from tests.io.producers.test_servers import REAL, SPACE, TOP, lists_of
 from toplist.io.options import ReadOptions
-from toplist.io.producers import Request, load
+from toplist.io.producers import load
+from toplist.io.producers.base import Request
 
 
 @dataclass
@@ -62,7 +63,7 @@ def output(logprobs, request_id="0"):
 
 def lists(data, space=SPACE, **options):
     reader = load("vllm").open(Request("data", ReadOptions(answers=space, producer="vllm", **options), data=data))
-    return [row for _, batch in reader.batches() for row in batch.to_pylist()], reader.notes
+    return [row for piece in reader.batches for row in piece.table.to_pylist()], reader.notes
 
 
 @pytest.mark.parametrize("sampled", range(len(TOP)))

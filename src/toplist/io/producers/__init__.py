@@ -2,15 +2,34 @@
 
 A producer is an entry here, which says what its files look like, and a module with a `PRODUCER`: a function that adds
 the cases of all records (`toplist.io.producers.cases`). Modules are imported when a file has what their entry says, or
-when they are asked for by name; one with several producers has them in `PRODUCERS`.
+when they are asked for by name; one with several producers has them in `PRODUCERS`. Nothing is imported here that takes
+long: the help of the command has these names.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from toplist._files import need
-from toplist.io.producers.base import Entry, Match, ProducedReader, Producer, Request
+
+if TYPE_CHECKING:
+    from toplist.io.producers.base import Producer
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is known of a producer before its module is imported: what its files look like, and nothing else does."""
+
+    module: str
+    title: str  # as documentation and messages call it
+    names: tuple[str, ...] = ("*",)  # patterns of the names of its files
+    keys: tuple[str, ...] = ()  # paths that its first record has, all of them
+    columns: tuple[str, ...] = ()  # columns, or patterns of them, that its tables have, all of them
+    head: str = ""  # a regular expression that the beginning of its files has, or the columns of its Parquet files
+    asked: bool = False  # whether it is used only where it is asked for by name
+
 
 JSON = ("*.json", "*.jsonl", "*.ndjson", "*.json.gz", "*.jsonl.gz", "*.ndjson.gz")
 
@@ -88,14 +107,3 @@ def load(name: str) -> Producer:
         raise
     producer: Producer = module.PRODUCERS[name] if hasattr(module, "PRODUCERS") else module.PRODUCER
     return producer
-
-
-__all__ = [
-    "PRODUCERS",
-    "Entry",
-    "Match",
-    "ProducedReader",
-    "Producer",
-    "Request",
-    "load",
-]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,6 @@ CASE, CLASSES, CONFIDENCES = "case", "classes", "confidences"
 OUTCOME, N_CLASSES, CLUSTER, GROUP = "outcome", "n_classes", "cluster", "group"
 ANSWER_MASS = "answer_mass"  # the probability of all declared answers together, before anything is done about the rest
 LISTED_TOKENS = "listed_tokens"  # how many tokens a server listed at the position of the answer
-_HELD = 1 << 28  # bytes of a table that are kept in memory for further passes
 
 
 def at_path(value: Any, path: str) -> Any:
@@ -80,64 +78,32 @@ class Producer:
 
 @dataclass
 class ProducedReader(Reader):
-    """The table that a producer makes of its files, batch by batch, with one list per row.
+    """The table that a producer makes of its files: batches with the columns above, with one list per row.
 
-    `batches` gives record batches with the columns above, each with the file that it comes from; it is called again
-    for every pass. `notes` are sentences about what was read, which are told and shown in the report.
+    The rows of a batch have the numbers of the records that they were made of: records may be skipped. `notes` are
+    sentences about what was read, which are told and shown in the report.
     """
 
     name: str
-    batches: Callable[[], Iterator[tuple[str, Any]]]
-    columns: Mapping[str, Any]  # names and types of Arrow
+    batches: Sequence[TableChunk]
     paths: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
-    origin: Any = None
+    decimal: bool = False
     gaps: int = 0  # cases that are missing, of a table without ids
-    kept: list[tuple[str, Any]] | None = None  # all batches, after a pass in which they proved to be small
 
-    @cached_property
+    @property
     def schema(self) -> Any:
         """Names and types."""
-        return need("pyarrow").schema(list(self.columns.items()))
+        return self.batches[0].table.schema
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
-        starts: dict[str, int] = {}
-        for source, batch in self._passed():
-            start = starts.get(source, 0)
-            yield TableChunk(source, start, sound(batch.select(list(columns)), source, start))
-            starts[source] = start + len(batch)
-
-    def _passed(self) -> Iterator[tuple[str, Any]]:
-        """The batches; after a whole pass they are kept, if they are small: to make them again may take long."""
-        if self.kept is not None:
-            yield from self.kept
-            return
-        held: list[tuple[str, Any]] | None = []
-        size = 0
-        for source, batch in self.batches():
-            size += batch.nbytes
-            if held is not None:
-                held.append((source, batch))
-                held = held if size <= _HELD else None
-            yield source, batch
-        self.kept = held
+        for chunk in self.batches:
+            table = sound(chunk.table.select(list(columns)), chunk.source, chunk.start)
+            yield replace(chunk, table=table)
 
 
-def columns_of(**known: Any) -> dict[str, Any]:
+def columns_of(**further: Any) -> dict[str, Any]:
     """The columns of a produced table, with further ones and their types, as in `columns_of(outcome=pa.string())`."""
     pa = need("pyarrow")
-    return {CASE: pa.string(), CLASSES: pa.list_(pa.string()), CONFIDENCES: pa.list_(pa.float64()), **known}
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What is known of a producer before its module is imported: what its files look like, and nothing else does."""
-
-    module: str
-    title: str  # as documentation and messages call it
-    names: tuple[str, ...] = ("*",)  # patterns of the names of its files
-    keys: tuple[str, ...] = ()  # paths that its first record has, all of them
-    columns: tuple[str, ...] = ()  # columns, or patterns of them, that its tables have, all of them
-    head: str = ""  # a regular expression that the beginning of its files has, or the columns of its Parquet files
-    asked: bool = False  # whether it is used only where it is asked for by name
+    return {CASE: pa.string(), CLASSES: pa.list_(pa.string()), CONFIDENCES: pa.list_(pa.float64()), **further}

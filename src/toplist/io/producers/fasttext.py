@@ -6,7 +6,8 @@ lists are divided by their sum, which is noted. Those of a model with loss ova a
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,45 +23,26 @@ from toplist.lists.pipelines import REMEDIES, fasttext_excess
 
 
 def _open(request: Request) -> ProducedReader:
-    plain = FastTextReader(request.paths, request.name)
-    if request.options.normalize:  # all are divided by their sum, as is asked for
-        return _reader(request, plain, lambda: ((p.source, p.table) for p in plain.pieces([CLASSES, CONFIDENCES])))
-    divided = empty = 0
-    for piece in plain.pieces([CONFIDENCES]):
-        offsets, _, excess = _masses(piece)
-        divided += int(np.count_nonzero(excess))
-        empty += int(np.count_nonzero(np.diff(offsets) == 0))
-    notes = sentences([], {("list", DIVIDED): divided, ("list", "without an entry, which are rejects"): empty})
-    return _reader(request, plain, lambda: map(_divided, plain.pieces([CLASSES, CONFIDENCES])), notes)
+    counts = Counter[tuple[str, str]]()
+    pieces = FastTextReader(request.paths, request.name).pieces([CLASSES, CONFIDENCES])
+    chunks = [piece if request.options.normalize else _divided(piece, counts) for piece in pieces]
+    return ProducedReader(request.name, chunks, request.paths, sentences([], counts), decimal=True)
 
 
-def _reader(request: Request, plain: FastTextReader, batches: Any, notes: tuple[str, ...] = ()) -> ProducedReader:
-    columns = dict(zip(plain.schema.names, plain.schema.types, strict=True))
-    reader = ProducedReader(request.name, batches, columns, request.paths, notes)
-    reader.decimal = True
-    return reader
-
-
-def _divided(piece: TableChunk) -> tuple[str, Any]:
+def _divided(piece: TableChunk, counts: Counter[tuple[str, str]]) -> TableChunk:
     """Some lines, with lists divided by their sum where it exceeds one."""
-    pa = need("pyarrow")
-    offsets, values, excess = _masses(piece)
-    lists = pa.LargeListArray.from_arrays(
-        piece.table.column(CONFIDENCES).offsets, pa.array(values / np.repeat(1 + excess, np.diff(offsets)))
-    )
-    return piece.source, pa.record_batch([piece.table.column(CLASSES), lists], names=[CLASSES, CONFIDENCES])
-
-
-def _masses(piece: TableChunk) -> tuple[Any, Any, Any]:
-    """Where the lists of some lines begin, their probabilities, and by how much each exceeds one in all."""
-    lists = piece.table.column(CONFIDENCES)
+    pa, (labels, lists) = need("pyarrow"), piece.table.columns
     offsets, values = as_numpy(lists.offsets), as_numpy(lists.values)
     excess, explained = fasttext_excess(offsets, values)
     if not explained.all():
         at = int(np.argmin(explained))
         problem = f"the probabilities sum to {1 + excess[at]:.6g}. {REMEDIES['fasttext'].marginals}"
         raise FileError(piece.source, problem, row=piece.start + at + 1)
-    return offsets, values, excess
+    sizes = np.diff(offsets)
+    counts["list", DIVIDED] += int(np.count_nonzero(excess))
+    counts["list", "without an entry, which are rejects"] += int(np.count_nonzero(sizes == 0))
+    divided = pa.LargeListArray.from_arrays(lists.offsets, pa.array(values / np.repeat(1 + excess, sizes)))
+    return replace(piece, table=pa.record_batch([labels, divided], names=[CLASSES, CONFIDENCES]))
 
 
 def _match(look: FirstLook, match: Match) -> Match | None:

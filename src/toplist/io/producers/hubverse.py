@@ -2,41 +2,42 @@
 
 A case is a combination of task ids. Rows of the output type pmf are its list; those of other types are counted.
 Classes, their number and their order are declared in the hub's `hub-config/tasks.json`, and outcomes are in its
-`target-data/oracle-output`. Versions of the schema from 0.0.0.9 to 6.0.0 differ in names only: the output type `pmf`
-was called `categorical`, and its `output_type_id` was `type_id`. Values have one text, whether a file is CSV or
-Parquet: that of tasks.json.
+`target-data/oracle-output`. Values have one text, whether a file is CSV or Parquet: that of tasks.json.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, time
+from datetime import date
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import numpy as np
 from msgspec import Struct, ValidationError, convert
 
 from toplist._files import as_path, need
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError
+from toplist.io.columns import as_arrow, plain
 from toplist.io.producers.base import CLUSTER, GROUP, N_CLASSES, OUTCOME
-from toplist.io.producers.cases import Cases, Record, number_of, parsed, reading, text_of
-from toplist.io.readers.base import NOT_UTF8, opened, unreadable
+from toplist.io.producers.cases import Cases, reading
+from toplist.io.producers.records import Record, number_of, parsed, text_of
+from toplist.io.readers.arrow import PARQUET
+from toplist.io.readers.base import NOT_UTF8, opened
 from toplist.io.readers.first_look import FirstLook
+from toplist.io.views import as_text
 
 TASKS = Path("hub-config") / "tasks.json"
 ORACLE = Path("target-data") / "oracle-output"
 TYPE, CLASS, VALUE = "output_type", "output_type_id", "value"
 ORACLE_VALUE, VERSION = "oracle_value", "as_of"
-_PMF = ("pmf", "categorical")  # what distributions over classes are called
+_PMF = "pmf"
 _MISSING = "NA"  # as R and the hubs write what is not there
-_BINARY = (".parquet", ".pq")
-_TABLES = (".csv", ".gz", *_BINARY)
+_TABLES = (".csv", ".gz", *PARQUET.suffixes)
 _PLACE = "location"  # what hubs call the task id of places
 _TIME = "time"
 _BY_ORDER = ": --rule rps does not, with --ordinal and --classes FILE, one class per line in this order"
@@ -51,20 +52,16 @@ class _Values(Struct):
     required: list[str | int | float | bool] | None = None
     optional: list[str | int | float | bool] | None = None
 
-    def texts(self) -> dict[str, bool]:
-        """The texts of the values, and whether each is a number."""
-        every = [*(self.required or ()), *(self.optional or ())]
-        return {_text_of(value): isinstance(value, int | float) and not isinstance(value, bool) for value in every}
+    def texts(self) -> tuple[str, ...]:
+        return tuple(map(_text_of, (*(self.required or ()), *(self.optional or ()))))
 
 
 class _Pmf(Struct):
-    output_type_id: _Values | None = None
-    type_id: _Values | None = None
+    output_type_id: _Values
 
 
 class _Outputs(Struct):
     pmf: _Pmf | None = None
-    categorical: _Pmf | None = None
 
 
 class _Target(Struct):
@@ -76,7 +73,7 @@ class _Target(Struct):
 class _ModelTask(Struct):
     task_ids: dict[str, _Values]
     output_type: _Outputs
-    target_metadata: list[_Target] | None = None  # the first schemas say nothing of targets
+    target_metadata: list[_Target] = []
 
 
 class _Round(Struct):
@@ -98,14 +95,14 @@ class _Task:
     values: Mapping[str, frozenset[str]]  # declared values by task id; none where the task id does not apply
     classes: tuple[str, ...]
     ordinal: bool
-    round: str | None  # the id that names of files begin with, where no task id holds it
 
-    def fits(self, ids: Ids, path: Path, *, loose: bool) -> bool:
-        """Whether a case has the values that are declared, or at least, where that is `loose`, those of the target."""
-        if self.round is not None and not loose and not path.name.startswith(self.round):
-            return False
-        asked = self.key if loose else self.values
-        return all(ids[n] in self.values[n] if self.values[n] else ids[n] is None for n in asked)
+    def is_of(self, ids: Ids) -> bool:
+        """Whether a case is one of its target."""
+        return all(ids[name] == value for name, value in self.key.items())
+
+    def declares(self, ids: Ids) -> bool:
+        """Whether a case has the values that are declared."""
+        return all(ids[name] in values if values else ids[name] is None for name, values in self.values.items())
 
 
 @dataclass(frozen=True)
@@ -114,9 +111,13 @@ class _Hub:
 
     root: Path
     tasks: tuple[_Task, ...]
-    task_ids: tuple[str, ...]  # sorted
-    declared: Mapping[str, Mapping[str, bool]]  # by column: the texts of its values, and whether each is a number
+    declared: Mapping[str, tuple[str, ...]]  # texts of the values, by task id, and of the classes
     round_column: str | None  # the task id with the round, where there is one
+
+    @cached_property
+    def task_ids(self) -> tuple[str, ...]:
+        """The names of task ids, sorted."""
+        return tuple(sorted(name for name in self.declared if name != CLASS))
 
     @cached_property
     def oracle(self) -> _Oracle | None:
@@ -132,8 +133,7 @@ class _Hub:
     @cached_property
     def timed(self) -> bool:
         """Whether rounds are days, beside places that are clusters."""
-        rounds = self.declared.get(self.round_column or "", {})
-        return self.round_column not in (None, self.place) and all(map(_is_day, rounds))
+        return self.round_column not in (None, self.place) and all(map(_is_day, self.declared[str(self.round_column)]))
 
 
 def _hub_root(path: Path) -> Path | None:
@@ -143,48 +143,37 @@ def _hub_root(path: Path) -> Path | None:
 
 def _hub_of(root: Path) -> _Hub:
     """The hub of a folder; the models of a hub share what was read, while nothing changes."""
-    stamps = []
-    for path in (root / TASKS, *_oracle_files(root / ORACLE)):
-        try:
-            stamps.append((str(path), path.stat().st_mtime_ns, path.stat().st_size))
-        except OSError as error:
-            raise unreadable(error, path) from None
-    return _hub(root, tuple(stamps))
+    stats = [path.stat() for path in (root / TASKS, *_oracle_files(root / ORACLE))]
+    return _hub(root, tuple((stat.st_ino, stat.st_mtime_ns, stat.st_size) for stat in stats))
 
 
 @lru_cache(maxsize=2)
-def _hub(root: Path, _: tuple[tuple[str, int, int], ...]) -> _Hub:
-    path = root / TASKS
+def _hub(root: Path, _: tuple[tuple[int, int, int], ...]) -> _Hub:
+    place = Record(str(root / TASKS), None, None)
     try:
-        config = convert(parsed(text_of(path), Record(str(path), None, None)), _Config)
+        config = convert(parsed(text_of(root / TASKS), place), _Config)
     except ValidationError as error:
-        problem = f"this is not a tasks.json as the schemas of the hubverse describe it: {error}."
-        raise FileError(str(path), problem) from None
+        raise place.error(f"this is not a tasks.json as the schemas of the hubverse describe it: {error}.") from None
     tasks: list[_Task] = []
-    declared: dict[str, dict[str, bool]] = defaultdict(dict)
-    classes: dict[str, bool] = {}
-    columns = dict.fromkeys(one.round_id for one in config.rounds if one.round_id_from_variable)
-    for round_ in config.rounds:
-        own_round = None if round_.round_id_from_variable else round_.round_id
-        for asked in round_.model_tasks:
-            values = {name: allowed.texts() for name, allowed in asked.task_ids.items()}
-            for name, texts in values.items():
-                declared[name].update(texts)
-            pmf = asked.output_type.pmf or asked.output_type.categorical
-            if pmf is not None:
-                own = (pmf.output_type_id or pmf.type_id or _Values()).texts()
-                classes |= own
-                for target in asked.target_metadata or [_Target()]:
-                    key = {name: _text_of(value) for name, value in (target.target_keys or {}).items()}
-                    every = {name: frozenset(texts) for name, texts in values.items()}
-                    every |= {name: frozenset([value]) for name, value in key.items()}
-                    name = ", ".join(key.values()) or target.target_id
-                    tasks.append(_Task(name, key, every, tuple(own), target.target_type == "ordinal", own_round))
-    lacks = next((name for name in (*columns, *(n for task in tasks for n in task.key)) if name not in declared), None)
+    declared: dict[str, dict[str, None]] = defaultdict(dict)
+    for asked in (task for each in config.rounds for task in each.model_tasks):
+        values = {name: allowed.texts() for name, allowed in asked.task_ids.items()}
+        pmf = asked.output_type.pmf
+        classes = pmf.output_type_id.texts() if pmf else ()
+        for name, texts in (*values.items(), (CLASS, classes)):
+            declared[name].update(dict.fromkeys(texts))
+        for target in (asked.target_metadata or [_Target()]) if pmf else ():
+            key = {name: _text_of(value) for name, value in (target.target_keys or {}).items()}
+            every = {name: frozenset(texts) for name, texts in values.items()}
+            every |= {name: frozenset([value]) for name, value in key.items()}
+            name = ", ".join(key.values()) or target.target_id
+            tasks.append(_Task(name, key, every, classes, target.target_type == "ordinal"))
+    rounds = dict.fromkeys(each.round_id for each in config.rounds if each.round_id_from_variable)
+    lacks = next((name for name in (*rounds, *(n for task in tasks for n in task.key)) if name not in declared), None)
     if lacks is not None:
-        raise FileError(str(path), f"{quote(lacks)}, which a round or a target names, is not among the task ids.")
-    column = next(iter(columns)) if len(columns) == 1 else None
-    return _Hub(root, tuple(tasks), tuple(sorted(declared)), {**declared, CLASS: classes}, column)
+        raise place.error(f"{quote(lacks)}, which a round or a target names, is not among the task ids.")
+    columns = {name: tuple(texts) for name, texts in declared.items()}
+    return _Hub(root, tuple(tasks), columns, next(iter(rounds)) if len(rounds) == 1 else None)
 
 
 def _is_day(text: str) -> bool:
@@ -198,102 +187,74 @@ def _is_day(text: str) -> bool:
 # Tables
 
 
-def _text_of(value: Any) -> str:
-    """A value as text; whole numbers are written without decimals, truth values as JSON and dates as ISO 8601 has them.
+def _text_of(value: str | float | bool) -> str:
+    """A value of JSON as text; whole numbers are written without decimals.
 
-    >>> _text_of(0.0), _text_of(2), _text_of("01"), _text_of(True), _text_of(datetime(2025, 1, 2))
-    ('0', '2', '01', 'true', '2025-01-02')
+    >>> _text_of(0.0), _text_of(2), _text_of("01"), _text_of(True)
+    ('0', '2', '01', 'true')
     """
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, float):
-        return str(int(value)) if math.isfinite(value) and value == int(value) else repr(value)
-    if isinstance(value, datetime) and value.time() == time():
-        return str(value.date())
-    return value.decode() if isinstance(value, bytes) else str(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _texts(values: Sequence[Any], declared: Mapping[str, bool]) -> list[str | None]:
-    """Values as text: numbers as tasks.json has them; None for what is not there.
+def _value_of(text: str) -> Any:
+    """What texts of the same value have in common: a number, a truth value, or the text itself."""
+    return text.lower() if text.lower() in ("true", "false") else number_of(text)
 
-    >>> _texts([0.0, 1.0, None], {"0": True, "1": True}), _texts(["01", "NA", "2.0"], {"01": False, "2": True})
-    (['0', '1', None], ['01', None, '2'])
-    """
-    distinct = dict.fromkeys(values)
-    typed = any(isinstance(value, int | float) for value in distinct)
-    numbers: dict[float, str | None] = {}  # None where two texts have the same value
-    for text in (text for text, is_number in declared.items() if is_number or typed):
-        number = number_of(text)
-        if isinstance(number, float):
-            numbers[number] = None if number in numbers else text
-    texts = {value: _declared_text(value, declared, numbers) for value in distinct}
+
+def _texts(column: Any, declared: Sequence[str]) -> list[str | None]:
+    """A column as text, values of tasks.json as that has them; None for what is not there."""
+    values = as_text(plain(column)).to_pylist()
+    times = Counter(map(_value_of, declared))
+    by_value = {_value_of(text): text for text in declared if times[_value_of(text)] == 1}
+    texts: dict[str | None, str | None] = {text: by_value.get(_value_of(text), text) for text in {*values} - {None}}
+    texts |= dict.fromkeys([None, "", _MISSING, "nan"])
+    texts |= {text: text for text in declared}
     return [texts[value] for value in values]
 
 
-def _declared_text(value: Any, declared: Mapping[str, bool], numbers: Mapping[float, str | None]) -> str | None:
-    text = "" if value is None or value != value else _text_of(value)
-    if text in declared:
-        return text
-    if text in ("", _MISSING):
-        return None
-    if text.lower() in ("true", "false"):
-        return next((one for one in declared if one.lower() == text.lower()), text)
-    return numbers.get(number_of(text)) or text
-
-
 def _table_of(path: Path, texts: Sequence[str]) -> Any:
-    """The table of a CSV or Parquet file; the named columns of a CSV file are read as text."""
+    """The table of a CSV or Parquet file; of CSV, the named columns are text. A hub has very many, small files."""
     pa, csv = need("pyarrow"), need("pyarrow.csv")
-    if path.suffix.lower() in _BINARY:
-        table = need("pyarrow.parquet").read_table(path, partitioning=None)
-    else:
-        options = csv.ConvertOptions(
-            column_types=dict.fromkeys(texts, pa.string()),
-            null_values=["", _MISSING],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=True,
-        )
+    options = csv.ConvertOptions(column_types=dict.fromkeys(texts, pa.string()))
+    try:
         with opened(path) as stream:
-            table = csv.read_csv(stream, convert_options=options)
-    names = table.schema.names
-    for name in (name for name in texts if name in names):
-        if names.count(name) > 1:
-            raise FileError(str(path), f"two columns are called {quote(name)}.")
-        kind = table.schema.field(name).type
-        if pa.types.is_nested(kind):
-            raise FileError(str(path), f"the column {quote(name)} holds {kind}, not one value per row.")
+            if path.suffix.lower() in PARQUET.suffixes:
+                table = need("pyarrow.parquet").read_table(pa.BufferReader(stream.read()))
+                table.validate(full=True)
+            else:
+                table = csv.read_csv(stream, convert_options=options)
+            names = table.schema.names
+    except UnicodeDecodeError:
+        raise FileError(str(path), NOT_UTF8) from None
+    twice = next((name for name in texts if names.count(name) > 1), None)
+    if twice is not None:
+        raise FileError(str(path), f"two columns are called {quote(twice)}.")
     return table
 
 
 def _rows_of_pmf(
     path: Path, hub: _Hub, value: str, extra: Sequence[str] = ()
 ) -> tuple[list[dict[str, Any]], Counter[str], list[str]]:
-    """The rows about distributions, with texts, the number in `value` and their places; others counted; all columns."""
+    """The rows about distributions, with texts, the number in `value` and their own; others counted; all columns."""
     ids = (*hub.task_ids, *extra)
-    try:
-        table = _table_of(path, (*ids, TYPE, CLASS, value))
-        names = table.schema.names
-        lacks = next((name for name in (TYPE, CLASS, value) if name not in names), None)
-        if lacks is not None:
-            problem = f"there is no column {quote(lacks)}, which tables of distributions in a hub have."
-            raise FileError(str(path), problem)
-        kinds = _texts(table[TYPE].to_pylist(), {})
-        places = [place for place, kind in enumerate(kinds) if kind in _PMF]
-        few = table.take(need("pyarrow").array(places, "int64"))
-        columns: dict[str, Sequence[Any]] = {
-            name: _texts(few[name].to_pylist(), hub.declared.get(name, {})) for name in (*ids, CLASS) if name in names
-        }
-        numbers = [number_of(number) for number in few[value].to_pylist()]
-    except UnicodeDecodeError:
-        raise FileError(str(path), NOT_UTF8) from None
-    except (need("pyarrow").ArrowException, OSError) as error:
-        raise unreadable(error, path) from None
-    for number, place in zip(numbers, places, strict=True):
+    table = _table_of(path, (*ids, TYPE, CLASS, value))
+    names = table.schema.names
+    lacks = next((name for name in (TYPE, CLASS, value) if name not in names), None)
+    if lacks is not None:
+        raise FileError(str(path), f"there is no column {quote(lacks)}, which tables of distributions in a hub have.")
+    kinds = _texts(table[TYPE], ())
+    rows = [row for row, kind in enumerate(kinds, 1) if kind == _PMF]
+    few = table.take(as_arrow(np.array(rows, np.int64) - 1))
+    columns = {name: _texts(few[name], hub.declared.get(name, ())) for name in (*ids, CLASS) if name in names}
+    numbers = [number_of(number) for number in few[value].to_pylist()]
+    for number, row in zip(numbers, rows, strict=True):
         if number is not None and not isinstance(number, int | float):
-            raise FileError(str(path), f"{value} is {quote(number)}, which is no number.", row=place + 1)
-    columns |= {value: numbers, "place": places, TYPE: [kinds[place] for place in places]}
-    others = Counter(kind or "no output type" for kind in kinds if kind not in _PMF)
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)], others, names
+            raise FileError(str(path), f"{value} is {quote(number)}, which is no number.", row=row)
+    every = {**columns, value: numbers, "row": rows}
+    others = Counter(kind or "no output type" for kind in kinds if kind != _PMF)
+    return [dict(zip(every, cells, strict=True)) for cells in zip(*every.values(), strict=True)], others, names
 
 
 # Outcomes
@@ -304,27 +265,24 @@ class _Oracle:
 
     def __init__(self, hub: _Hub, files: Sequence[Path]) -> None:
         self.path = files[0] if len(files) == 1 else hub.root / ORACLE
-        self._rows: list[dict[str, Any]] = []
-        self._by_target: dict[str, tuple[list[str], dict[tuple[Any, ...], str]]] = {}
+        rows: list[dict[str, Any]] = []
         for path in files:
             folders = path.relative_to(hub.root / ORACLE).parts[:-1] if hub.root / ORACLE in path.parents else ()
             pairs = [folder.partition("=") for folder in folders]  # such as target=peak%20week
             partition = {n: None if v == "__HIVE_DEFAULT_PARTITION__" else unquote(v) for n, mark, v in pairs if mark}
-            rows, _, names = _rows_of_pmf(path, hub, ORACLE_VALUE, [VERSION])
-            own = {n: v for n, v in partition.items() if n not in names}
-            self._rows += [{**own, **row} for row in rows]
-        odd = next((row[ORACLE_VALUE] for row in self._rows if row[ORACLE_VALUE] not in (0, 1)), 0)
+            rows += [{**partition, **row} for row in _rows_of_pmf(path, hub, ORACLE_VALUE, [VERSION])[0]]
+        odd = next((row[ORACLE_VALUE] for row in rows if row[ORACLE_VALUE] not in (0, 1)), 0)
         if odd != 0:
             problem = f"a value of {ORACLE_VALUE} for the output type pmf is {odd}, not 0 or 1."
             raise FileError(str(self.path), problem)
-        self.versioned = any(VERSION in row for row in self._rows)
-        if self.versioned:
-            latest: dict[tuple[Any, ...], str] = {}
-            keys = [tuple(row.get(name) for name in hub.task_ids) for row in self._rows]
-            for key, row in zip(keys, self._rows, strict=True):
-                latest[key] = max(latest.get(key, ""), row.get(VERSION) or "")
-            rows_of = zip(keys, self._rows, strict=True)
-            self._rows = [row for key, row in rows_of if (row.get(VERSION) or "") == latest[key]]
+        self.versioned = any(VERSION in row for row in rows)
+        latest = defaultdict[tuple[Any, ...], str](str)
+        keys = [tuple(row.get(name) for name in hub.task_ids) for row in rows]
+        for key, row in zip(keys, rows, strict=True):
+            latest[key] = max(latest[key], row.get(VERSION) or "")
+        newest = ((row, latest[key]) for key, row in zip(keys, rows, strict=True))
+        self._happened = [r for r, version in newest if r[ORACLE_VALUE] == 1 and (r.get(VERSION) or "") == version]
+        self._by_target: dict[str, tuple[list[str], dict[tuple[Any, ...], str]]] = {}
 
     def outcome(self, task: _Task, ids: Ids) -> str | None:
         """The class that was observed for a case, by the task ids that the outcomes of its target have; or None."""
@@ -334,24 +292,18 @@ class _Oracle:
         return classes.get(tuple(ids[name] for name in names))
 
     def _of(self, task: _Task, ids: Sequence[str]) -> tuple[list[str], dict[tuple[Any, ...], str]]:
-        mine = [
-            row
-            for row in self._rows
-            if row[ORACLE_VALUE] == 1 and all(row.get(name, value) == value for name, value in task.key.items())
-        ]
-        names = [name for name in ids if any(row.get(name) is not None for row in mine)]
-        classes: dict[tuple[Any, ...], dict[str, None]] = defaultdict(dict)
-        for row in mine:
-            classes[tuple(row.get(name) for name in names)][str(row[CLASS])] = None
-        for key, several in classes.items():
-            if len(several) > 1:
-                where = _case(dict(zip(names, key, strict=True)))
+        rows = [row for row in self._happened if all(row.get(name, own) == own for name, own in task.key.items())]
+        names = [name for name in ids if any(row.get(name) is not None for row in rows)]
+        classes: dict[tuple[Any, ...], str] = {}
+        for row in rows:
+            key, label = tuple(row.get(name) for name in names), str(row[CLASS])
+            if classes.setdefault(key, label) != label:
+                where, both = _case(dict(zip(names, key, strict=True))), listed(sorted([classes[key], label]))
                 raise FileError(
                     str(self.path),
-                    f"two classes, {listed(sorted(several))}, are said to have happened where {where}: one has "
-                    f"{ORACLE_VALUE} 1.",
+                    f"two classes, {both}, are said to have happened where {where}: one has {ORACLE_VALUE} 1.",
                 )
-        return names, {key: next(iter(several)) for key, several in classes.items()}
+        return names, classes
 
 
 def _oracle_files(place: Path) -> list[Path]:
@@ -389,13 +341,21 @@ def _read(cases: Cases) -> None:
             f"{argument('confidence', VALUE)}, with the columns that make a case.",
         )
     cases.complete = True
-    cases.decimal = not any(path.suffix.lower() in _BINARY for path in paths)
+    cases.decimal = not any(path.suffix.lower() in PARQUET.suffixes for path in paths)
     folder = _Folder(_hub_of(root), cases)
     for path in paths:
         folder.add(path)
     cases.conditions.require_met()
+    types = ", ".join(f"{count:,} {kind}" for kind, count in sorted(folder.others.items()))
     if not cases.rows:
-        raise FileError(name, folder.nothing(paths[0].parent.parent))
+        raise FileError(
+            name,
+            f"there are no rows of the output type pmf here; rows of other types: {types or 'none'}. Leave this model "
+            f"out: toplist compare $(grep -rlw pmf {paths[0].parent.parent} | xargs -n 1 dirname | sort -u) names "
+            "those that have some.",
+        )
+    if types:
+        cases.say(f"rows of other output types are not used: {types}")
     for note in folder.notes():
         cases.say(note)
 
@@ -421,39 +381,39 @@ class _Folder:
             by_case[tuple(row.get(name) for name in hub.task_ids)].append(row)
         for key, own in by_case.items():
             ids = dict(zip(hub.task_ids, key, strict=True))
-            if not self.cases.conditions.keep({**ids, TYPE: own[0][TYPE]}):
+            if not self.cases.conditions.keep({**ids, TYPE: _PMF}):
                 continue
-            first = Record(str(path), own[0]["place"] + 1, None)
-            task = self._task(first, path, ids, len(own))
+            first = Record(str(path), own[0]["row"], None)
+            task = self._task(first, ids, len(own))
             lacks = next((name for name, values in task.values.items() if values and name not in names), None)
             if lacks is not None:
                 raise FileError(str(path), f"there is no column {quote(lacks)}, a task id of {quote(task.target)}.")
             places = {label: at for at, label in enumerate(task.classes)}
             odd = next((row for row in own if row[CLASS] not in places), None)
             if odd is not None:
-                raise self._not_declared(Record(str(path), odd["place"] + 1, odd[CLASS]), task)
+                raise self._not_declared(Record(str(path), odd["row"], odd[CLASS]), task)
             own.sort(key=lambda row: places[row[CLASS]])
             classes, p = [row[CLASS] for row in own], [row[VALUE] for row in own]
-            self.cases.add(first, _case(ids), classes, p, **{**self._known(ids, task), TYPE: own[0][TYPE]})
+            self.cases.add(first, _case(ids), classes, p, **{**self._known(ids, task), TYPE: _PMF})
 
-    def _task(self, record: Record, path: Path, ids: Ids, rows: int) -> _Task:
+    def _task(self, record: Record, ids: Ids, rows: int) -> _Task:
         """The task of a case: the one that declares its task ids, or else the one of its target."""
-        for loose in (False, True):
-            fitting = [task for task in self.hub.tasks if task.fits(ids, path, loose=loose)]
-            if len({task.classes for task in fitting}) > 1:
-                why = "its task ids are not declared, and its target is declared" if loose else "it is declared"
-                raise record.error(f"{why} twice in {TASKS}, with different classes.")
-            if fitting:
-                note = f"with task ids that {TASKS.name} does not declare: the target counts"
-                self.cases.count("row", note, rows * loose)
-                self.targets.setdefault(fitting[0].target, fitting[0])
-                return fitting[0]
-        names = dict.fromkeys(name for task in self.hub.tasks for name in task.key)
-        what = ", ".join(f"{name} {quote(ids[name])}" for name in names) or "this"
-        raise record.error(f"{what} is no target with classes (pmf) in the {TASKS} of this hub.")
+        of_target = [task for task in self.hub.tasks if task.is_of(ids)]
+        declaring = [task for task in of_target if task.declares(ids)]
+        fitting = declaring or of_target
+        if not fitting:
+            names = dict.fromkeys(name for task in self.hub.tasks for name in task.key)
+            what = ", ".join(f"{name} {quote(ids[name])}" for name in names) or "this"
+            raise record.error(f"{what} is no target with classes (pmf) in the {TASKS} of this hub.")
+        if len({task.classes for task in fitting}) > 1:
+            why = "it is declared" if declaring else "its task ids are not declared, and its target is declared"
+            raise record.error(f"{why} twice in {TASKS}, with different classes.")
+        note = f"with task ids that {TASKS.name} does not declare: the target counts"
+        self.cases.count("row", note, 0 if declaring else rows)
+        return self.targets.setdefault(fitting[0].target, fitting[0])
 
     def _not_declared(self, record: Record, task: _Task) -> FileError:
-        others = [key for one in self.hub.tasks if one.key != task.key for key in one.key.items()]
+        others = [key for other in self.hub.tasks if other.key != task.key for key in other.key.items()]
         ways = f" or targets, as in {argument('where', '='.join(others[0]))}" if others else ""
         return record.error(
             f"the class {quote(record.value)} is not among those that {TASKS} declares for {quote(task.target)} "
@@ -474,19 +434,8 @@ class _Folder:
             self.cases.count("case", f"without an outcome in {hub.oracle.path.name}", known[OUTCOME] is None)
         return known
 
-    def nothing(self, place: Path) -> str:
-        """Why there is no case at all, and which models have some."""
-        counts = ", ".join(f"{count:,} {name}" for name, count in sorted(self.others.items())) or "none"
-        return (
-            f"there are no rows of the output type pmf here; rows of other types: {counts}. Leave this model out: "
-            f"toplist compare $(grep -rlw pmf {place} | xargs -n 1 dirname | sort -u) names those that have some."
-        )
-
     def notes(self) -> Iterator[str]:
         """What is to be said of the folder."""
-        if self.others:
-            counts = ", ".join(f"{count:,} {name}" for name, count in sorted(self.others.items()))
-            yield f"rows of other output types are not used: {counts}"
         remedy = _BY_ORDER if len({task.classes for task in self.targets.values()}) == 1 else ""
         for task in self.targets.values():
             if task.ordinal:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,8 @@ from toplist._text import argument, listed, quote
 from toplist.errors import CaseError, FileError
 from toplist.io.answers import OTHER, AnswerSpace
 from toplist.io.producers.base import ANSWER_MASS, LISTED_TOKENS, at_path
-from toplist.io.producers.cases import Cases, NoListsError, Record, parsed, reading, records_in
-from toplist.io.producers.choices import HARD, about, add_answer, letters
+from toplist.io.producers.cases import HARD, Cases, NoListsError, about, add_answer, letters, reading
+from toplist.io.producers.records import Record, mappings, parsed, records_in
 from toplist.io.producers.tokens import (
     NO_POSITION,
     FieldError,
@@ -52,20 +52,16 @@ _HITS = {"C": True, "I": False, "N": False, 1: True, 0: False}
 
 @dataclass(frozen=True, slots=True)
 class _Log:
-    """One log: its header, or all of it, where it is a document."""
+    """One log: its header, or all of it, where it is a document; and its samples, one by one."""
 
     path: Path
     header: Record
+    samples: Iterator[Record]
 
     @classmethod
     def of(cls, path: Path) -> _Log:
-        if path.suffix.lower() != ".eval":
-            return cls(path, _as_object(next(records_in(path), Record(str(path), None, {}))))
-        with members_of(path) as members:
-            name = next((name for name in _HEADERS if name in members.names), None)
-            if name is None:
-                raise FileError(str(path), f"this is no log of inspect_ai: it has no {_HEADERS[0]}.")
-            return cls(path, _member(path, name, members.read(name)))
+        records = mappings(_members(path) if path.suffix.lower() == ".eval" else _parts(path))
+        return cls(path, next(records, Record(str(path), None, {})), records)
 
     @property
     def task(self) -> str:
@@ -75,26 +71,24 @@ class _Log:
     def model(self) -> str:
         return str(self.header.at("eval.model"))
 
-    def samples(self) -> Iterator[Record]:
-        """The samples, one by one."""
-        if self.path.suffix.lower() != ".eval":
-            every = self.header.value.get("samples")
-            for at, value in enumerate(every if isinstance(every, list) else (), 1):
-                yield _as_object(Record(str(self.path), None, value, f"sample {at}"))
-            return
-        with members_of(self.path) as members:
-            for name in filter(_SAMPLE.fullmatch, members.names):
-                yield _member(self.path, name, members.read(name))
+
+def _members(path: Path) -> Iterator[Record]:
+    """The header of a ZIP file, and its samples."""
+    with members_of(path) as members:
+        header = next((name for name in _HEADERS if name in members.names), None)
+        if header is None:
+            raise FileError(str(path), f"this is no log of inspect_ai: it has no {_HEADERS[0]}.")
+        for name in (header, *filter(_SAMPLE.fullmatch, members.names)):
+            place = Record(str(path), None, None, name)
+            yield replace(place, value=parsed(members.read(name), place))
 
 
-def _member(path: Path, name: str, data: bytes) -> Record:
-    return _as_object(Record(str(path), None, parsed(data, Record(str(path), None, None, name)), name))
-
-
-def _as_object(record: Record) -> Record:
-    if not isinstance(record.value, Mapping):
-        raise record.error("this is no JSON object.")
-    return record
+def _parts(path: Path) -> Iterator[Record]:
+    """The whole of a document, and the samples in it."""
+    for document in records_in(path):
+        yield document
+        for at, value in enumerate(document.items("samples"), 1):
+            yield Record(str(path), None, value, f"sample {at}")
 
 
 # Samples
@@ -134,49 +128,54 @@ class _Sample:
 
     record: Record  # nothing but its place
     id: str
-    epoch: str
+    case: str
     choices: Sequence[str]
     target: Any
+    scores: Mapping[str, Any]  # by the names of scorers
+    written: str  # the answer in the text
     listed: bool  # whether top tokens are listed
     first: Position | None  # at the position that is asked for, or the first one
     later: Position | None  # after "ANSWER:", where no position is asked for
     problems: Sequence[str]  # why there is no such position
-    answers: Mapping[str, str]  # by the names of scorers
-    hits: Mapping[str, bool]
-    shuffled: bool
 
     @classmethod
-    def of(cls, record: Record, position: int | str, scorers: Sequence[str]) -> _Sample:
+    def of(cls, record: Record, task: str, position: int | str, scores: Mapping[str, Any]) -> _Sample:
         try:
             logged = typed(record.value, _Logged)
         except FieldError as error:
             raise record.error(f"this is not as inspect_ai writes it: {error}.") from None
         positions = logged.output.positions() if logged.output else []
-        generated = [one.token or "" for one in positions]
+        generated = [token.token or "" for token in positions]
         place, problems = (position, []) if isinstance(position, int) else after(position, generated)
-        later, said = after(_ANSWER, generated) if position == 0 else (None, [])
-        scores = record.value.get("scores")
-        scores = {name: scores[name] for name in scorers} if isinstance(scores, Mapping) else {}
+        later, why = after(_ANSWER, generated) if position == 0 else (None, problems)
         number, epoch = record.text("id"), str(logged.epoch or 1)
-        hits = {name: _HITS.get(value) for name, one in scores.items() if _may_count(value := at_path(one, "value"))}
+        text = record.at("output.completion") or record.at("output.choices.0.message.content") or ""
         return cls(
-            Record(record.source, None, None, f"sample {number} in epoch {epoch}"),
-            number,
-            epoch,
-            [str(one) for one in record.items("choices")],
-            record.value.get("target"),
-            any(one.listed() for one in positions),
-            _item(positions, place),
-            _item(positions, later),
-            said if position == 0 else problems,
-            {name: str(at_path(one, "answer") or "").strip() for name, one in scores.items()} or {"": _written(record)},
-            {name: hit for name, hit in hits.items() if hit is not None},
-            any(str(at_path(one, "explanation")).startswith(_SHUFFLED) for one in scores.values()),
+            record=Record(record.source, None, None, f"sample {number} in epoch {epoch}"),
+            id=f"{task}/{number}",
+            case=f"{task}/{number}_epoch_{epoch}",
+            choices=list(map(str, record.items("choices"))),
+            target=record.value.get("target"),
+            scores=scores,
+            written=next(reversed(_ANSWERED.findall(str(text))), "").upper(),
+            listed=any(token.listed() for token in positions),
+            first=_item(positions, place),
+            later=_item(positions, later),
+            problems=why,
         )
+
+    def answer(self, scorer: str) -> str:
+        """The answer that a scorer found, or where none looked for it, what stands after "ANSWER:"."""
+        return str(at_path(self.scores[scorer], "answer") or "").strip() if self.scores else self.written
+
+    def hit(self, scorer: str) -> bool | None:
+        """Whether a scorer counts the answer as correct; None where it does not say."""
+        value = at_path(self.scores.get(scorer), "value")
+        return _HITS.get(value) if isinstance(value, str | int | float) else None
 
     def targets(self, space: AnswerSpace | None) -> list[str]:
         """The correct letters, or declared answers; none where the target is something else."""
-        texts = [str(one).strip() for one in (self.target if isinstance(self.target, list) else [self.target])]
+        texts = [str(target).strip() for target in (self.target if isinstance(self.target, list) else [self.target])]
         if not self.choices:
             return [answer for text in texts if space and (answer := space.answer_of(text)) is not None]
         own = letters(len(self.choices))
@@ -187,19 +186,8 @@ class _Sample:
         return list(dict.fromkeys(parts)) if all(part in own for part in parts) else []
 
 
-def _may_count(value: Any) -> bool:
-    return isinstance(value, str | int | float)
-
-
 def _item(positions: Sequence[Position], place: int | None) -> Position | None:
     return positions[place] if place is not None and -len(positions) <= place < len(positions) else None
-
-
-def _written(record: Record) -> str:
-    """The answer where no scorer looked for it: what stands after "ANSWER:"."""
-    text = record.at("output.completion") or record.at("output.choices.0.message.content") or ""
-    answers = _ANSWERED.findall(str(text))
-    return answers[-1].upper() if answers else ""
 
 
 # Tasks
@@ -223,16 +211,16 @@ def _read(cases: Cases) -> None:
 
 def _add_log(cases: Cases, log: _Log) -> None:
     samples, position = [], as_position(cases.request.options.position)
-    for record in log.samples():
+    for record in log.samples:
         if record.value.get("error"):
             cases.count("sample", f"of task {quote(log.task)} ended in an error: missing cases")
             continue
-        scores = record.value.get("scores")
-        names = [*scores] if isinstance(scores, Mapping) and scores else [""]
+        scores = record.at("scores") if isinstance(record.at("scores"), Mapping) else {}
         seen = {"task": log.task, **record.value}
-        kept = cases.conditions.keep(*({**seen, "scorer": name} if name else seen for name in names))
+        kept = cases.conditions.keep(*([{**seen, "scorer": name} for name in scores] or [seen]))
         if kept:
-            samples.append(_Sample.of(record, position, [names[at] for at in kept if names[at]]))
+            chosen = {name: score for at, (name, score) in enumerate(scores.items()) if at in kept}
+            samples.append(_Sample.of(record, log.task, position, chosen))
     status = log.header.value.get("status", "started")
     if status != "success":
         cases.say(f"the status of the run is {quote(status)}: samples may be missing")
@@ -240,16 +228,17 @@ def _add_log(cases: Cases, log: _Log) -> None:
         raise NoListsError("there is no sample in it, or none that fulfils the conditions.")
     space = None if cases.request.options.answers is None else AnswerSpace.of(cases.request.options.answers)
     if any(sample.listed for sample in samples):
-        _add_tokens(cases, log, samples, space)
+        _add_tokens(cases, samples, space)
         return
     if any(sample.first is not None for sample in samples):
         cases.say("only the sampled tokens have log-probabilities: ask for top_logprobs when the task is run")
     _add_answers(cases, log, samples, space)
 
 
-def _add_tokens(cases: Cases, log: _Log, samples: Sequence[_Sample], declared: AnswerSpace | None) -> None:
+def _add_tokens(cases: Cases, samples: Sequence[_Sample], declared: AnswerSpace | None) -> None:
     """Lists of the tokens with log-probabilities."""
-    shuffled = sum(sample.shuffled for sample in samples)
+    explained = ([str(at_path(score, "explanation")) for score in sample.scores.values()] for sample in samples)
+    shuffled = sum(any(text.startswith(_SHUFFLED) for text in texts) for texts in explained)
     if shuffled:
         raise NoListsError(
             f"the choices of {shuffled:,} samples were shuffled by the solver: tokens are other letters than targets. "
@@ -263,8 +252,8 @@ def _add_tokens(cases: Cases, log: _Log, samples: Sequence[_Sample], declared: A
     chosen = [sample.later if position != asked else sample.first for sample in samples]
     counts = Counter(problem for sample in samples for problem in sample.problems)
     if not isinstance(position, str):
-        counts = Counter(NO_POSITION for one in chosen if one is None)
-    columns = TokenColumns((one.listed() if one else () for one in chosen), with_bytes=space.uses_bytes)
+        counts = Counter(NO_POSITION for place in chosen if place is None)
+    columns = TokenColumns((place.listed() if place else () for place in chosen), with_bytes=space.uses_bytes)
     try:
         lists = space.lists(columns.made(), n_answers=sizes)
     except CaseError as error:
@@ -276,13 +265,9 @@ def _add_tokens(cases: Cases, log: _Log, samples: Sequence[_Sample], declared: A
     bounds, classes, p = lists.offsets.tolist(), lists.classes.to_pylist(), lists.confidences.tolist()
     for at, (sample, outcome) in enumerate(zip(samples, _outcomes(samples, space), strict=True)):
         mass, entries = float(lists.answer_mass[at]), slice(bounds[at], bounds[at + 1])
-        known = about(outcome, int(lists.n_classes[at]), f"{log.task}/{sample.id}")
+        known = about(outcome, int(lists.n_classes[at]), sample.id)
         more = {ANSWER_MASS: None if np.isnan(mass) else mass, LISTED_TOKENS: int(lists.listed[at]) or None}
-        cases.add(sample.record, _case(log, sample), classes[entries], p[entries], **known, **more)
-
-
-def _case(log: _Log, sample: _Sample) -> str:
-    return f"{log.task}/{sample.id}_epoch_{sample.epoch}"
+        cases.add(sample.record, sample.case, classes[entries], p[entries], **known, **more)
 
 
 def _space(samples: Sequence[_Sample], declared: AnswerSpace | None) -> tuple[AnswerSpace, Any]:
@@ -293,7 +278,7 @@ def _space(samples: Sequence[_Sample], declared: AnswerSpace | None) -> tuple[An
             raise NoListsError(f"its samples have no choices: declare what may be answered with {argument('answers')}.")
         return declared, None
     if min(sizes) < 2:
-        raise NoListsError(f"sample {samples[sizes.index(min(sizes))].id} has fewer than two choices.")
+        raise NoListsError(f"{samples[sizes.index(min(sizes))].record.name} has fewer than two choices.")
     space = declared or AnswerSpace(letters(max(sizes)))
     if max(sizes) > len(space.answers):
         raise NoListsError(f"a sample has {max(sizes)} choices, but {len(space.answers)} answers are declared.")
@@ -302,7 +287,7 @@ def _space(samples: Sequence[_Sample], declared: AnswerSpace | None) -> tuple[An
 
 def _add_answers(cases: Cases, log: _Log, samples: Sequence[_Sample], space: AnswerSpace | None) -> None:
     """Answers without probabilities."""
-    scorers = list(dict.fromkeys(name for sample in samples for name in sample.answers))
+    scorers = list(dict.fromkeys(name for sample in samples for name in sample.scores or ("",)))
     if len(scorers) > 1:
         way = argument("where", f"scorer={scorers[0]}")
         problem = f"samples have answers of several scorers, {listed(scorers)}: choose one with {way}."
@@ -313,26 +298,26 @@ def _add_answers(cases: Cases, log: _Log, samples: Sequence[_Sample], space: Ans
         )
     for sample, outcome in zip(samples, _outcomes(samples, space), strict=True):
         choices = space.answers if space and not sample.choices else letters(len(sample.choices))
-        text, hit = sample.answers[scorers[0]], sample.hits.get(scorers[0])
+        text, hit = sample.answer(scorers[0]), sample.hit(scorers[0])
         answer = text if text in choices else (space.answer_of(text) if space else None) or OTHER
         if hit is not None and hit != (answer == outcome):
             raise NoListsError(
-                f"the scorer {quote(scorers[0])} counts sample {sample.id} as {'correct' if hit else 'wrong'}, but its "
-                f"answer is {quote(text)} and the target {quote(outcome)}."
+                f"the scorer {quote(scorers[0])} counts {sample.record.name} as {'correct' if hit else 'wrong'}, but "
+                f"its answer is {quote(text)} and the target {quote(outcome)}."
             )
-        add_answer(cases, sample.record, _case(log, sample), answer, choices, outcome, f"{log.task}/{sample.id}")
+        add_answer(cases, sample.record, sample.case, answer, choices, outcome, sample.id)
     cases.say(f"{HARD}. Log-probabilities are in a log if the task is run with logprobs and top_logprobs")
 
 
 def _outcomes(samples: Sequence[_Sample], space: AnswerSpace | None) -> list[str]:
     targets = [sample.targets(space) for sample in samples]
-    several = sum(len(one) > 1 for one in targets)
+    several = sum(len(correct) > 1 for correct in targets)
     if several:
         raise NoListsError(f"{several:,} of {len(samples):,} samples have several correct answers.")
-    odd = next((sample for sample, one in zip(samples, targets, strict=True) if not one), None)
+    odd = next((sample for sample, correct in zip(samples, targets, strict=True) if not correct), None)
     if odd is not None:
-        raise NoListsError(f"the target {quote(odd.target)} of sample {odd.id} is none of its choices.")
-    return [one for (one,) in targets]
+        raise NoListsError(f"the target {quote(odd.target)} of {odd.record.name} is none of its choices.")
+    return [outcome for (outcome,) in targets]
 
 
 def _is_log(look: FirstLook, path: Path) -> str:

@@ -1,34 +1,24 @@
 """lighteval: `details_{task}_{timestamp}.parquet`, with structs of the document, the response and the metrics.
 
-Version 0.13 calls the columns `doc`, `model_response` and `metric`; its documentation writes `__doc__` and so on, which
-is read as well. A case is a document of a task, by its number in the task.
+A case is a document of a task, by its number in the task.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from toplist._files import need
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError, TopListError
-from toplist.io.producers.cases import Cases, NoListsError, Record, reading
-from toplist.io.producers.choices import about
+from toplist.io.producers.cases import Cases, NoListsError, about, reading
 from toplist.io.producers.likelihoods import MEANINGS, NormError, ScoredChoices
-from toplist.io.readers.base import unreadable
+from toplist.io.producers.records import Record, rows_in
 from toplist.io.readers.first_look import FirstLook
 
 _NAME = re.compile(r"details_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.parquet", re.IGNORECASE)
-_COLUMNS = (("doc", "model_response", "metric"), ("__doc__", "__model_response__", "__metric__"))
-_ROWS = 1024
-
-
-def _columns(names: list[str]) -> tuple[str, str, str] | None:
-    """What document, response and metrics are called."""
-    return next((columns for columns in _COLUMNS if set(columns) <= set(names)), None)
+_COLUMNS = ("doc", "model_response", "metric")
 
 
 def _read(cases: Cases) -> None:
@@ -43,25 +33,12 @@ def _read(cases: Cases) -> None:
     norm = cases.request.options.norm
     for task, path in tasks.items():
         with cases.task(task):
-            for record in _records(path):
+            for record in rows_in(path):
+                if not record.value.keys() >= set(_COLUMNS):
+                    raise FileError(str(path), f"details of lighteval have the columns {listed(_COLUMNS)}.")
                 if cases.conditions.keep({"task": task, **record.value}):
                     _add(cases, record, task)
     cases.notes.append(f"probabilities are {MEANINGS[norm]} ({argument('norm', norm)})")
-
-
-def _records(path: Path) -> Iterator[Record]:
-    pa, pq = need("pyarrow"), need("pyarrow.parquet")
-    try:
-        with pq.ParquetFile(path) as file:
-            names = _columns(file.schema_arrow.names)
-            if names is None:
-                raise FileError(str(path), f"details of lighteval have the columns {listed(list(_COLUMNS[0]))}.")
-            row = 0
-            for batch in file.iter_batches(_ROWS, columns=list(names)):
-                for row, record in enumerate(batch.to_pylist(), row + 1):  # noqa: B020  goes on with the next batch
-                    yield Record(str(path), row, dict(zip(_COLUMNS[0], (record[name] for name in names), strict=True)))
-    except (pa.ArrowException, OSError) as error:
-        raise unreadable(error, path) from None
 
 
 def _add(cases: Cases, record: Record, task: str) -> None:
@@ -78,9 +55,8 @@ def _add(cases: Cases, record: Record, task: str) -> None:
         raise NoListsError(f"{record.place} has {len(golds)} correct choices.")
     if not isinstance(golds[0], int) or not 0 <= golds[0] < len(choices):
         raise NoListsError(f"{record.place} has the correct choice {quote(golds[0])} of {len(choices)}.")
-    tokens = [
-        len(Record(record.source, record.row, one).items("")) for one in record.items("model_response.output_tokens")
-    ]
+    path = "model_response.output_tokens"
+    tokens = [len(record.items(f"{path}.{at}")) for at in range(len(record.items(path)))]
     scored = ScoredChoices(
         values[: len(choices)],
         [str(choice).removeprefix(" ") for choice in choices],
@@ -106,8 +82,7 @@ def _add(cases: Cases, record: Record, task: str) -> None:
 
 
 def _is_lighteval(look: FirstLook, path: Path) -> str:
-    names = _columns(look.columns(path))
-    return f"it has the columns {listed(names)}" if names else ""
+    return f"it has the columns {listed(_COLUMNS)}" * ({*_COLUMNS} <= {*look.columns(path)})
 
 
 PRODUCER = reading(_read, sees=_is_lighteval, options=("norm", "where"), files_only=True)

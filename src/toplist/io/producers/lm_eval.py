@@ -13,7 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,9 @@ import numpy as np
 
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError, TopListError
-from toplist.io.producers.cases import Cases, NoListsError, Record, reading, records_in
-from toplist.io.producers.choices import HARD, about, add_answer, letters
+from toplist.io.producers.cases import HARD, Cases, NoListsError, about, add_answer, letters, reading
 from toplist.io.producers.likelihoods import MEANINGS, NormError, ScoredChoices
+from toplist.io.producers.records import Record, mappings, records_in
 from toplist.io.readers.json_lines import json_value
 
 if TYPE_CHECKING:
@@ -40,6 +40,9 @@ _COUNTED: dict[str, Norm] = {
     "acc_norm": "chars",
     "acc_bytes": "bytes",
 }
+_TIED = "whose most probable choices tie: accuracy shares the credit between them, and the harness counts the first"
+_LOST = "with a choice that is so improbable that its probability is 0 in double precision"
+_OTHER_LENGTH = ": the harness took another length of the choices"
 _BLANK = re.compile(r" |\n+")
 _LETTER = re.compile(r"\s*\(?([A-Z])\)?\s*")
 _NUMBER = re.compile(r"\s*\d+\s*")
@@ -53,12 +56,15 @@ _NO_CHOICES = ScoredChoices(())
 class _Sample:
     """One record: the choices and their log-likelihoods, or a generated answer, and what the harness counted."""
 
-    record: Record  # without the document and the contexts, which are long
+    record: Record  # nothing but its place: the document and the contexts are long
+    filter: str
+    target: Any
+    counted: Mapping[str, Any]  # by the names of metrics
     document: str  # its hash, or its number where there is none
     options: int  # lettered options of the document; 0 where it has none, or it is not clear where
-    choices: ScoredChoices
-    by_context: bool  # whether the contexts differ between choices, and the continuation does not
-    answer: Any  # generated
+    choices: ScoredChoices = _NO_CHOICES
+    by_context: bool = False  # whether the contexts differ between choices, and the continuation does not
+    answer: Any = None  # generated
 
     @classmethod
     def of(cls, record: Record, delimiter: str | None) -> _Sample:
@@ -66,26 +72,30 @@ class _Sample:
         lacks = next((key for key in _KEYS if record.value.get(key) is None), None)
         if lacks is not None:
             raise record.error(f"this record of lm-evaluation-harness has no {quote(lacks)}.")
-        document, metrics = str(record.value.get("doc_hash") or record.value["doc_id"]), record.value.get("metrics")
+        metrics = record.value.get("metrics")
         names = [name for name in (metrics if isinstance(metrics, list) else ()) if isinstance(name, str)]
-        counted = {name: record.value.get(name) for name in names}
-        said = {"target": record.value.get("target"), "filter": str(record.value.get("filter", "none"))}
-        short = Record(record.source, record.row, {**said, "counted": counted})
-        lists = [one for name in _OPTIONS if isinstance(one := record.at(f"doc.{name}"), list)]
-        options = len(lists[0]) if len(lists) == 1 and 2 <= len(lists[0]) <= 26 else 0
+        lists = [texts for name in _OPTIONS if isinstance(texts := record.at(f"doc.{name}"), list)]
+        sample = cls(
+            record=Record(record.source, record.row, None),
+            filter=str(record.value.get("filter", "none")),
+            target=record.value.get("target"),
+            counted={name: record.value.get(name) for name in names},
+            document=str(record.value.get("doc_hash") or record.value["doc_id"]),
+            options=len(lists[0]) if len(lists) == 1 and 2 <= len(lists[0]) <= 26 else 0,
+        )
         answers, arguments = record.value["filtered_resps"], _arguments(record.value["arguments"])
         if not isinstance(answers, list) or arguments is None:
             raise record.error("'arguments' and 'filtered_resps' are not as lm-evaluation-harness writes them.")
         if not answers or not all(map(_is_pair, answers)):
-            return cls(short, document, options, _NO_CHOICES, False, answers[0] if len(answers) == 1 else answers)
+            return replace(sample, answer=answers[0] if len(answers) == 1 else answers)
         try:
-            values = [float(one[0]) for one in answers]
+            values = [float(answer[0]) for answer in answers]
         except (TypeError, ValueError):
             raise record.error("a log-likelihood in 'filtered_resps' is no number.") from None
-        if len(arguments) != len(values) or not all(len(one) >= 2 for one in arguments):
+        if len(arguments) != len(values) or not all(len(pair) >= 2 for pair in arguments):
             pairs = f"{len(arguments)} pairs of a context and a continuation"
             raise record.error(f"{len(values)} log-likelihoods, but {pairs}.")
-        contexts, texts = [str(one[0] or "") for one in arguments], [str(one[1]) for one in arguments]
+        contexts, texts = [str(pair[0] or "") for pair in arguments], [str(pair[1]) for pair in arguments]
         half, unconditional = len(values) // 2, None
         before = _before_same(texts[:half], texts[half:])
         if before is not None and _without_question(contexts[:half], contexts[half:]):
@@ -95,21 +105,16 @@ class _Sample:
         choices = ScoredChoices(
             values, None if by_context else _without_delimiter(texts, delimiter), None, unconditional
         )
-        return cls(short, document, options, choices, by_context, None)
+        return replace(sample, choices=choices, by_context=by_context)
 
     @property
     def targets(self) -> list[str]:
         """What is correct: one value, or several that were written as a list."""
-        value = self.record.value["target"]
+        value = self.target
         if isinstance(value, str) and value.strip().startswith("["):
             with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
                 value = ast.literal_eval(value.strip())
-        return list(dict.fromkeys(str(one).strip() for one in (value if isinstance(value, list) else [value])))
-
-    @property
-    def content(self) -> tuple[Any, ...]:
-        """What two records of one document have in common if one of them repeats the other."""
-        return self.record.value, self.choices, self.answer
+        return list(dict.fromkeys(str(target).strip() for target in (value if isinstance(value, list) else [value])))
 
     @property
     def size(self) -> int:
@@ -136,8 +141,8 @@ def _arguments(value: Any) -> list[list[Any]] | None:
         value = [value.get(f"gen_args_{at}") for at in range(len(value))]
     if not isinstance(value, list):
         return None
-    every = [[one.get(f"arg_{at}") for at in range(len(one))] if isinstance(one, Mapping) else one for one in value]
-    return every if all(isinstance(one, list) for one in every) else None
+    pairs = [[of.get(f"arg_{at}") for at in range(len(of))] if isinstance(of, Mapping) else of for of in value]
+    return pairs if all(isinstance(pair, list) for pair in pairs) else None
 
 
 def _is_pair(value: Any) -> bool:
@@ -167,8 +172,8 @@ def _without_delimiter(texts: Sequence[str], delimiter: str | None) -> tuple[str
     if delimiter is None:
         blank = _BLANK.match(texts[0])
         delimiter = blank[0] if blank else ""
-    cut = len(delimiter) if all(text.startswith(delimiter) for text in texts) else 0
-    return tuple(text[cut:] for text in texts)
+    same = all(text.startswith(delimiter) for text in texts)
+    return tuple(text.removeprefix(delimiter) if same else text for text in texts)
 
 
 # Files
@@ -180,24 +185,20 @@ def _read(cases: Cases) -> None:
         name = _NAME.fullmatch(path.name)
         alone = "" if len(cases.request.paths) == 1 else path.name.partition(".")[0]
         task = name["task"] if name else alone
-        results = path.with_name(f"results_{name['date']}.json") if name else path
-        delimiter = _configured_delimiter(results, task) if name else None
-        cases.beside += [results] * (delimiter is not None)
-        for record in records_in(path):
-            if not isinstance(record.value, Mapping):
-                raise record.error(f"this should be an object, not {quote(record.value)}.")
+        delimiter = _delimiter_of(path.with_name(f"results_{name['date']}.json"), task) if name else None
+        for record in mappings(records_in(path)):
             said = record.value.get("task")
             own = task if name or not isinstance(said, str) else said
             if cases.conditions.keep({"task": own, **record.value}):
                 sample = _Sample.of(record, delimiter)
-                key = (sample.record.value["filter"], sample.document, str(record.value["doc_id"]))
+                key = (sample.filter, sample.document, str(record.value["doc_id"]))
                 first = tasks[own].setdefault(key, sample)
                 if first is not sample:
                     _require_repetition(first, sample, own)
                     cases.count("record", "repeated word for word: counted once")
     for task, samples in tasks.items():
         with cases.task(task):
-            _add_task(cases, _of_one_filter(cases, list(samples.values())))
+            _add_task(cases, list(samples.values()))
 
 
 def _of_one_model(cases: Cases) -> Sequence[Path]:
@@ -213,7 +214,7 @@ def _of_one_model(cases: Cases) -> Sequence[Path]:
     return files
 
 
-def _configured_delimiter(results: Path, task: str) -> str | None:
+def _delimiter_of(results: Path, task: str) -> str | None:
     """What stands before each choice, as the results of the run say; None where they do not."""
     try:
         return str(json_value(results.read_bytes())["configs"][task]["target_delimiter"])
@@ -223,7 +224,7 @@ def _configured_delimiter(results: Path, task: str) -> str | None:
 
 def _require_repetition(first: _Sample, sample: _Sample, task: str) -> None:
     """Two records of one document say the same."""
-    if first.content == sample.content:
+    if replace(first, record=sample.record) == sample:
         return
     if first.record.source == sample.record.source:
         raise sample.record.error(
@@ -236,36 +237,26 @@ def _require_repetition(first: _Sample, sample: _Sample, task: str) -> None:
     )
 
 
-def _of_one_filter(cases: Cases, samples: list[_Sample]) -> list[_Sample]:
-    """The samples of the filter "none", or of the only one: a document is there once for each filter."""
-    filters = Counter(sample.record.value["filter"] for sample in samples)
-    if "none" in filters and len(filters) > 1:
-        others = len(samples) - filters["none"]
-        cases.say(f"{others:,} records of other filters than 'none' are left out")
-        return [sample for sample in samples if sample.record.value["filter"] == "none"]
-    return samples
-
-
 # Tasks
 
 
 def _add_task(cases: Cases, samples: list[_Sample]) -> None:
-    filters = list(dict.fromkeys(sample.record.value["filter"] for sample in samples))
-    if len(filters) > 1:  # which is worth saying only of a task that has lists
-        one = [sample for sample in samples if sample.record.value["filter"] == filters[0]]
-        _add_task(Cases(cases.request, False, False), one)
+    """The cases of the filter "none", or of the only one: a document is there once for each filter."""
+    filters = Counter(sample.filter for sample in samples)
+    chosen = "none" if "none" in filters else next(iter(filters))
+    of_filter = [sample for sample in samples if sample.filter == chosen]
+    if any(sample.size for sample in of_filter):
+        _add_probabilities(cases, of_filter)
+    else:
+        _add_letters(cases, of_filter)
+    if chosen == "none" and len(filters) > 1:
+        cases.say(f"{len(samples) - len(of_filter):,} records of other filters than 'none' are left out")
+    elif len(filters) > 1:  # which is worth saying only of a task that has lists
         raise FileError(
             samples[0].record.source,
-            f"every document is there once for each of the filters {listed(filters)}: choose one with "
-            f"{argument('where', f'filter={filters[0]}')}.",
+            f"every document is there once for each of the filters {listed(list(filters))}: choose one with "
+            f"{argument('where', f'filter={chosen}')}.",
         )
-    if not any(sample.size for sample in samples):
-        _add_letters(cases, samples)
-        return
-    odd = next((sample for sample in samples if not sample.size), None)
-    if odd is not None:
-        raise odd.record.error("this record has no log-likelihoods, others of its task have.")
-    _add_probabilities(cases, samples)
 
 
 def _ids(cases: Cases, samples: Sequence[_Sample]) -> list[str]:
@@ -280,42 +271,28 @@ def _ids(cases: Cases, samples: Sequence[_Sample]) -> list[str]:
 
 
 def _add_probabilities(cases: Cases, samples: list[_Sample]) -> None:
+    odd = next((sample for sample in samples if not sample.size), None)
+    if odd is not None:
+        raise odd.record.error("this record has no log-likelihoods, others of its task have.")
     if min(sample.size for sample in samples) < 2:
         raise NoListsError(
             "a question has the log-likelihood of one text, so there is nothing to choose from (output_type is "
             "loglikelihood, not multiple_choice)."
         )
     norm = cases.request.options.norm
+    metric = next((name for name, counted in _COUNTED.items() if counted == norm), "")
     outcomes, names = _outcomes(samples), _names(samples)
     cases.notes.append(f"probabilities are {MEANINGS[norm]} ({argument('norm', norm)})")
-    tied = lost = 0
     for case, sample, outcome in zip(_ids(cases, samples), samples, outcomes, strict=True):
         p = sample.of_choices(sample.choices.probabilities, norm)
         classes = names or [str(place) for place in range(len(p))]
         cases.add(sample.record, case, classes, p.tolist(), **about(classes[outcome], len(p), sample.document))
-        tied += int((p == p.max()).sum() > 1)
-        lost += bool(((p == 0) & np.isfinite(sample.choices.loglikelihoods)).any())
-    if tied:
-        cases.say(
-            f"in {tied:,} question{'s' * (tied > 1)} the most probable choices tie. Accuracy shares the credit between "
-            "them; the harness counts the first"
-        )
-    if lost:
-        cases.say(
-            f"in {lost:,} question{'s' * (lost > 1)} a choice is so improbable that its probability is 0 in double "
-            "precision"
-        )
-    metric = next((name for name, own in _COUNTED.items() if own == norm), "")
-    hits = [
-        (sample.record.value["counted"].get(metric), sample.best(norm) == y)
-        for sample, y in zip(samples, outcomes, strict=True)
-    ]
-    other = sum(hit in (0, 1) and hit != mine for hit, mine in hits)
-    if other:
-        cases.say(
-            f"{metric} of {other:,} records is another than {argument('norm', norm)} gives: the harness took another "
-            "length of the choices"
-        )
+        tied, lost = (p == p.max()).sum() > 1, ((p == 0) & np.isfinite(sample.choices.loglikelihoods)).any()
+        hit = sample.counted.get(metric)
+        other = hit in (0, 1) and hit != (sample.best(norm) == outcome)
+        cases.count("question", _TIED, int(tied))
+        cases.count("question", _LOST, int(lost))
+        cases.count("record", f"with another {metric} than {argument('norm', norm)} gives{_OTHER_LENGTH}", other)
 
 
 def _names(samples: Sequence[_Sample]) -> list[str] | None:
@@ -337,7 +314,7 @@ def _outcomes(samples: Sequence[_Sample]) -> list[int]:
         several = (
             "several choices are correct" if len(odd.targets) > 1 else "neither the place nor the text of a choice"
         )
-        raise NoListsError(f"{odd.record.place} has the target {quote(odd.record.value.get('target'))}: {several}.")
+        raise NoListsError(f"{odd.record.place} has the target {quote(odd.target)}: {several}.")
     fitting = [reading for reading in whole if not _contradiction(samples, reading)]
     if not fitting:
         raise NoListsError(f"{_contradiction(samples, whole[0])}.")
@@ -361,7 +338,7 @@ def _by_text(sample: _Sample) -> int | None:
 
 def _by_count(sample: _Sample) -> int:
     """The correct choice where only the contexts differ: what the harness counted tells, if it tells."""
-    hit, best = sample.record.value["counted"].get("acc"), sample.best("none")
+    hit, best = sample.counted.get("acc"), sample.best("none")
     if hit in (0, 1) and (hit or sample.size == 2):
         return best if hit else 1 - best
     raise NoListsError(
@@ -372,9 +349,9 @@ def _by_count(sample: _Sample) -> int:
 
 def _contradiction(samples: Sequence[_Sample], outcomes: Sequence[int]) -> str:
     """Where the harness counted otherwise than these outcomes say; or nothing."""
-    metric = next((name for name in _COUNTED if name in samples[0].record.value["counted"]), None)
+    metric = next((name for name in _COUNTED if name in samples[0].counted), None)
     for sample, outcome in zip(samples, outcomes, strict=True) if metric else ():
-        hit, mine = sample.record.value["counted"].get(str(metric)), sample.best(_COUNTED[str(metric)]) == outcome
+        hit, mine = sample.counted.get(str(metric)), sample.best(_COUNTED[str(metric)]) == outcome
         if hit not in (0, 1):
             return f"{metric} of {sample.record.place} is {quote(hit)}, neither a hit (1) nor a miss (0)"
         if hit != mine:
@@ -389,7 +366,7 @@ def _add_letters(cases: Cases, samples: Sequence[_Sample]) -> None:
     """Hard labels, where the documents say from how many options a letter was chosen."""
     if not all(isinstance(sample.answer, str) for sample in samples):
         raise NoListsError("the records are neither log-likelihoods of choices nor one generated answer each.")
-    targets = [_letter(sample.record.value["target"], sample.options) for sample in samples]
+    targets = [_letter(sample.target, sample.options) for sample in samples]
     if not all(targets):
         raise NoListsError(
             "the answers are generated text, and the documents do not say from which answers they were chosen "

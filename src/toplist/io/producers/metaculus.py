@@ -18,14 +18,14 @@ from typing import Any
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError
 from toplist.io.producers.base import CLUSTER, N_CLASSES, OUTCOME
-from toplist.io.producers.cases import Cases, Record, reading, rows_in
+from toplist.io.producers.cases import Cases, reading
+from toplist.io.producers.records import Record, rows_in
 from toplist.io.readers.first_look import FirstLook
 
 QUESTIONS = "question_data.csv"
 _ID, _KIND, _PROBABILITIES = "Question ID", "Question Type", "Probability Yes Per Category"
 _START, _END, _CLOSE, _RESOLUTION = "Start Time", "End Time", "Actual Close Time", "Resolution"
-_ALL = ("MC Options (All)", "MC Options")  # what probabilities are aligned with; older downloads have one column only
-_CURRENT = ("MC Options (Current)", *_ALL)
+_ALL, _CURRENT = "MC Options (All)", "MC Options (Current)"  # probabilities are aligned with all
 _NAMES = ("Forecaster Username", "Forecaster (Anonymized)", "Forecaster ID")
 _UNRESOLVED = ("", "annulled", "ambiguous")
 
@@ -47,12 +47,11 @@ def _read(cases: Cases) -> None:
     forecasters, column = Counter[str](), ""
     for path in cases.request.paths:
         questions |= _questions(path.with_name(QUESTIONS))
-        rows = list(rows_in(path))
-        names = rows[0].value if rows else ()
-        column = next((name for name in _NAMES if name in names), "")
-        _require((_ID, _START, _PROBABILITIES, column or _NAMES[0]), names, path, "forecasts")
-        for record in rows:
+        for at, record in enumerate(rows_in(path)):
             row = record.value
+            if not at:
+                column = next((name for name in _NAMES if name in row), _NAMES[0])
+                _require((_ID, _START, _PROBABILITIES, column), record, "forecasts")
             if row[_ID] not in questions or not row[_PROBABILITIES]:
                 cases.count("forecast", "not used, since it is not about multiple choice")
             elif cases.conditions.keep(row):
@@ -70,10 +69,10 @@ def _read(cases: Cases) -> None:
             _add(cases, last, number, questions[number])
 
 
-def _require(needed: Sequence[str], names: Any, path: Path, what: str) -> None:
-    lacks = next((name for name in needed if name not in names), None)
+def _require(columns: Sequence[str], record: Record, what: str) -> None:
+    lacks = next((name for name in columns if name not in record.value), None)
     if lacks is not None:
-        raise FileError(str(path), f"there is no column {quote(lacks)}, which {what} of Metaculus have.")
+        raise FileError(record.source, f"there is no column {quote(lacks)}, which {what} of Metaculus have.")
 
 
 def _several(cases: Cases, forecasters: Counter[str], column: str) -> FileError:
@@ -107,7 +106,7 @@ def _add(cases: Cases, record: Record, number: str, question: _Question) -> None
         raise record.error(f"{len(numbers)} probabilities for {len(question.every)} options of question {number}.")
     mass = dict(zip(question.every, numbers, strict=True))
     p = {option: float(mass[option]) for option in question.options if mass[option] is not None}
-    removed = [float(mass[one]) for one in mass if one not in question.options and mass[one] is not None]
+    removed = [float(mass[option]) for option in mass if option not in question.options and mass[option] is not None]
     last, later = question.options[-1], len(p) < len(question.options)
     if removed:
         p[last] = p.get(last, 0.0) + sum(removed)
@@ -134,22 +133,16 @@ def _questions(path: Path) -> dict[str, _Question]:
     """The multiple-choice questions of a download."""
     if not path.is_file():
         raise FileError(str(path), "there is no such file: the options and resolutions of questions are in it.")
-    records = list(rows_in(path))
-    names = records[0].value if records else ()
-    every, current = (next((name for name in ways if name in names), _ALL[0]) for ways in (_ALL, _CURRENT))
-    _require((_ID, _KIND, _RESOLUTION, every), names, path, "questions")
     questions = {}
-    for record in records:
+    for at, record in enumerate(rows_in(path)):
+        if not at:
+            _require((_ID, _KIND, _RESOLUTION, _ALL, _CURRENT), record, "questions")
         if record.value[_KIND] == "multiple_choice":
-            options = _options(record, current) or _options(record, every)
+            every, options = (tuple(map(str, _literal(record, column))) for column in (_ALL, _CURRENT))
             if not options:
                 raise record.error(f"question {record.value[_ID]} has no options.")
-            questions[record.value[_ID]] = _Question(record, _options(record, every) or options, options)
+            questions[record.value[_ID]] = _Question(record, every, options)
     return questions
-
-
-def _options(record: Record, column: str) -> tuple[str, ...]:
-    return tuple(map(str, _literal(record, column))) if record.value[column] else ()
 
 
 def _literal(record: Record, column: str) -> Sequence[Any]:
@@ -159,7 +152,7 @@ def _literal(record: Record, column: str) -> Sequence[Any]:
         value = ast.literal_eval(record.value[column])
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         value = None
-    if not isinstance(value, list | tuple) or not all(isinstance(one, kinds) for one in value):
+    if not isinstance(value, list | tuple) or not all(isinstance(item, kinds) for item in value):
         raise record.error(f"{column} is {quote(record.value[column])}, not a list.")
     return value
 

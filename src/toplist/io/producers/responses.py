@@ -15,8 +15,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from toplist.io.producers.base import Match, Producer, at_path
-from toplist.io.producers.json_records import Record
-from toplist.io.producers.servers import FAILED, REFUSED, WITHOUT, Found, Say, Server, open_answers
+from toplist.io.producers.servers import FAILED, REFUSED, WITHOUT, Found, Record, Say, Server, open_answers
 from toplist.io.producers.tokens import Byte, FieldError, Position, Token, Whole, named, typed
 from toplist.io.readers.first_look import FirstLook
 

@@ -38,7 +38,7 @@ from toplist.io.producers.base import (
     Request,
     columns_of,
 )
-from toplist.io.producers.json_records import Record, is_document, lines, records
+from toplist.io.producers.records import is_document, lines, mappings, records_in
 from toplist.io.producers.tokens import (
     FieldError,
     Position,
@@ -51,7 +51,7 @@ from toplist.io.producers.tokens import (
     nested,
     vocabulary_lists,
 )
-from toplist.io.readers.base import head_of
+from toplist.io.readers.base import TableChunk, head_of
 from toplist.io.readers.json_lines import Fields, MisfitError, as_array, json_value, parse, settled
 from toplist.io.top_tokens import SAMPLED, UNSORTED, TopTokens
 from toplist.io.words import CASE as CASES
@@ -59,6 +59,7 @@ from toplist.io.words import CERTAIN_IDS, TRUTH, named, spelled
 
 ANSWERS = "answers"
 FAILED, REFUSED, WITHOUT = "failed", "refused", "without"  # in place of positions
+Record = Mapping[str, Any]
 Found = Sequence[Position] | str
 Say = Callable[[str], None]
 _LOOKED = 20  # records whose fields are looked at
@@ -80,7 +81,8 @@ def open_answers(request: Request, server: Server, objects: Iterable[Any] | None
     table = _Table(request, server)
     for path in request.paths:
         head_of(path, 16)  # says what it is, where it is no text
-        table.add(str(path), records(path) if is_document(path) else enumerate(lines(path), 1))
+        whole = ((record.row or 1, record.value) for record in mappings(records_in(path)))
+        table.add(str(path), whole if is_document(path) else enumerate(lines(path), 1))
     if not request.paths:
         every = _responses(request) if objects is None else objects
         table.add(request.name, enumerate(every, 1))
@@ -299,12 +301,13 @@ class _Table:
         if not self._called():
             del columns[CASE]
         schema = pa.schema(list(columns.items()))
-        batches = [
-            (source, pa.record_batch([_filled(batch, n, k) for n, k in columns.items()], schema=schema))
-            for source, batch in self.batches
+        tables = [
+            pa.record_batch([_filled(batch, n, k) for n, k in columns.items()], schema=schema)
+            for _, batch in self.batches
         ]
+        chunks = [TableChunk(b.source, 0, table, b.rows) for b, table in zip(self.blocks, tables, strict=True)]
         notes = tuple(f"{note[:1].upper()}{note[1:]}." for note in self._notes())
-        reader = ProducedReader(self.request.name, lambda: iter(batches), columns, self.request.paths, notes)
+        reader = ProducedReader(self.request.name, chunks, self.request.paths, notes)
         reader.gaps = 0 if CASE in columns else self.skipped[FAILED]
         return reader
 

@@ -13,9 +13,11 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from toplist._text import quote
+from toplist._text import argument, quote
+from toplist.errors import FileError
 from toplist.io.producers.base import at_path
-from toplist.io.producers.cases import Cases, Record, number_of, reading, rows_in, text_of
+from toplist.io.producers.cases import Cases, reading
+from toplist.io.producers.records import Record, number_of, rows_in, text_of
 from toplist.io.readers.first_look import FirstLook
 from toplist.io.words import CASE as CASE_NAMES
 from toplist.io.words import named
@@ -35,7 +37,10 @@ _REJECT = ("empty list", "where nothing was recognised: rejects")
 
 
 def _read_speciesnet(cases: Cases) -> None:
-    part = cases.chosen("class_column", _PARTS)
+    part = cases.request.options.class_column
+    if part not in (None, *_PARTS):
+        ways = " or ".join(argument("class_column", way) for way in _PARTS)
+        raise FileError(cases.request.name, f"here, it can be {ways}, not {argument('class_column', part)}.")
     cases.say(
         "lists are those of the classifier: the prediction of the ensemble, which may be a higher taxon, is not used"
     )
@@ -84,7 +89,8 @@ def _read_plantnet(cases: Cases) -> None:
         pairs = [] if results is None and status == 404 else record.pairs("results", _NAME, "score")
         pictures = " ".join(map(str, record.items("query.images")))
         cases.count(*_REJECT, not pairs)
-        cases.add(record, record.response_id() or pictures, *record.entries(pairs))
+        file = "" if record.row else Path(record.source).stem  # of a response that is alone in it
+        cases.add(record, record.known_id() or file or pictures, *record.entries(pairs))
 
 
 def _add_row(cases: Cases, record: Record) -> None:

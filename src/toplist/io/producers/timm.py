@@ -11,13 +11,15 @@ import io
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from toplist._text import argument, quote
 from toplist.errors import FileError
 from toplist.io.producers.base import at_path
-from toplist.io.producers.cases import Cases, Record, number_of, reading, records_in, rows_in, text_of
+from toplist.io.producers.cases import Cases, reading
+from toplist.io.producers.records import Record, mappings, number_of, records_in, rows_in, text_of
 from toplist.io.readers.arrow import PARQUET
 from toplist.io.readers.first_look import FirstLook
 
@@ -96,59 +98,47 @@ def _ranked(record: Record, field: str) -> list[Any]:
 
 
 def _records(path: Path) -> Iterator[Record]:
-    """The rows of a file as mappings, whatever its format; JSON by its content, because CSV may have its suffix."""
-    if path.suffix.lower() in PARQUET.suffixes:
-        table = PARQUET.open((path,), str(path))
-        rows = (one for piece in table.pieces(table.schema.names) for one in piece.table.to_pylist())
-        return (Record(str(path), at, one) for at, one in enumerate(rows, 1))
-    return _of_json(path) if text_of(path).lstrip().startswith(("{", "[")) else rows_in(path)
-
-
-def _of_json(path: Path) -> Iterator[Record]:
-    """Rows under their names, as {"columns", "data"}, or one by one."""
-    for record in records_in(path):
-        value = record.value
-        if not isinstance(value, Mapping):
-            raise record.error(f"this is no row of results: {quote(value)}.")
-        if value.keys() >= {"columns", "data"}:
-            columns = [record.as_text(name, "a column") for name in record.items("columns")]
-            for row in record.inside("data"):
+    """The rows of a file; JSON by its content, because CSV may have its suffix."""
+    if path.suffix.lower() in PARQUET.suffixes or not text_of(path).lstrip().startswith(("{", "[")):
+        yield from rows_in(path)
+        return
+    for document in mappings(records_in(path)):
+        if _CASE in document.value:
+            yield document
+        elif document.value.keys() >= {"columns", "data"}:
+            columns = [document.as_text(name, "a column") for name in document.items("columns")]
+            for row in document.inside("data"):
                 if not isinstance(row.value, list) or len(row.value) != len(columns):
                     raise row.error(f"this should be a list of {len(columns)} values, not {quote(row.value)}.")
                 yield Record(row.source, row.row, dict(zip(columns, row.value, strict=True)))
-        elif _CASE in value:
-            yield record
         else:
-            for at, (name, row) in enumerate(value.items(), 1):
-                yield Record(record.source, at, {_CASE: name, **row} if isinstance(row, Mapping) else {})
+            for at, (name, row) in enumerate(document.value.items(), 1):
+                yield Record(document.source, at, {_CASE: name, **row} if isinstance(row, Mapping) else {})
 
 
 def _is_timm(look: FirstLook, path: Path) -> str:
     """A table with the name of a file, and probabilities or logits of ranks or in lists."""
-    row = _first_row(look.first(path)) if path.suffix.lower() == ".json" else dict.fromkeys(look.columns(path))
+    row = _first_row(look, path)
     numbered = next((f"{field}_0" for field in (_PROB, _LOGIT) if f"{field}_0" in row), "")
     single = next((field for field in (_PROB, _LOGIT) if field in row), "")
     if _CASE not in row or not (numbered or single):
         return ""
     if numbered:
         return f"it has the columns {_CASE} and {numbered}"
-    lists = isinstance(row[single], list) or _has_lists(look, path, single)
-    return f"it has {_CASE} and lists in {single}" if lists else ""
+    return f"it has {_CASE} and lists in {single}" if str(row[single]).startswith(("[", "list<")) else ""
 
 
-def _has_lists(look: FirstLook, path: Path, column: str) -> bool:
-    """Whether a column of a table holds lists, or texts that show arrays."""
+def _first_row(look: FirstLook, path: Path) -> Mapping[str, Any]:
+    """The first row of a file, as `_records` has it."""
     if path.suffix.lower() in PARQUET.suffixes:
-        return "list" in str(PARQUET.open((path,), str(path)).schema.field(column).type)
-    rows = csv.reader(io.StringIO(look.head(path), newline=""))
-    with suppress(csv.Error):
-        names, cells = next(rows, []), next(rows, [])
-        return column in names[: len(cells)] and cells[names.index(column)].startswith("[")
-    return False
-
-
-def _first_row(first: Any) -> Mapping[str, Any]:
-    """The first row of a document, as `_of_json` has it."""
+        names = look.columns(path)
+        return {field.name: str(field.type) for field in PARQUET.open((path,), str(path)).schema} if names else {}
+    if path.suffix.lower() != ".json":
+        rows = csv.reader(io.StringIO(look.head(path), newline=""))
+        with suppress(csv.Error):
+            return {name.strip(): cell for name, cell in zip_longest(next(rows, []), next(rows, []), fillvalue="")}
+        return {}
+    first = look.first(path)
     if not isinstance(first, Mapping):
         return {}
     columns, data = first.get("columns"), at_path(first, "data.0")

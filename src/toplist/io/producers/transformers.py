@@ -7,6 +7,7 @@ with a field for it, or one object with a list of entries under each id; otherwi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ import numpy as np
 from toplist._text import argument, listed, quote
 from toplist.errors import TopListError
 from toplist.io.producers.base import N_CLASSES
-from toplist.io.producers.cases import DIVIDED, SEQUENCE, Cases, Record, reading
+from toplist.io.producers.cases import DIVIDED, SEQUENCE, Cases, reading
+from toplist.io.producers.records import Record
 from toplist.io.readers.first_look import FirstLook
 from toplist.lists.pipelines import (
     REMEDIES,
@@ -28,6 +30,8 @@ from toplist.lists.pipelines import (
     require_candidates,
 )
 
+_ABOVE = 1.0005  # what half precision makes of one is below
+_ROUNDED = 1.0501  # a sum up to here may be a rounding of one: the check of all lists says what to do
 _CLASSES = ("label", "lang", "token_str")
 UNIQUE_NAMES = "pipe.model.config.id2label = {i: str(i) for i in range(pipe.model.config.num_labels)}"
 
@@ -78,7 +82,12 @@ def _list_of(cases: Cases, record: Record) -> tuple[list[str], list[float]]:
         if excess[0] and explained[0]:
             cases.count("list", DIVIDED)
             scores = [score / (1 + float(excess[0])) for score in scores]
-    record.require_probabilities(classes, scores, REMEDIES["pipeline"])
+    odd = next((at for at, score in enumerate(scores) if score < 0 or score > _ABOVE), None)
+    if odd is not None:
+        raise record.error(f"the score of {quote(classes[odd])} is {scores[odd]:g}. {REMEDIES['pipeline'].logits}")
+    mass = math.fsum(scores)
+    if mass > _ROUNDED:
+        raise record.error(f"the scores sum to {mass:.6g}, which is above 1. {REMEDIES['pipeline'].marginals}")
     return classes, scores
 
 
