@@ -12,7 +12,7 @@ from toplist.io.readers.base import opened
 from toplist.io.readers.json_lines import RepeatedFieldError, json_value, parse
 
 Record = Mapping[str, Any]
-_FIRST, _BLOCK = 1 << 18, 1 << 23  # bytes that are read at a time
+_FIRST, _BLOCK = 1 << 18, 1 << 21  # bytes that are read at a time; eight megabytes took twice as long
 _MARK = b"\xef\xbb\xbf"  # some programs put it before UTF-8
 
 
