@@ -66,8 +66,7 @@ ANSWERS, _ALLOWED = "answers", "the answers of each case"  # a field, and its co
 Found = Sequence[Position] | str
 Say = Callable[[str], None]
 _LOOKED = 20  # records whose fields are looked at
-_CHUNK = 1 << 15  # bytes of lines that are read together
-_OBJECTS = 4096  # how many of those in memory are read at a time
+_ROWS = 4096  # records of a block
 _OWN = (CASE, CLASSES, CONFIDENCES, N_CLASSES, ANSWER_MASS, LISTED_TOKENS, OUTCOME)
 
 
@@ -80,19 +79,20 @@ class Server:
     own_ids: tuple[str, ...] = ()  # fields that look like case ids, but are about a response, not about its question
 
 
-def open_answers(request: Request, server: Server, objects: Iterable[Any] | None = None) -> ProducedReader:
+def open_answers(request: Request, server: Server, outputs: Iterable[Record] | None = None) -> ProducedReader:
     """The table of all files, or of objects in memory; it is read once, and small beside them."""
     table = _Table(request, server)
     for path in request.paths:
         head_of(path, 16)  # says what it is, where it is no text
         if is_document(path):
-            table.add(str(path), iter([[record for _, record in records(path)]]))
+            objects = [record for _, record in records(path)]
+            table.add(str(path), [objects], objects[:_LOOKED])
         else:
             first = [parse(line, str(path), row) for row, line in enumerate(islice(lines(path), _LOOKED), 1)]
             table.add(str(path), map(lines_of, line_blocks(path)), first)
     if not request.paths:
-        rest = iter(_responses(request) if objects is None else objects)
-        table.add(request.name, iter(lambda: list(islice(rest, _OBJECTS)), []))
+        objects = list(_responses(request) if outputs is None else outputs)
+        table.add(request.name, [objects], objects[:_LOOKED])
     return table.reader()
 
 
@@ -110,8 +110,8 @@ def _responses(request: Request) -> Iterator[Record]:
         yield record
 
 
-# The fields of a record, the tokens at the position of the answer, and what is to be said of that.
-_Answer = tuple[Record, Sequence[Token], list[str]]
+# The row of a record, its fields, the tokens at the position of the answer, and what is to be said of that.
+_Answer = tuple[int, Record, Sequence[Token], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +145,12 @@ class _Table:
 
     # Records
 
-    def add(self, source: str, blocks: Iterator[Sequence[Any]], first: Sequence[Record] = ()) -> None:
+    def add(self, source: str, blocks: Iterable[Sequence[Any]], first: Sequence[Record]) -> None:
         """The records of a file, or its lines, of which the first ones were read."""
-        row, fields = 1, self._fields_of(first, source) if first else None
-        for block in blocks:
-            fields = fields or self._fields_of(block[:_LOOKED], source)
-            self._add_block(source, row, block, *fields)
-            row += len(block)
+        fields = self._fields_of(first, source)
+        answers = self._answers(source, blocks)
+        while self._add_block(source, islice(answers, _ROWS), *fields):
+            pass
 
     def _fields_of(self, some: Sequence[Record], source: str) -> tuple[dict[str, str], dict[str, Any]]:
         """The columns with the fields that they are, which hold one value in the first records; and their types."""
@@ -181,19 +180,19 @@ class _Table:
         return fields, kinds
 
     def _add_block(
-        self, source: str, start: int, block: Sequence[Any], fields: dict[str, str], kinds: dict[str, Any]
-    ) -> None:
-        """Some records or lines, of which only what counts is kept."""
-        rows, values = list[int](), list[tuple[Any, ...]]()
-        tokens = TokenColumns(with_bytes=self.space is not None and self.space.uses_bytes)
-        for row, (record, listed_tokens, reasons) in enumerate(self._answers(source, start, block), start):
+        self, source: str, answers: Iterator[_Answer], fields: dict[str, str], kinds: dict[str, Any]
+    ) -> bool:
+        """Some answers, of which only what counts is kept; whether there were any."""
+        row, rows, values = 0, list[int](), list[tuple[Any, ...]]()
+        top = TokenColumns(with_bytes=self.space is not None and self.space.uses_bytes)
+        for row, record, tokens, reasons in answers:
             self.counts.update(reasons)
             if FAILED not in reasons:
                 rows.append(row)
                 values.append(tuple(map(record.get, fields.values())))
-                tokens.add(listed_tokens)
+                top.add(tokens)
         if not rows:
-            return
+            return bool(row)
         columns = {}
         for (name, own), column in zip(fields.items(), zip(*values, strict=True), strict=True):
             try:
@@ -202,40 +201,37 @@ class _Table:
                 raise FileError(source, f"{quote(own)} {error.problem}.", row=rows[error.place]) from None
         columns |= {name: columns[name].cast(need("pyarrow").string()) for name in (CASE, OUTCOME) if name in columns}
         try:
-            made = tokens.made()
+            made = top.made()
         except CaseError as error:
             raise FileError(source, error.problem, row=rows[error.case or 0]) from None
         self.blocks.append(_Block(source, rows, columns, made))
         self._require_declared(self.blocks[-1])
+        return True
 
-    def _answers(self, source: str, start: int, block: Sequence[Any]) -> Iterator[_Answer]:
-        """Records one by one, or lines, some of them at a time; one that is odd is read whole."""
-        if not block or not isinstance(block[0], bytes):
-            yield from (self._whole(source, row, record) for row, record in enumerate(block, start))
-            return
-        step = max(1, len(block) * _CHUNK // sum(map(len, block)))
-        for at in range(0, len(block), step):
-            some, lists = block[at : at + step], list[bytes]()
-            objects: Sequence[Any] = [None] * len(some)
-            with suppress(ValueError, RecursionError):
-                objects, lists = cut(some)
-            for row, (line, record) in enumerate(zip(some, objects, strict=True), start + at):
+    def _answers(self, source: str, blocks: Iterable[Sequence[Any]]) -> Iterator[_Answer]:
+        """Those of records, or of lines; one that is odd is read whole."""
+        start = 1
+        for block in blocks:
+            lists: Sequence[bytes] = ()
+            objects: Sequence[Any] = [None] * len(block)
+            if block and isinstance(block[0], bytes):
+                with suppress(ValueError, RecursionError):
+                    objects, lists = cut(block)
+            for row, (line, record) in enumerate(zip(block, objects, strict=True), start):
                 answer = None
                 with suppress(FieldError, ValueError, RecursionError):
-                    answer = None if record is None else self._answer(record, lists)
-                yield answer or self._whole(source, row, parse(line, source, row))
+                    answer = None if record is None else self._answer(row, record, lists)
+                try:
+                    yield answer or self._answer(row, parse(line, source, row) if isinstance(line, bytes) else line)
+                except FieldError as error:
+                    raise FileError(source, f"this is no answer of the server: {error}.", row=row) from None
+            start += len(block)
 
-    def _whole(self, source: str, row: int, record: Record) -> _Answer:
-        try:
-            return self._answer(record)
-        except FieldError as error:
-            raise FileError(source, f"this is no answer of the server: {error}.", row=row) from None
-
-    def _answer(self, record: Record, lists: Sequence[bytes] = ()) -> _Answer:
+    def _answer(self, row: int, record: Record, lists: Sequence[bytes] = ()) -> _Answer:
         positions = self.server.read(record, self._say)
         if isinstance(positions, str):
-            return _flat(record), (), [positions]
-        return _flat(record), *chosen(self.position, positions, lists)
+            return row, _flat(record), (), [positions]
+        return row, _flat(record), *chosen(self.position, positions, lists)
 
     def _say(self, note: str) -> None:
         self.said[note] = None
