@@ -69,7 +69,7 @@ class AnswerSpace:
     r"""The answers that a language model may give, and the tokens that each of them may be written as.
 
     A server returns the most probable tokens of a whole vocabulary. An answer space says which of them are answers:
-    the probability of an answer is the sum over its listed variants, added in log space.
+    the probability of an answer is the sum over its listed variants.
 
     Parameters
     ----------
@@ -193,15 +193,8 @@ class AnswerSpace:
         >>> AnswerSpace(["Yes", "No"]).answer_of(" yes")
         'Yes'
         """
-        tokens = TopTokens(
-            np.array([0, 1]),
-            need("pyarrow").array([token], "string"),
-            np.zeros(1),
-            None if token_id is None else np.array([token_id]),
-            None if raw is None else need("pyarrow").array([raw], "binary"),
-        )
-        code = int(self._codes(tokens)[0])
-        return None if code < 0 else self.answers[code]
+        codes = (self._code(key) for key in (token, token_id, raw) if key is not None)
+        return next((self.answers[code] for code in codes if code >= 0), None)
 
     def lists(
         self,
@@ -345,16 +338,13 @@ class _Mass:
 
     @classmethod
     def of(cls, tokens: TopTokens, cases: Ints, codes: Ints, m: int) -> _Mass:
-        n, logs = len(tokens), tokens.logprobs.astype(np.float64, copy=False)
-        p = np.exp(logs)
+        n, p = len(tokens), np.exp(tokens.logprobs.astype(np.float64, copy=False))
         total = np.bincount(cases, p, minlength=n)
         scale = np.minimum(1.0, (1 - _ROUNDING) / np.where(total > 0, total, 1.0))
         on = codes >= 0
-        order = np.argsort(keys := cases[on] * m + codes[on], kind="stable")
-        keys, logs = keys[order], logs[on][order]
-        starts = np.flatnonzero(np.diff(keys, prepend=-1))
-        case, code = np.divmod(keys[starts], m)
-        answers = np.exp(np.logaddexp.reduceat(logs, starts)) if len(starts) else np.zeros(0)
+        keys, place = np.unique(cases[on] * m + codes[on], return_inverse=True)
+        case, code = np.divmod(keys, m)
+        answers = np.bincount(place, p[on], minlength=len(keys)).astype(np.float64)
         mass = np.bincount(case, answers, minlength=n)
         least = np.full(n, np.inf)
         some = np.flatnonzero(np.diff(tokens.offsets))

@@ -14,7 +14,7 @@ import toplist as tl
 from tests.io.producers.token_oracle import Listed, answer_list
 from toplist.core import flags
 from toplist.io.answers import OTHER
-from toplist.io.producers.tokens import Position, Summary, Token, as_position, chosen
+from toplist.io.producers.tokens import Position, Token, as_position, chosen, notes_on
 from toplist.io.top_tokens import TopTokens
 
 YES_NO = {"yes": ["Yes", "yes", "YES", " Yes"], "no": ["No", "no", "NO", " No"]}
@@ -375,9 +375,7 @@ def test_a_blank_text_is_no_position():
 
 def test_the_mass_on_declared_answers_is_said_with_a_warning_below_one_half():
     def notes(*mass):
-        summary = Summary()
-        summary.add(len(mass), {}, np.array(mass))
-        return summary.notes()
+        return list(notes_on(0, len(mass), Counter(), np.array(mass)))
 
     assert notes(0.9, 0.83, 0.2) == ["mass on declared answers: median 0.83, below 0.5 in 1 of 3 cases"]
     low = notes(0.1, 0.2)
@@ -386,10 +384,8 @@ def test_the_mass_on_declared_answers_is_said_with_a_warning_below_one_half():
 
 
 def test_every_change_of_a_list_is_counted_and_said():
-    summary = Summary("ANSWER:")
     kinds = ("no position", "no text", "inside", "several", "marked", "sampled", "twice", "normalized", "unsorted")
-    summary.add(50, {**dict.fromkeys(kinds, 2), "empty": 9}, np.full(50, 0.7))
-    notes = summary.notes()
+    notes = list(notes_on("ANSWER:", 50, Counter({**dict.fromkeys(kinds, 2), "empty": 9}), np.full(50, 0.7)))
     assert len(notes) == len(kinds) + 2  # empty lists that nothing else explains, and the mass
     assert sum(note.startswith(("2 ", "in 2 ")) for note in notes) == len(kinds)
     assert any("3 of 50 cases have no listed token" in note for note in notes)

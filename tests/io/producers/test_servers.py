@@ -153,6 +153,46 @@ def test_a_token_that_is_none_is_refused_with_its_row(token, space, tmp_path):
     assert error.value.row == 26
 
 
+DAMAGES = {
+    "a list that goes on in the next line": (b'"bytes": null}]}', b'"bytes": null}'),
+    "a field of a choice twice": (b'"index": 0', b'"index": 0, "index": 0'),
+    "a field of a message twice, one with an escape": (b'"index": 0', b'"index": 0, "index": "\\u003a"'),
+    "half a line": (b'"index": 0', b"\n"),
+    "two objects in a line": (b'{"id"', b'{"id": 1} {"id"'),
+}
+
+
+@pytest.mark.parametrize("what", DAMAGES)
+def test_a_damaged_line_among_many_is_refused_with_its_row(what, tmp_path):
+    """Lines are read some at a time: what is wrong with one of them is never made up for by another one."""
+    line = json.dumps(servers.chat([("No", [Listed("No", -0.5)])], question_id="q")).encode()
+    for row in (1, 15, 40):
+        damaged = [line.replace(*DAMAGES[what]) if at == row else line for at in range(1, 41)]
+        assert damaged[row - 1] != line
+        (tmp_path / "a.jsonl").write_bytes(b"\n".join(damaged) + b"\n")
+        with pytest.raises(tl.FileError) as error:
+            produced(tmp_path / "a.jsonl", "openai", answers=SPACE)
+        assert error.value.row == row
+
+
+def test_an_odd_line_is_read_whole_beside_others(tmp_path):
+    """A colon as an escape, braces in a token, and a mark that JSON does not have."""
+    texts = ["A", "\\u003a", "}]: [{", '\\"top_logprobs\\": [{', "\\u00000"]
+    tokens = '[{"token": "%s", "logprob": -1}, {"token": "B", "logprob": -2}]'
+    line = '{"choices": [{"logprobs": {"content": [{"token": "%s", "top_logprobs": %s}]}}]}'
+    every = [line % (text, tokens % text) for text in texts] + [line % ("A", (tokens % "A").replace("-2", "NaN"))]
+    (tmp_path / "a.jsonl").write_text("\n".join(every * 9) + "\n")
+    rows, _ = produced(tmp_path / "a.jsonl", "openai")
+    expected = [["A", "B"], [":", "B"], ["}]: [{", "B"], ['"top_logprobs": [{', "B"], ["\0" + "0", "B"], ["A"]]
+    assert [row["classes"] for row in rows] == expected * 9
+
+
+def test_an_empty_document_has_no_answer(tmp_path):
+    (tmp_path / "a.json").write_text("[]")
+    with pytest.raises(tl.FileError, match="there is no answer in it"):
+        produced(tmp_path / "a.json", "openai", answers=SPACE)
+
+
 @pytest.mark.parametrize("value", ["NaN", "-Infinity", "null"])
 def test_marks_of_python_in_place_of_a_log_probability_are_not_listed(value, tmp_path):
     tokens = f'[{{"token": "A", "logprob": -1}}, {{"token": "B", "logprob": {value}}}]'

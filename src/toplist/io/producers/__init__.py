@@ -44,7 +44,7 @@ PRODUCERS: dict[str, Entry] = {
         ("*.json*",),
         keys=("choices.0.logprobs.tokens", "choices.0.logprobs.top_logprobs"),
     ),
-    "vllm": Entry("vllm", "vLLM outputs", ("*.json*",), asked=True),
+    "vllm": Entry("responses", "vLLM outputs", ("*.json*",), asked=True),
     "sglang": Entry("responses", "SGLang responses", ("*.json*",), keys=("meta_info.output_top_logprobs",)),
     "ollama": Entry("responses", "ollama responses", ("*.json*",), keys=("logprobs.0.top_logprobs", "done")),
     "llama-cpp": Entry("responses", "llama.cpp completions", ("*.json*",), keys=("completion_probabilities",)),

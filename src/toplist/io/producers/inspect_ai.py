@@ -28,12 +28,12 @@ from toplist.io.producers.tokens import (
     NO_POSITION,
     FieldError,
     Position,
-    Summary,
     Token,
     TokenColumns,
     Whole,
     after,
     as_position,
+    notes_on,
     typed,
 )
 from toplist.io.producers.zip_members import members_of
@@ -258,9 +258,7 @@ def _add_tokens(cases: Cases, samples: Sequence[_Sample], declared: AnswerSpace 
         lists = space.lists(columns.made(), n_answers=sizes)
     except CaseError as error:
         raise samples[error.case or 0].record.error(f"{error.problem} {error.remedy}".strip()) from None
-    summary = Summary(position)
-    summary.add(len(samples), counts + lists.counts, lists.answer_mass)
-    for note in summary.notes():
+    for note in notes_on(position, len(samples), counts + lists.counts, lists.answer_mass):
         cases.say(note)
     bounds, classes, p = lists.offsets.tolist(), lists.classes.to_pylist(), lists.confidences.tolist()
     for at, (sample, outcome) in enumerate(zip(samples, _outcomes(samples, space), strict=True)):

@@ -23,7 +23,7 @@ from toplist.io.words import CASE as CASE_NAMES
 from toplist.io.words import named
 
 _REMEDY = " Write one object per line, or an array of them."
-_BLOCK = 1 << 20  # bytes that are read at a time
+_BLOCK = 1 << 18  # bytes that are read at a time, which stay in the cache: eight megabytes took twice as long
 _MARK = b"\xef\xbb\xbf"  # some programs put it before UTF-8
 
 
@@ -122,16 +122,30 @@ def is_document(path: Path) -> bool:
     return bool(first) and not (len(first) > 1 and (named_lines or _is_value(first[0])))
 
 
-def lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file that are not blank, without their ends."""
+def line_blocks(path: Path) -> Iterator[bytes]:
+    """Whole lines, some hundred kilobytes of them at a time."""
     rest, mark = b"", _MARK
     with opened(path) as stream:
         while chunk := stream.read(_BLOCK):
-            *whole, rest = (rest + chunk.removeprefix(mark)).split(b"\n")
-            yield from (line for line in whole if line and not line.isspace())
-            mark = b""
-    if rest and not rest.isspace():
+            data = chunk.removeprefix(mark)
+            cut = data.rfind(b"\n") + 1
+            if cut:
+                yield b"".join((rest, memoryview(data)[:cut]))
+                rest = b""
+            rest, mark = rest + data[cut:], b""
+    if rest:
         yield rest
+
+
+def lines_of(block: bytes) -> list[bytes]:
+    """The lines that are not blank, without their ends."""
+    return [line for line in block.split(b"\n") if line and not line.isspace()]
+
+
+def lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file that are not blank."""
+    for block in line_blocks(path):
+        yield from lines_of(block)
 
 
 def _is_value(line: bytes) -> bool:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any
 
+import numpy as np
 from msgspec import Meta, Struct
 
-from toplist.io.producers.base import Match, Producer, at_path
-from toplist.io.producers.servers import FAILED, REFUSED, WITHOUT, Found, Record, Say, Server, open_answers
-from toplist.io.producers.tokens import Byte, FieldError, Position, Token, Whole, named, typed
+from toplist._text import quote
+from toplist.errors import TopListError
+from toplist.io.producers.base import Match, ProducedReader, Producer, Request, at_path
+from toplist.io.producers.servers import Found, Record, Say, Server, open_answers
+from toplist.io.producers.tokens import FAILED, REFUSED, WITHOUT, Byte, FieldError, Position, Token, Whole, named, typed
 from toplist.io.readers.first_look import FirstLook
 
 _COLLAPSED = (
@@ -143,18 +146,6 @@ def _is_openai(record: Record) -> bool:
 # Servers on a machine of one's own
 
 
-class _Ollama(Struct):
-    logprobs: list[Position] | None = None
-    error: Any = None
-    done: Any = True
-
-
-def _ollama(record: Record, say: Say) -> Found:
-    answer = typed(record, _Ollama)
-    _require_whole(answer.done is not False, '"stream": false')
-    return FAILED if answer.error else answer.logprobs or WITHOUT
-
-
 class _Sampled(Struct):
     token: str
     prob: Annotated[float, Meta(ge=0)]
@@ -166,23 +157,25 @@ class _LlamaPosition(Position):
     top_probs: list[_Sampled] | None = None  # in place of top_logprobs, after sampling
 
 
-class _LlamaCpp(Struct):
-    completion_probabilities: list[_LlamaPosition] | None = None
+class _Local(Struct):
+    logprobs: list[Position] | None = None  # of ollama
+    completion_probabilities: list[_LlamaPosition] | None = None  # of llama.cpp
     error: Any = None
+    done: Any = True
     stop: Any = True
 
 
-def _llama_cpp(record: Record, say: Say) -> Found:
-    answer = typed(record, _LlamaCpp)
-    _require_whole(answer.stop is not False, '"stream": false')
+def _local(record: Record, say: Say) -> Found:
+    answer = typed(record, _Local)
+    _require_whole(answer.done is not False and answer.stop is not False, '"stream": false')
     for position in answer.completion_probabilities or ():
         if position.top_probs is not None:
             say(_AFTER_SAMPLING)
             position.top_logprobs = [
-                Token(one.token, math.log(one.prob) if one.prob else None, one.id, one.bytes)
-                for one in position.top_probs
+                Token(token.token, math.log(token.prob) if token.prob else None, token.id, token.bytes)
+                for token in position.top_probs
             ]
-    return FAILED if answer.error else answer.completion_probabilities or WITHOUT
+    return FAILED if answer.error else answer.logprobs or answer.completion_probabilities or WITHOUT
 
 
 _Triple = tuple[float | None, Whole | None, str | None]
@@ -268,6 +261,50 @@ def _camel(value: Any) -> Any:
     return [_camel(one) for one in value] if isinstance(value, list) else value
 
 
+# vLLM in Python; the JSON of its server is that of OpenAI
+
+
+def _vllm(record: Record, say: Say) -> Found:
+    """The positions of a request, in the first of its outputs: `RequestOutput`, or the log-probabilities alone."""
+    logprobs = output = record[_OUTPUT]
+    if hasattr(output, "outputs"):
+        logprobs = output.outputs[0].logprobs if output.outputs else None
+        if logprobs is None:
+            raise FieldError("", f"has no logprobs. {_VLLM.remedy.rstrip('.')}")
+    if hasattr(logprobs, "token_ids") and hasattr(logprobs, "end_indices"):
+        return _from_columns(logprobs)
+    if not isinstance(logprobs, Sequence) or not all(one is None or isinstance(one, Mapping) for one in logprobs):
+        raise FieldError("", f"should be log-probabilities, one dictionary per position, not {quote(logprobs)}")
+    return [_from_dictionary(listed or {}) for listed in logprobs]
+
+
+def _from_dictionary(listed: Mapping[int, Any]) -> Position:
+    """A position, in the order of ranks where they are those of the most probable tokens and no other."""
+    entries = list(listed.items())
+    sampled = entries[0][1].decoded_token if entries else None
+    if sorted(one.rank for one in listed.values() if one.rank is not None) == list(range(1, len(entries) + 1)):
+        entries.sort(key=lambda entry: entry[1].rank)
+    return Position(sampled, [Token(named(one.decoded_token, key), one.logprob, key) for key, one in entries])
+
+
+def _from_columns(flat: Any) -> list[Position]:
+    """The positions of `FlatLogprobs`, whose columns are lists, or matrices with a row for each position."""
+    if callable(getattr(flat, "rows", None)):
+        ids, logprobs = flat.rows()[:2]
+        ends = np.arange(1, len(ids) + 1) * ids.shape[1]
+        ids, logprobs, starts = ids.reshape(-1), logprobs.reshape(-1), ends - ids.shape[1]
+    else:
+        ids, logprobs, starts, ends = map(
+            np.asarray, (flat.token_ids, flat.logprobs, flat.start_indices, flat.end_indices)
+        )
+    entries = zip(flat.decoded_tokens, logprobs.tolist(), ids.tolist(), strict=True)
+    tokens = [Token(named(text, token_id), value, token_id) for text, value, token_id in entries]
+    return [
+        Position(flat.decoded_tokens[start] if start < end else None, tokens[start:end])
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]
+
+
 OPENAI = Server(
     _openai,
     "Ask for them: logprobs=True and top_logprobs=20 for chat completions, logprobs=5 for legacy completions, "
@@ -280,8 +317,8 @@ _SERVERS = {
         "Ask for them: return_logprob=True, top_logprobs_num=20, and return_text_in_logprobs=True for their texts.",
         own_ids=("text", "index"),
     ),
-    "ollama": Server(_ollama, 'Ask for them: "logprobs": true and "top_logprobs": 20, with ollama 0.12.11 or later.'),
-    "llama-cpp": Server(_llama_cpp, 'Ask for them: "n_probs": 20.', own_ids=("index", "id_slot")),
+    "ollama": Server(_local, 'Ask for them: "logprobs": true and "top_logprobs": 20, with ollama 0.12.11 or later.'),
+    "llama-cpp": Server(_local, 'Ask for them: "n_probs": 20.', own_ids=("index", "id_slot")),
     "gemini": Server(
         _gemini,
         "Ask for them: responseLogprobs=True and logprobs=20 in the generation config.",
@@ -289,11 +326,29 @@ _SERVERS = {
     ),
 }
 _SERVERS["gemini-batch"] = _SERVERS["gemini"]
+_OUTPUT = "output"
+_VLLM = Server(_vllm, "Ask for them: SamplingParams(logprobs=20).", own_ids=(_OUTPUT,))
 _OPTIONS = ("answers", "position")
+
+
+def _open_vllm(request: Request) -> ProducedReader:
+    if request.paths:
+        return open_answers(request, OPENAI)
+    data = request.data
+    every = [data] if hasattr(data, "outputs") or hasattr(data, "token_ids") else data
+    if isinstance(every, Mapping | str | bytes) or not isinstance(every, Iterable):
+        raise TopListError(f"{request.name}: give outputs of vLLM, one per case, not {quote(data)}.")
+    outputs = list(every)
+    if any(isinstance(one, Mapping) and "choices" in one for one in outputs):
+        return open_answers(request, OPENAI, outputs)
+    return open_answers(request, _VLLM, [{_OUTPUT: output} for output in outputs])
+
+
 PRODUCERS = {
     **{
         f"openai{kind}": Producer(partial(open_answers, server=OPENAI), _match_openai, options=_OPTIONS)
         for kind in ("", "-batch", "-responses", "-legacy")
     },
     **{name: Producer(partial(open_answers, server=one), options=_OPTIONS) for name, one in _SERVERS.items()},
+    "vllm": Producer(_open_vllm, options=_OPTIONS),
 }

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -25,9 +24,10 @@ from toplist.io.answers import EMPTY, NORMALIZED
 from toplist.io.columns import as_arrow, as_numpy, offsets_of, plain
 from toplist.io.paths import value_at
 from toplist.io.producers.base import CLASSES, CONFIDENCES
-from toplist.io.readers.json_lines import MisfitError, as_array, json_value
+from toplist.io.readers.json_lines import is_text, json_value
 from toplist.io.top_tokens import MARKED, SAMPLED, TWICE, UNSORTED, TopTokens
 
+FAILED, REFUSED, WITHOUT = "failed", "refused", "without"  # in place of positions
 NO_POSITION, NO_TEXT, INSIDE, SEVERAL = "no position", "no text", "inside", "several"
 Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Byte = Annotated[int, msgspec.Meta(ge=0, le=255)]
@@ -58,43 +58,46 @@ class Position(msgspec.Struct, gc=False):
     token: str | None = None
     top_logprobs: list[Token] | str | None = None  # a text is the number of a list that was cut out
 
-    def listed(self, apart: Sequence[bytes] = ()) -> Sequence[Token]:
-        """The tokens; some may have been cut out as JSON, which is read apart."""
+    def listed(self, lists: Sequence[bytes] = ()) -> Sequence[Token]:
+        """The tokens; where they were cut out, they are read now."""
         if not isinstance(self.top_logprobs, str):
             return self.top_logprobs or ()
-        if not apart or self.top_logprobs[:1] != _CUT:
+        if not lists or self.top_logprobs[:1] != "\0":
             raise FieldError("top_logprobs", f"should be a list, not {quote(self.top_logprobs)}")
-        text = apart[int(self.top_logprobs[1:])]
+        text = b"[{%b}]" % lists[int(self.top_logprobs[1:])]
         tokens = _DECODER.decode(text)
         absent = [token.id for token in tokens].count(None) + [token.bytes for token in tokens].count(None)
         once = text.count(b":") == 4 * len(tokens) - absent  # else a field may be there twice, or a text has a colon
         return tokens if once else typed(json_value(text), list[Token])
 
 
-_CUT = "\0"
+_CUT, _END = b"\\u0000", re.compile(rb"\}\]")  # which is searched in half the time that `bytes.partition` takes
 _DECODER = msgspec.json.Decoder(list[Token])
 
 
-def cut(line: bytes) -> tuple[bytes, list[bytes]]:
-    """A line of JSON with a number in place of each list of top tokens, and these lists.
+def cut(lines: Sequence[bytes]) -> tuple[list[Any], list[bytes]]:
+    """The objects of lines of JSON, with a number in place of each list of top tokens; and these lists.
 
     Only the list at the position of the answer is ever read: with 32 positions, that is a thirtieth of a file, and
     most of the rest is the field names that are read apart. A list begins after its name, which stands in no text, as
     quotation marks in texts have a backslash. It ends at the first `}]`. If that is inside a text, an odd number of
-    quotation marks is cut out: neither part is JSON, and the line has to be read whole. So has one that writes a zero
-    character itself, which would look like such a number.
+    quotation marks is cut out, and what is left is no JSON. A ValueError says so, or that a field is there twice (see
+    `json_value`), or that a line may itself have what looks like such a number: then lines have to be read whole.
     """
-    if b"\\u0000" in line:
-        return line, []
-    begin = next((one for one in (b'"top_logprobs": [{', b'"top_logprobs":[{') if one in line), b"")
-    if not begin:
-        return line, []
-    parts, lists, at = [], list[bytes](), 0
-    while (start := line.find(begin, at)) >= 0 and (end := line.find(b"}]", start)) >= 0:
-        parts += [line[at : start + len(begin) - 2], b'"\\u0000%d"' % len(lists)]
-        lists.append(line[start + len(begin) - 2 : end + 2])
-        at = end + 2
-    return b"".join((*parts, line[at:])), lists
+    text = b"\n".join(lines)
+    begin = b'"top_logprobs": [{' if b'"top_logprobs": [{' in text else b'"top_logprobs":[{'
+    first, *rest = text.split(begin)
+    parts, lists = [first], list[bytes]()
+    for part in rest:
+        tokens, after_list = _END.split(part, 1)
+        parts += (b'"top_logprobs":"%b%d"' % (_CUT, len(lists)), after_list)
+        lists.append(tokens)
+    outside = b"".join(parts)
+    objects = [msgspec.json.decode(line) for line in outside.split(b"\n")]
+    once = msgspec.json.encode(objects).count(b":") == outside.count(b":") and b"\\u003" not in outside
+    if not once or outside.count(_CUT) != len(lists) or len(objects) != len(lines) or {*map(type, objects)} != {dict}:
+        raise ValueError("these lines have to be read whole")
+    return objects, lists
 
 
 def named(text: str | None, token_id: int | None) -> str:
@@ -167,7 +170,7 @@ def after(text: str, tokens: Sequence[str]) -> tuple[int | None, list[str]]:
 
 
 class TokenColumns:
-    """The tokens of cases in columns, which are filled case by case.
+    """The tokens of cases in columns, which are filled case by case: to keep the tokens would take twice as long.
 
     Bytes, which are slow to make, are left out where nobody asks for them and a case has no text twice.
     """
@@ -187,26 +190,25 @@ class TokenColumns:
         self.logprobs += [token.logprob for token in tokens]
         self.ids += [token.id for token in tokens]
         if self.with_bytes or len(set(texts)) < len(texts):
+            self.raw += [None] * (len(self.texts) - len(self.raw) - len(texts))
             self.raw += [None if token.bytes is None else bytes(token.bytes) for token in tokens]
-        else:
-            self.raw += [None] * len(texts)
 
     def made(self) -> TopTokens:
         """All of them."""
-        pa, offsets = need("pyarrow"), offsets_of(np.array(self.sizes, np.int64))
+        pa, count, offsets = need("pyarrow"), len(self.texts), offsets_of(np.array(self.sizes, np.int64))
         try:
-            texts = as_array(self.texts, pa.string())
-        except MisfitError as error:
-            case = int(np.searchsorted(offsets, error.place, side="right")) - 1
-            raise ClassError(f"a token {error.problem}.", case=case) from None
-        count = len(self.texts)
-        with_ids, with_bytes = self.ids.count(None) < count, self.raw.count(None) < count
+            text = pa.array(self.texts, "string").dictionary_encode()
+        except UnicodeEncodeError:
+            place = next(at for at, one in enumerate(self.texts) if not is_text(one))
+            case = int(np.searchsorted(offsets, place, side="right")) - 1
+            raise ClassError("a token is text with half a character (a lone surrogate).", case=case) from None
+        with_ids = self.ids.count(None) < count
         return TopTokens(
             offsets,
-            texts,
+            text,
             np.array(self.logprobs, np.float64),  # None is NaN
             np.array([-1 if one is None else one for one in self.ids], np.int64) if with_ids else None,
-            pa.array(self.raw, "binary") if with_bytes else None,
+            pa.array(self.raw + [None] * (count - len(self.raw)), "binary") if any(self.raw) else None,
         )
 
 
@@ -232,52 +234,29 @@ def vocabulary_lists(tokens: TopTokens) -> dict[str, Any]:
     }
 
 
-@dataclass(slots=True)
-class Summary:
-    """What there is to say about lists over answers, block by block: counts, and the mass on declared answers."""
-
-    position: int | str = 0
-    cases: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
-    masses: list[Floats] = field(default_factory=list)
-
-    def add(self, cases: int, counts: Mapping[str, int], mass: Floats | None = None) -> None:
-        """The counts of some more cases, and their mass on declared answers; NaN where nothing was listed."""
-        self.cases += cases
-        self.counts.update(counts)
-        if mass is not None:
-            self.masses.append(mass[~np.isnan(mass)])
-
-    @property
-    def nowhere(self) -> int:
-        """How many cases do not have the position."""
-        return self.counts[NO_POSITION] + self.counts[NO_TEXT] + self.counts[INSIDE]
-
-    def notes(self, explained: int = 0) -> list[str]:
-        """Sentences; of so many cases it was said already why their lists are empty."""
-        counts = self.counts.copy()
-        counts[NO_TEXT if counts[NO_TEXT] else NO_POSITION] -= explained
-        counts[EMPTY] -= self.nowhere  # these say why
-        notes = [
-            say.format(n=f"{counts[kind]:,}", position=self.position, cases=f"{self.cases:,}")
-            for kind, say in _SAID.items()
-            if counts[kind] > 0
-        ]
-        mass = np.concatenate(self.masses) if self.masses else np.zeros(0)
-        if not len(mass):
-            return notes
-        median, low = np.median(mass), int(np.count_nonzero(mass < 0.5))
-        notes.append(f"mass on declared answers: median {median:.2f}, below 0.5 in {low:,} of {len(mass):,} cases")
-        if median < 0.5:
-            notes.append(
-                "most probability is on tokens that are no declared answer: the prompt was measured, not the model. "
-                f"Ask for the answer alone, choose its position ({argument('position')}), or declare more of its "
-                f"tokens ({argument('answers')})"
-            )
-        return notes
+def notes_on(position: int | str, cases: int, counts: Counter[str], mass: Floats | None = None) -> Iterator[str]:
+    """What there is to say about lists: what was counted, and the mass on declared answers; NaN where none is known."""
+    nowhere = counts[NO_POSITION] + counts[NO_TEXT] + counts[INSIDE] + counts[REFUSED] + counts[WITHOUT]
+    for kind, say in _SAID.items():
+        count = counts[kind] - nowhere * (kind == EMPTY)  # why these are empty was said
+        if count > 0:
+            yield say.format(n=f"{count:,}", position=position, cases=f"{cases:,}")
+    mass = np.zeros(0) if mass is None else mass[~np.isnan(mass)]
+    if not len(mass):
+        return
+    median, low = np.median(mass), int(np.count_nonzero(mass < 0.5))
+    yield f"mass on declared answers: median {median:.2f}, below 0.5 in {low:,} of {len(mass):,} cases"
+    if median < 0.5:
+        yield (
+            "most probability is on tokens that are no declared answer: the prompt was measured, not the model. "
+            f"Ask for the answer alone, choose its position ({argument('position')}), or declare more of its "
+            f"tokens ({argument('answers')})"
+        )
 
 
 _SAID = {
+    REFUSED: "{n} of {cases} answers are refusals: their lists are empty",
+    WITHOUT: "{n} of {cases} answers have no log-probabilities: their lists are empty",
     NO_POSITION: "{n} of {cases} cases have no token at position {position!r}: their lists are empty",
     NO_TEXT: "{n} of {cases} cases do not have the text {position!r}: their lists are empty",
     INSIDE: "in {n} of {cases} cases the text {position!r} ends inside a token, with more after it: their lists are "

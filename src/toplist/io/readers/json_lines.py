@@ -95,7 +95,7 @@ _ESCAPED_COLON = re.compile(r"\\u003[aA]")
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
-    halves = [key for key in record if not _is_text(key)]
+    halves = [key for key in record if not is_text(key)]
     if halves:
         raise RepeatedFieldError(f"the name of the field {quote(halves[0])} has half a character in it.")
     if len(record) < len(pairs):
@@ -220,7 +220,7 @@ def misfit(value: Any, kind: Any, verb: str = "is") -> str:
         inner = {one.name: (one.type, f"{verb} an object whose {quote(one.name)} is") for one in kind}
         return next((why for name, own in inner.items() if (why := misfit(value.get(name), *own))), "")
     if isinstance(value, str):
-        return "" if _is_text(value) else f"{verb} text with half a character (a lone surrogate)"
+        return "" if is_text(value) else f"{verb} text with half a character (a lone surrogate)"
     if types.is_integer(kind) and not (isinstance(value, int) and -(2**63) <= value < 2**63):
         return f"{verb} {quote(value)}, but a whole number below 2^63 elsewhere"
     return f"{verb} {quote(value)}, which is too large" if abs(value) > _LARGEST else ""
@@ -236,7 +236,8 @@ _EXPECTED: dict[str, Any] = {
 }
 
 
-def _is_text(value: str) -> bool:
+def is_text(value: str) -> bool:
+    """Whether a text has no half of a character in it, as JSON can write one."""
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
