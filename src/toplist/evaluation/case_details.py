@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import as_remote, disk_full_explained, need
+from toplist._files import as_remote, need
 from toplist._typing import Codes, Floats, Progress
 from toplist.calibration import Decomposition, Reliability, decompose, reliability
 from toplist.calibration.miscalibration import CalibrationVerdict
@@ -45,7 +44,7 @@ from toplist.evaluation.samples import (
     sample_cases,
     thinned_sample,
 )
-from toplist.evaluation.stream import MatrixCollector, ScoredBatch, ScoredRows, ScoringSpec, coder_of, run
+from toplist.evaluation.stream import MatrixCollector, RowFile, ScoredBatch, ScoredRows, ScoringSpec, coder_of, run
 from toplist.inference.aggregates import ScoreMatrix
 from toplist.inference.intervals import Intervals, rounding
 from toplist.inference.ranking import differences, turning
@@ -436,13 +435,8 @@ class DetailsCollector(MatrixCollector):
         self.rows: list[tuple[str, Codes, Column | None]] = []  # where in the truth the cases stand, and their ids
         self.outcomes: list[Column] = []  # the names of the true classes
         self.numbers: dict[str, int] = {}  # of names in records
-        self.guesses = tempfile.TemporaryFile(prefix="toplist-")  # noqa: SIM115  lives as long as this
-        self.records = {name: tempfile.TemporaryFile(prefix="toplist-") for name in shown}  # noqa: SIM115
-
-    def __del__(self) -> None:
-        for file in (self.guesses, *self.records.values()):
-            file.close()
-        super().__del__()
+        self.guesses = RowFile()
+        self.records = {name: RowFile(_RECORD) for name in shown}
 
     def make(self, rows: ScoredRows) -> Any:
         """See `Collector`."""
@@ -499,19 +493,16 @@ class DetailsCollector(MatrixCollector):
             if own is not None:
                 some = places >= 0
                 records[name][places[some]] = own.numbered(self.numbers)[some]
-        with disk_full_explained():
-            self.guesses.write(right.tobytes())
-            for name, file in self.records.items():
-                file.write(records[name].tobytes())
+        self.guesses.add(right)
+        for name, file in self.records.items():
+            file.add(records[name])
         self.rows.append(rows)
         if outcomes is not None:
             self.outcomes.append(outcomes)
 
     def right(self) -> NDArray[np.float64]:
         """Whether top-1 predictions are right, by case and model."""
-        with disk_full_explained():
-            self.guesses.flush()
-        return np.memmap(self.guesses, np.float64, "r").reshape(-1, len(self.plan.sources))
+        return self.guesses.mapped()
 
     def classes(self) -> Grouping | None:
         """The true class of each case, in the order of names; None where the truth is a distribution."""
@@ -557,7 +548,7 @@ class DetailsCollector(MatrixCollector):
     def views(self, panel: ScoreMatrix, right: NDArray[np.float64], name: str, places: Sequence[int]) -> list[CaseView]:
         """See `Views`."""
         column, called = list(self.found).index(name), list(self.numbers)
-        records = self._recorded(name)[list(places)]
+        records = self.records[name].mapped()[list(places)]
         out = []
         for place, one in zip(places, records, strict=True):
             listed = zip(one["names"].tolist(), one["listed"].tolist(), strict=True)
@@ -577,13 +568,7 @@ class DetailsCollector(MatrixCollector):
 
     def seen(self, name: str) -> NDArray[np.bool_]:
         """Which cases of the matrix a model predicts itself."""
-        return np.array(self._recorded(name)["there"])
-
-    def _recorded(self, name: str) -> Any:
-        file = self.records[name]
-        with disk_full_explained():
-            file.flush()
-        return np.memmap(file, _RECORD, "r")
+        return np.array(self.records[name].mapped()["there"])
 
     def _case(self, place: int) -> str:
         """What a case of the matrix is called."""
