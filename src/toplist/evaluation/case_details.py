@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -38,7 +39,6 @@ from toplist.evaluation.samples import (
     CaseSample,
     CaseSampler,
     attempt,
-    by_place,
     calibration_verdict,
     in_order,
     sample_cases,
@@ -61,7 +61,7 @@ from toplist.inference.results import (
 from toplist.io import Batch, Column, OpenTable, Plan, as_arrow, as_numpy, filled, for_batch, is_list, label_sets, plain
 from toplist.lists import TopLists
 from toplist.lists.checks.detect import Names, text
-from toplist.lists.converters import as_codes, is_soft
+from toplist.lists.converters import is_soft
 from toplist.scoring.case_scores import CaseScores, Grouping
 from toplist.scoring.rules import Rule, name_of
 
@@ -101,8 +101,7 @@ class CaseDetails:
     right: NDArray[np.float64]  # (cases, models): whether top-1 predictions are right; ties share
     classes: Grouping | None  # the true class of each case, in the order of names; None where the truth is soft
     views: Views  # of the models that `against` names
-    held: Callable[[str], CaseSample | None]  # the lists of a model by place; None where the truth is soft
-    compared: Callable[[str], CaseSample | None]  # those of compared cases, with rows of the panel
+    held: Callable[[str], CaseSample | None]  # the lists of a model by position; None where the truth is soft
     files: tuple[FileRecord, ...] = ()
     seen: Callable[[str], NDArray[np.bool_]] | None = None  # the cases that a model predicts, where others are imputed
 
@@ -251,7 +250,6 @@ def from_memory(given: ArrayModels) -> CaseDetails:
         given.true_classes(),
         partial(given.views, sheets),
         partial(_held, given),
-        partial(_held, given),
     )
 
 
@@ -260,7 +258,7 @@ def _held(given: ArrayModels, name: str) -> CaseSample | None:
     if is_soft(given.y, lists.space):
         return None
     units = None if clusters is None or clusters.codes is None else clusters.codes.astype(np.intp)
-    return sample_cases(*by_place(lists, given.y), units, named=(lists, as_codes(given.y, lists)))
+    return sample_cases(lists, given.y, units, named=True)
 
 
 def from_files(plan: Plan, scoring: ScoringSpec, shown: Sequence[str], progress: Progress) -> CaseDetails:
@@ -278,7 +276,6 @@ def from_files(plan: Plan, scoring: ScoringSpec, shown: Sequence[str], progress:
         seen.classes(),
         partial(seen.views, panel, right),
         seen.held,
-        seen.compared,
         tuple(r for one in (*plan.sources, plan.truth) for r in _records(one)),
         seen.seen if plan.missing in ("worst", "baseline") else None,
     )
@@ -431,8 +428,10 @@ class DetailsCollector(MatrixCollector):
         named = plan.space is not None and plan.set_separator is None and (coder.labels is not None or coder.integers)
         self.labels = None if coder.labels is None or plan.space is None else plan.space.labels
         self.found = {one.name: DetailsAccumulator() for one in plan.sources}
-        self.samplers = {one.name: CaseSampler(limit, named) for one in plan.sources if self.hard}
-        self.rows: list[tuple[str, Codes, Column | None]] = []  # where in the truth the cases stand, and their ids
+        self.named = named  # whether a code means the same class in all batches
+        self.samplers = {one.name: CaseSampler(limit) for one in plan.sources if self.hard}
+        self.rows: list[tuple[Codes, Column | None]] = []  # where in the truth the cases stand, and their ids
+        self.starts = [0]  # where each of these begins in the matrix
         self.outcomes: list[Column] = []  # the names of the true classes
         self.numbers: dict[str, int] = {}  # of names in records
         self.guesses = RowFile()
@@ -445,11 +444,11 @@ class DetailsCollector(MatrixCollector):
         there = np.stack(rows.present, axis=1) if rows.present else np.ones(right.shape, bool)
         looks = [self._look(lists, truth, right, there) for lists in rows.lists]
         outcomes = self._outcomes(truth) if self.hard else None
-        return super().make(rows), right, outcomes, (truth.source, truth.rows, truth.ids), looks
+        return super().make(rows), right, outcomes, (truth.rows, truth.ids), looks
 
     def _look(
         self, lists: ScoredBatch, compared: Batch, right: Floats, there: NDArray[np.bool_]
-    ) -> tuple[str, DetailsAccumulator, BatchRecords | None, Places]:
+    ) -> tuple[str, DetailsAccumulator, CaseSample | None, BatchRecords | None, Places]:
         """What lists show, and where their cases stand among those that are compared: -1 for none of these."""
         truth, names = lists.truth, FileNames(lists, self.labels, self.plan.set_separator)
         places = places_of(truth.rows, compared.rows)
@@ -467,12 +466,12 @@ class DetailsCollector(MatrixCollector):
             source=truth.source,
             counted=counted,
         )
+        sample, cluster = None, self.plan.cluster
         if self.hard:
-            cluster = self.plan.cluster
             clusters = None if cluster is None else filled(truth, cluster, "cluster")
-            self.samplers[lists.name].add(lists.lists, lists.y, truth.rows, truth.source, clusters)
+            sample = CaseSample.of(lists.lists, lists.y, truth.rows, clusters, truth.source, named=self.named)
         records = BatchRecords(lists.lists, lists.y, names) if lists.name in self.records else None
-        return lists.name, found, records, places
+        return lists.name, found, sample, records, places
 
     def _outcomes(self, truth: Batch) -> Column:
         """The names of the true classes of a batch: whole numbers may be the places of labels."""
@@ -488,8 +487,12 @@ class DetailsCollector(MatrixCollector):
         scored, right, outcomes, rows, looks = made
         super().add(scored)
         records = {name: np.zeros(len(right), _RECORD) for name in self.records}
-        for name, found, own, places in looks:
+        start = self.starts[-1]
+        self.starts.append(start + len(right))
+        for name, found, sample, own, places in looks:
             self.found[name] += found
+            if sample is not None:
+                self.samplers[name].add(replace(sample, places=np.where(places < 0, -1, start + places)))
             if own is not None:
                 some = places >= 0
                 records[name][places[some]] = own.numbered(self.numbers)[some]
@@ -522,29 +525,6 @@ class DetailsCollector(MatrixCollector):
         """The lists of a source by place: as many as the test of calibration looks at."""
         return self.samplers[name].sample() if self.hard and self.samplers[name].parts else None
 
-    def compared(self, name: str) -> CaseSample | None:
-        """The same without cases that were not compared, each with its place in the matrix."""
-        sample = self.held(name)
-        if sample is None:
-            return None
-        wanted, known = dict[str, list[Codes]](), dict[str, list[tuple[Codes, Codes]]]()
-        for part in self.samplers[name].parts:
-            wanted.setdefault(part.source, []).append(part.rows)
-        for start, (source, rows, _) in zip(self._starts, self.rows, strict=False):
-            known.setdefault(source, []).append((rows, start + np.arange(len(rows))))
-        nothing = [(np.zeros(0, np.int64),) * 2]
-        places = np.concatenate(
-            [  # of sources and their rows in order, as the sample has them
-                places_of(
-                    np.sort(np.concatenate(wanted[source])),
-                    *(np.concatenate(column) for column in zip(*known.get(source, nothing), strict=True)),
-                )
-                for source in sorted(wanted)
-            ]
-        )
-        some = np.flatnonzero(places >= 0)
-        return sample.at(some, places[some])
-
     def views(self, panel: ScoreMatrix, right: NDArray[np.float64], name: str, places: Sequence[int]) -> list[CaseView]:
         """See `Views`."""
         column, called = list(self.found).index(name), list(self.numbers)
@@ -572,22 +552,18 @@ class DetailsCollector(MatrixCollector):
 
     def _case(self, place: int) -> str:
         """What a case of the matrix is called."""
-        part = int(np.searchsorted(self._starts, place, "right")) - 1
-        _, rows, ids = self.rows[part]
-        at = place - int(self._starts[part])
+        part = bisect(self.starts, place) - 1
+        rows, ids = self.rows[part]
+        at = place - self.starts[part]
         return f"row {rows[at]}" if ids is None else text(ids[at].as_py())
 
-    @property
-    def _starts(self) -> Codes:
-        return np.cumsum([0, *(len(rows) for _, rows, _ in self.rows)])
 
-
-def places_of(wanted: Codes, rows: Codes, places: Codes | None = None) -> Places:
-    """Where rows stand among others, or the places that these have; -1 for those that are not among them."""
-    found = np.full(len(wanted), -1, np.intp)
+def places_of(wanted: Codes, rows: Codes) -> Places:
+    """Where rows stand among others; -1 for those that are not among them."""
+    places = np.full(len(wanted), -1, np.intp)
     _, at, there = np.intersect1d(wanted, rows, assume_unique=True, return_indices=True)
-    found[at] = there if places is None else places[there]
-    return found
+    places[at] = there
+    return places
 
 
 def _records(source: OpenTable) -> list[FileRecord]:

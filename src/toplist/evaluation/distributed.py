@@ -27,7 +27,7 @@ from toplist.evaluation.case_details import CaseReader, from_files
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.partials import PartialResult, finish, merge, score_part, settings_of
 from toplist.evaluation.ranking import Question, spelled_in_files
-from toplist.evaluation.samples import ROOM, FileLosses, columns_of
+from toplist.evaluation.samples import ROOM, columns_of, losses_in_files
 from toplist.evaluation.stream import scores_of_files
 from toplist.inference.diagnostics import SAMPLED
 from toplist.io import (
@@ -139,7 +139,7 @@ def _finished(result: PartialResult, plan: Plan, question: Question, request: Re
     return finish(
         replace(result, read=replace(result.read, origins=origins, truth=plan.truth.reading)),
         cases=CaseReader(partial(from_files, plan, scoring), partial(scores_of_files, plan, scoring)),
-        losses=FileLosses(plan, scoring, result.read.highest, result.heaviest),
+        losses=losses_in_files(plan, scoring, result.read.highest, result.heaviest),
         spelled=partial(spelled_in_files, plan),
         inputs=[_place(path) for path in request.paths],
     )

@@ -26,13 +26,12 @@ from toplist.evaluation.part_details import ReliabilityWatcher, SumDetails
 from toplist.evaluation.ranking import Bounds, Question, Scored, rank, spelled_in_files
 from toplist.evaluation.samples import (
     ROOM,
-    FileLosses,
     Losses,
     PairLoss,
     SampleCollector,
     SampledCases,
     columns_of,
-    range_of,
+    pair_losses,
     reading,
 )
 from toplist.evaluation.stream import (
@@ -49,7 +48,7 @@ from toplist.inference.codec import from_bytes, to_bytes
 from toplist.inference.diagnostics import SAMPLED
 from toplist.inference.results import PartRecord, SourceSummary
 from toplist.inference.settings import Inference, InferenceSettings
-from toplist.io import ANSWER_MASS, Plan, empty_set_explained, require_few_groups
+from toplist.io import ANSWER_MASS, Plan, empty_set_explained, require_few_groups, silent
 from toplist.lists.space import show_size
 
 SAMPLE: Final = 1000
@@ -249,7 +248,7 @@ def score_part(
     sample: int = SAMPLE,
     columns: Sequence[str] | None = None,
     losses: bool = True,
-    progress: Progress = lambda what, done, total: None,
+    progress: Progress = silent,
 ) -> PartialResult:
     """Score the cases of a plan, as a part of more.
 
@@ -283,7 +282,6 @@ def score_part(
     plan = replace(plan, time=settings.time, ordered=settings.ordered)
     asked = PartQuestion.of(question, plan, settings)
     drawn: Any = {"limit": sample} if total is None else {"threshold": min(1.0, SAMPLED / max(total, 1))}
-
     names = columns_of(plan, settings, repeated=False) if columns is None else columns
     sums, kept = PartSums(plan, settings.method == "poisson"), SampleCollector(plan, names, **drawn)
     with empty_set_explained(plan.set_separator):
@@ -301,23 +299,13 @@ def score_part(
         return replace(found, losses=_losses(plan, question, found)) if losses else found
 
 
-def losses_of(
-    plan: Plan, question: Question, pairs: Sequence[tuple[str, str]], heaviest: float, more: int = 0
-) -> dict[tuple[str, str], PairLoss]:
-    """The largest losses of some pairs over the cases of a plan, where the heaviest of all cases has this weight."""
-    if not pairs or plan.missing in ("uniform", "worst", "baseline"):
-        return {}
-    asked = {name for pair in pairs for name in pair}
-    names = tuple(one.name for one in plan.sources if plan.missing == "common" or one.name in asked)
-    return FileLosses(plan, question.scoring, heaviest=heaviest).of(pairs, names, more)
-
-
 def _losses(plan: Plan, question: Question, found: PartialResult) -> dict[tuple[str, str], PairLoss] | None:
     """Those of all pairs, where these are few enough."""
     names = question.names
     if not found.read.compared or len(names) > MOST_MODELS:
         return None if len(names) > MOST_MODELS else {}
-    return losses_of(plan, question, [*permutations(names, 2)], found.heaviest, _MORE if plan.weight else 0)
+    more = _MORE if plan.weight else 0
+    return pair_losses(plan, question.scoring, [*permutations(names, 2)], found.heaviest, more)
 
 
 def _spelled(plan: Plan, tallies: Mapping[Hashable, Aggregates]) -> dict[str, Spelling]:
@@ -517,25 +505,6 @@ def _require_apart(found: Mapping[str, PartialResult]) -> None:
 # The leaderboard
 
 
-@dataclass(frozen=True, slots=True)
-class PartLosses:
-    """The largest losses that parts found."""
-
-    scores: Mapping[str, float]
-    heaviest: float
-    bounds: tuple[float, float]  # of a score
-    known: Mapping[tuple[str, str], PairLoss]
-
-    def highest(self, name: str) -> float:
-        """See `diagnostics.Highest`."""
-        return self.heaviest * (self.scores[name] - self.bounds[0])
-
-    def lost(self, sums: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], tuple[float, float | None]]:
-        """See `diagnostics.Lost`."""
-        known, scale = self.known, range_of(self.bounds)
-        return {pair: known[pair].result(total, scale, self.heaviest) for pair, total in sums.items() if pair in known}
-
-
 def finish(
     result: PartialResult,
     *,
@@ -585,7 +554,7 @@ def finish(
         else cases,
         spelled or (lambda name: result.spelled.get(name, ((), ()))),
         result.sample.drawn(read.cases),
-        losses or PartLosses(read.highest, result.heaviest, asked.bounds[0], result.losses or {}),
+        losses or Losses(asked.bounds[0], result.heaviest, read.highest.__getitem__, lambda sums: result.losses or {}),
         lambda penalised: asked.penalised if penalised else asked.bounds,
     )
     return rank(asked.question, scored, tuple(inputs))

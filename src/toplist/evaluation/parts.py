@@ -18,7 +18,7 @@ from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.partials import SAMPLE, Cover, PartialResult, finish, merge, score_part
 from toplist.evaluation.ranking import Question
 from toplist.inference.settings import Inference, as_inference
-from toplist.io import ReadOptions, ReadRequest, as_tables, names_of, plan_of, with_indicators
+from toplist.io import ReadOptions, ReadRequest, as_tables, names_of, plan_of, silent, with_indicators
 
 if TYPE_CHECKING:
     from toplist._remote import RemotePath
@@ -123,7 +123,7 @@ def partial_result(
         question,
         start=part.start,
         sample=part.sample,
-        progress=progress or (lambda what, done, total: None),
+        progress=progress or silent,
     )
     start = None if found.question.ids else part.start
     return replace(found, covers=(Cover(plan.truth.path, found.read.cases, start),))
@@ -169,7 +169,7 @@ def merge_results(parts: Any) -> Leaderboard:
     return finish(merge(found.values(), list(found)), inputs=[os.path.abspath(name) for name in inputs])
 
 
-def read_parts(parts: Any, progress: Progress = lambda what, done, total: None) -> dict[str, PartialResult]:
+def read_parts(parts: Any, progress: Progress = silent) -> dict[str, PartialResult]:
     """Parts by what they are called; see `merge_results`."""
     given = [parts] if isinstance(parts, str | os.PathLike | bytes | PartialResult) else parts
     if not isinstance(given, Iterable):

@@ -15,7 +15,7 @@ from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.case_details import CaseReader, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.evaluation.samples import ArrayLosses, FileLosses, Losses, SampleCollector, of_arrays
+from toplist.evaluation.samples import Losses, SampleCollector, losses_in_files, losses_in_memory, of_arrays
 from toplist.evaluation.stream import (
     ReadSummary,
     ScoringSpec,
@@ -150,7 +150,7 @@ class Scored:
             CaseReader(partial(from_files, plan, scoring), partial(scores_of_files, plan, scoring)),
             partial(spelled_in_files, plan),
             None if kept is None else kept.sample(settings, read.cases),
-            FileLosses(plan, scoring, read.highest, 1.0 if kept is None else kept.heaviest),
+            losses_in_files(plan, scoring, read.highest, 1.0 if kept is None else kept.heaviest),
             question.bounds,
         )
 
@@ -177,7 +177,7 @@ class Scored:
             CaseReader(lambda shown, progress: from_memory(held), held.scores),
             partial(spelled_in_memory, held),
             of_arrays(held, sheets, settings),
-            ArrayLosses(held),
+            losses_in_memory(held),
             question.bounds,
         )
 
