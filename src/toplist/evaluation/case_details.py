@@ -6,7 +6,7 @@ import hashlib
 import math
 from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,16 +21,13 @@ from toplist.errors import FileError, TopListError
 from toplist.evaluation.arrays import ArrayModels
 from toplist.evaluation.breakdown import BreakdownMaker
 from toplist.evaluation.model_details import (
-    LISTED,
-    BatchNames,
+    RECORD,
+    BatchRecords,
     DetailsAccumulator,
     Places,
     accumulate,
-    classes_at,
-    distinct,
     finish,
-    soft_outcome,
-    top_entries,
+    view_of,
     worst,
 )
 from toplist.evaluation.samples import (
@@ -56,11 +53,21 @@ from toplist.inference.results import (
     FileRecord,
     ModelDetails,
     PairCases,
-    PredictionView,
 )
-from toplist.io import Batch, Column, OpenTable, Plan, as_arrow, as_numpy, filled, for_batch, is_list, label_sets, plain
-from toplist.lists import TopLists
-from toplist.lists.checks.detect import Names, text
+from toplist.io import (
+    Batch,
+    CasesInFile,
+    Column,
+    OpenTable,
+    Plan,
+    as_arrow,
+    as_numpy,
+    filled,
+    is_list,
+    label_sets,
+    plain,
+)
+from toplist.lists.checks.detect import text
 from toplist.lists.converters import is_soft
 from toplist.scoring.case_scores import CaseScores, Grouping
 from toplist.scoring.rules import Rule, name_of
@@ -285,31 +292,17 @@ def from_files(plan: Plan, scoring: ScoringSpec, shown: Sequence[str], progress:
 class FileNames:
     """Names of cases and classes in a batch of a file, with the batch of the truth that it was scored with.
 
-    With the labels of all classes, codes are their places. Label sets that are text have their labels in order, where
-    many are named at once.
+    With the labels of all classes, codes are their places. Label sets that are text have their labels in order.
     """
 
     scored: ScoredBatch
     labels: Sequence[Any] | None = None
     separator: str | None = None  # between the labels of a set
-    _single: Names = field(init=False)
-
-    def __post_init__(self) -> None:
-        own = self.scored
-        single = for_batch(own.batch, own.names, own.codes, own.truth, own.truth_names, own.outcomes)
-        object.__setattr__(self, "_single", single)
 
     def case(self, at: int, position: int) -> str:
-        """See `Names`."""
-        return self._single.case(at, position)
-
-    def classes(self, at: int, codes: Sequence[int]) -> list[str]:
-        """See `Names`."""
-        return self._single.classes(at, codes) if self.labels is None else [text(self.labels[code]) for code in codes]
-
-    def outcome(self, at: int, code: int) -> str:
-        """See `Names`."""
-        return self._single.outcome(at, code) if self.labels is None or code < 0 else text(self.labels[code])
+        """See `BatchNames`."""
+        lists, truth = self.scored.batch, self.scored.truth
+        return CasesInFile(truth.rows, truth.ids if lists.ids is None else lists.ids).case(at, position)
 
     def predicted(self, cases: Places, codes: Codes) -> Sequence[str]:
         """See `BatchNames`."""
@@ -354,64 +347,15 @@ def class_texts(values: Column, separator: str | None) -> Column:
     return values if pa.types.is_string(values.type) else pc.cast(values, pa.string())
 
 
-_RECORD = np.dtype(
-    [
-        ("listed", "f8", (LISTED,)),  # the largest confidences
-        ("names", "i4", (LISTED,)),  # numbers of the names of their classes
-        ("true", "f8"),  # the probability of the true class, listed or padded
-        ("size", "i8"),
-        ("rest", "f8"),
-        ("outcome", "i4"),  # the number of the name of the true class, or of the most likely one; -1 for none
-        ("belief", "f8"),  # its probability, where the truth is a distribution
-        ("there", "?"),  # whether the model predicts the case
-    ]
-)
-
-
-class BatchRecords:
-    """The most confident classes of the cases of a batch; names have numbers later, in the order of the batches."""
-
-    def __init__(self, lists: TopLists, y: Any, names: BatchNames) -> None:
-        self.records = records = np.zeros(len(lists), _RECORD)
-        self._named: list[tuple[str, tuple[Any, ...], Sequence[str], Places]] = []  # where which of these names are
-        records["there"], records["names"], records["outcome"] = True, -1, -1
-        records["size"], records["rest"] = lists.sizes, lists.rest
-        top, t = top_entries(lists, LISTED), lists.normalized_confidences
-        for rank in range(LISTED):
-            at = np.flatnonzero(top[:, rank] >= 0)
-            records["listed"][at, rank] = t[top[at, rank]]
-            codes = classes_at(lists, top[at, rank], at)
-            first, which = distinct(lists.space.per_case, codes)
-            self._named.append(("names", (at, rank), names.predicted(at[first], codes[first]), which))
-        if isinstance(y, TopLists):
-            entries = top_entries(y)[:, 0]
-            at = np.flatnonzero(entries >= 0)
-            records["belief"][at] = y.normalized_confidences[entries[at]]
-            codes = classes_at(y, entries[at], at)
-        else:
-            records["true"] = true_probabilities(lists, y)
-            at, codes = np.arange(len(lists)), y
-        first, which = distinct(lists.space.per_case, codes)
-        self._named.append(("outcome", (at,), names.outcomes(at[first], codes[first]), which))
-
-    def numbered(self, numbers: dict[str, int]) -> Any:
-        """The records, with numbers for names, of which new ones are added."""
-        for column, at, names, which in self._named:
-            own = [numbers.setdefault(name, len(numbers)) for name in names]
-            self.records[column][at] = np.array(own, np.int32)[which]
-        return self.records
-
-
-def true_probabilities(lists: TopLists, codes: Codes) -> Floats:
-    """The probability of the true class of each case: listed, or its share of the rest.
-
-    >>> true_probabilities(TopLists.from_dicts([{0: 0.6, 1: 0.2}, {2: 0.5}], 3), np.array([1, 0]))
-    array([0.2 , 0.25])
-    """
-    found, sizes = lists.proxy, lists.sizes
-    hits = np.flatnonzero(lists.classes == np.repeat(codes, sizes))
-    found[np.repeat(np.arange(len(lists)), sizes)[hits]] = lists.normalized_confidences[hits]
-    return found
+def true_names(truth: Batch, plan: Plan) -> Column:
+    """The names of the classes in a batch of the truth, in which whole numbers may be the places of labels."""
+    pa, values, names = need("pyarrow"), plain(truth.classes), class_texts(truth.classes, plan.set_separator)
+    coder = coder_of(plan)
+    if plan.space is None or coder.labels is None or not pa.types.is_integer(values.type):
+        return names
+    codes = coder.codes(truth, plan.truth.names, truth, plan.truth.names)[1]
+    labels = pa.array(list(map(text, plan.space.labels or ())), pa.string())
+    return need("pyarrow.compute").coalesce(labels.take(pa.array(codes, mask=codes < 0)), names)
 
 
 class DetailsCollector(MatrixCollector):
@@ -430,12 +374,12 @@ class DetailsCollector(MatrixCollector):
         self.found = {one.name: DetailsAccumulator() for one in plan.sources}
         self.named = named  # whether a code means the same class in all batches
         self.samplers = {one.name: CaseSampler(limit) for one in plan.sources if self.hard}
-        self.rows: list[tuple[Codes, Column | None]] = []  # where in the truth the cases stand, and their ids
+        self.cases: list[CasesInFile] = []
         self.starts = [0]  # where each of these begins in the matrix
         self.outcomes: list[Column] = []  # the names of the true classes
         self.numbers: dict[str, int] = {}  # of names in records
         self.guesses = RowFile()
-        self.records = {name: RowFile(_RECORD) for name in shown}
+        self.records = {name: RowFile(RECORD) for name in shown}
 
     def make(self, rows: ScoredRows) -> Any:
         """See `Collector`."""
@@ -443,8 +387,8 @@ class DetailsCollector(MatrixCollector):
         right = np.stack([np.asarray(one.metrics["accuracy"], np.float64) for one in rows.scores], axis=1)
         there = np.stack(rows.present, axis=1) if rows.present else np.ones(right.shape, bool)
         looks = [self._look(lists, truth, right, there) for lists in rows.lists]
-        outcomes = self._outcomes(truth) if self.hard else None
-        return super().make(rows), right, outcomes, (truth.rows, truth.ids), looks
+        outcomes = true_names(truth, self.plan).dictionary_encode() if self.hard else None
+        return super().make(rows), right, outcomes, CasesInFile(truth.rows, truth.ids), looks
 
     def _look(
         self, lists: ScoredBatch, compared: Batch, right: Floats, there: NDArray[np.bool_]
@@ -473,20 +417,11 @@ class DetailsCollector(MatrixCollector):
         records = BatchRecords(lists.lists, lists.y, names) if lists.name in self.records else None
         return lists.name, found, sample, records, places
 
-    def _outcomes(self, truth: Batch) -> Column:
-        """The names of the true classes of a batch: whole numbers may be the places of labels."""
-        pa, values = need("pyarrow"), plain(truth.classes)
-        if self.labels is not None and pa.types.is_integer(values.type):
-            codes = coder_of(self.plan).codes(truth, self.plan.truth.names, truth, self.plan.truth.names)[1]
-            if not (codes < 0).any():
-                return pa.array([text(label) for label in self.labels]).take(as_arrow(codes)).dictionary_encode()
-        return class_texts(values, self.plan.set_separator).dictionary_encode()
-
     def add(self, made: Any) -> None:
         """See `Collector`."""
-        scored, right, outcomes, rows, looks = made
+        scored, right, outcomes, cases, looks = made
         super().add(scored)
-        records = {name: np.zeros(len(right), _RECORD) for name in self.records}
+        records = {name: np.zeros(len(right), RECORD) for name in self.records}
         start = self.starts[-1]
         self.starts.append(start + len(right))
         for name, found, sample, own, places in looks:
@@ -499,7 +434,7 @@ class DetailsCollector(MatrixCollector):
         self.guesses.add(right)
         for name, file in self.records.items():
             file.add(records[name])
-        self.rows.append(rows)
+        self.cases.append(cases)
         if outcomes is not None:
             self.outcomes.append(outcomes)
 
@@ -529,22 +464,18 @@ class DetailsCollector(MatrixCollector):
         """See `Views`."""
         column, called = list(self.found).index(name), list(self.numbers)
         records = self.records[name].mapped()[list(places)]
-        out = []
-        for place, one in zip(places, records, strict=True):
-            listed = zip(one["names"].tolist(), one["listed"].tolist(), strict=True)
-            outcome = called[one["outcome"]] if one["outcome"] >= 0 else None
-            prediction = PredictionView(
-                name,
+        return [
+            view_of(
+                record,
+                called,
+                self._case(place),
                 float(panel.scores[place, 0, column]),
-                float(right[place, column]) if self.hard else math.nan,
-                tuple((called[i], t) for i, t in listed if i >= 0),
-                float(one["true"]) if self.hard else None,
-                int(one["size"]),
-                float(one["rest"]),
+                float(right[place, column]),
+                hard=self.hard,
+                model=name,
             )
-            known = outcome if self.hard else soft_outcome(outcome, float(one["belief"]))
-            out.append(CaseView(self._case(place), known or "", (prediction,)))
-        return out
+            for place, record in zip(places, records, strict=True)
+        ]
 
     def seen(self, name: str) -> NDArray[np.bool_]:
         """Which cases of the matrix a model predicts itself."""
@@ -553,9 +484,7 @@ class DetailsCollector(MatrixCollector):
     def _case(self, place: int) -> str:
         """What a case of the matrix is called."""
         part = bisect(self.starts, place) - 1
-        rows, ids = self.rows[part]
-        at = place - self.starts[part]
-        return f"row {rows[at]}" if ids is None else text(ids[at].as_py())
+        return self.cases[part].case(place - self.starts[part], place)
 
 
 def places_of(wanted: Codes, rows: Codes) -> Places:

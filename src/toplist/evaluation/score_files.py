@@ -26,7 +26,7 @@ from toplist._typing import Codes, Floats, Progress
 from toplist.core.kernel import hash_text, mix, version
 from toplist.errors import AlignmentError, FileError, TopListError
 from toplist.evaluation.arrays import ArrayModels
-from toplist.evaluation.case_details import class_texts, places_of
+from toplist.evaluation.case_details import class_texts, places_of, true_names
 from toplist.evaluation.model_details import ArrayNames
 from toplist.evaluation.ranking import Question, Scored, doubts, intervals_of, planned, standings
 from toplist.evaluation.stream import (
@@ -163,13 +163,10 @@ def score_model(
 
 def outcome_texts(truth: Batch, plan: Plan) -> list[str]:
     """The outcome of each case by the name of its class, and the number of classes."""
-    many, labels = [plan.classes] * len(truth), None if plan.space is None else plan.space.labels
+    many = [plan.classes] * len(truth)
     if plan.space is None:
         many = list(map(show_size, class_counts(truth, str(plan.n_classes)).tolist()))
-    names: Sequence[Any] = plan.truth.names if truth.classes is None else class_texts(truth.classes, plan.set_separator)
-    names = names if isinstance(names, Sequence) else names.to_pylist()
-    if labels is not None and truth.classes is not None and _are_codes(truth):
-        names = [text(labels[int(name)]) if 0 <= int(name) < len(labels) else name for name in names]
+    names: Sequence[Any] = plan.truth.names if truth.classes is None else true_names(truth, plan).to_pylist()
     if plan.truth.layout.kind != "labels":
         parts = [slice(first, last) for first, last in pairwise(truth.offsets.tolist())]
         shares = truth.confidences
@@ -202,11 +199,6 @@ def order_of(space: Any) -> str:
     """A digest of the names of ordered classes from the lowest to the highest; empty where they have no order."""
     ordered = space is not None and space.ordinal
     return f"{int(text_hashes([repr(list(map(text, space.labels or ())))])[0]):016x}" if ordered else ""
-
-
-def _are_codes(truth: Batch) -> bool:
-    """Whether classes are whole numbers in the file."""
-    return str(plain(truth.classes).type).startswith(("int", "uint"))
 
 
 def distribution_text(classes: Sequence[Any], shares: Any) -> str:
