@@ -6,9 +6,9 @@ import hashlib
 import math
 from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,10 @@ from toplist._files import as_remote, need
 from toplist._typing import Codes, Floats, Progress
 from toplist.calibration import Decomposition, Reliability, decompose, reliability
 from toplist.calibration.miscalibration import CalibrationVerdict
+from toplist.calibration.top_bins import BinnedCalibration, ReliabilityBins
 from toplist.errors import FileError, TopListError
 from toplist.evaluation.arrays import ArrayModels
-from toplist.evaluation.breakdown import BreakdownMaker
+from toplist.evaluation.breakdown import BreakdownMaker, groups_of_sums
 from toplist.evaluation.model_details import (
     RECORD,
     BatchRecords,
@@ -53,6 +54,7 @@ from toplist.inference.results import (
     FileRecord,
     ModelDetails,
     PairCases,
+    PartRecord,
 )
 from toplist.io import (
     Batch,
@@ -72,10 +74,21 @@ from toplist.lists.converters import is_soft
 from toplist.scoring.case_scores import CaseScores, Grouping
 from toplist.scoring.rules import Rule, name_of
 
+if TYPE_CHECKING:
+    from toplist.report.html import Page, Provenance
+    from toplist.report.plot import Plot
+
 _PAIRS = 12  # models that are compared with one
 _ADVANTAGES = 5  # cases that are shown in favour of each of two models
 _PANELS = 4  # tied models whose reliability curves are made, beside the two that are ranked last
 _BAND = 0.9  # the level of the band of a reliability curve
+
+_REMEDY = "run toplist compare on the files, or on a sample of their cases"
+_NOT_SHOWN = (
+    "This page is made from sums over cases: for isotonic reliability curves and the test of calibration, scores by "
+    "class, confusions, single cases, scores against list length and measured next steps, compare the files "
+    "themselves, or a sample of their cases."
+)
 
 Views = Callable[[str, Sequence[int]], list[CaseView]]
 """Some cases by their places in the matrix, each with the prediction of one model."""
@@ -243,6 +256,67 @@ class CaseReader:
                 raise TopListError("the predictions or outcomes have changed since they were compared: compare again.")
             self._found = found
         return self._found
+
+
+@dataclass(frozen=True, slots=True)
+class SumDetails:
+    """Stands in for the cases of a leaderboard that was made from sums: by an engine, or merged from partial results.
+
+    What needs cases is refused, with what to run instead.
+    """
+
+    bins: Mapping[str, ReliabilityBins] = field(default_factory=dict)  # by model
+    parts: tuple[PartRecord, ...] = ()
+
+    @property
+    def known(self) -> None:
+        """Details of cases, which there never are."""
+        return
+
+    def scores(self) -> NoReturn:
+        """Refuse: there are no scores case by case."""
+        self.refuse("scores case by case")
+
+    def details(self, *_: Any) -> NoReturn:
+        """Refuse: there are no details of cases."""
+        self.refuse("the details of cases")
+
+    def refuse(self, what: str) -> NoReturn:
+        """Raise an error that says what is missing, and what to run."""
+        raise TopListError(f"this leaderboard is made from sums and has no cases: for {what}, {_REMEDY}.")
+
+    def calibration(self, results: Comparison) -> dict[str, BinnedCalibration]:
+        """The binned calibration of every model that names a class, in the order of the table.
+
+        Where units are not cases, which then depend on each other, there are no intervals.
+        """
+        independent, found = results.unit == "case", {}
+        for row in results.overall.rows:
+            own = self.bins.get(row.name, ReliabilityBins()).calibration(results.level, independent=independent)
+            if own is not None:
+                found[row.name] = own
+        return found
+
+    def plot(self, kind: str, results: Comparison) -> Plot[Any]:
+        """The reliability diagram, in bins; other figures of details need the cases."""
+        from toplist.report import plot  # noqa: PLC0415 - figures are loaded when one is asked for
+
+        if kind != "reliability":
+            self.refuse(f"the plot {kind!r}")
+        return plot.binned_reliability(self.calibration(results))
+
+    def page(self, results: Comparison, provenance: Provenance) -> Page:
+        """All that a report shows without cases; next steps would need them."""
+        from toplist.report.html import Page  # noqa: PLC0415 - templates are not for everyone
+
+        groups = groups_of_sums(results)
+        return Page(
+            results,
+            provenance=replace(provenance, parts=self.parts),
+            breakdowns=() if groups is None else (groups,),
+            binned=self.calibration(results),
+            absent=_NOT_SHOWN,
+        )
 
 
 def from_memory(given: ArrayModels) -> CaseDetails:

@@ -18,7 +18,7 @@ from toplist._typing import Progress
 from toplist.core.arguments import as_probability
 from toplist.core.kernel import to_float, versions
 from toplist.errors import TopListError
-from toplist.evaluation.case_details import CaseDetails, CaseReader, against
+from toplist.evaluation.case_details import CaseDetails, CaseReader, SumDetails, against
 from toplist.evaluation.next_steps import Invocation, actions
 from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.estimation import POWER
@@ -38,7 +38,6 @@ from toplist.report.terminal import as_renderable, as_text
 from toplist.scoring.case_scores import CaseScores
 
 if TYPE_CHECKING:
-    from toplist.evaluation.part_details import SumDetails
     from toplist.report.html import Page, Provenance
     from toplist.report.plot import Plot
 

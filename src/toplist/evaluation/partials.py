@@ -21,8 +21,8 @@ from toplist._typing import Progress
 from toplist.calibration.top_bins import ReliabilityBins
 from toplist.core.kernel import version
 from toplist.errors import AlignmentError, SpaceError, TopListError
+from toplist.evaluation.case_details import SumDetails
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.evaluation.part_details import ReliabilityWatcher, SumDetails
 from toplist.evaluation.ranking import Bounds, Question, Scored, rank, spelled_in_files
 from toplist.evaluation.samples import (
     ROOM,
@@ -203,16 +203,19 @@ class PartialResult:
 class PartSums(SumCollector):
     """Adds up exactly, and puts the confidences of the first classes into bins."""
 
-    watching: dict[str, ReliabilityWatcher] = field(init=False)
+    bins: dict[str, ReliabilityBins] = field(default_factory=dict)  # by model
 
-    def __post_init__(self) -> None:
-        self.watching = {one.name: ReliabilityWatcher() for one in self.plan.sources}
-
-    def make(self, rows: ScoredRows) -> dict[Hashable, Aggregates]:
+    def make(self, rows: ScoredRows) -> Any:
         """See `Collector`."""
-        for lists in rows.lists:
-            self.watching[lists.name](lists)
-        return SumCollector.make(self, rows)
+        bins = [(lists.name, ReliabilityBins.of(lists.lists, lists.scores.metrics["accuracy"])) for lists in rows.lists]
+        return SumCollector.make(self, rows), bins
+
+    def add(self, made: Any) -> None:
+        """See `Collector`."""
+        tallies, bins = made
+        SumCollector.add(self, tallies)
+        for name, one in bins:
+            self.bins[name] = self.bins.get(name, ReliabilityBins()) + one
 
 
 def settings_of(plan: Plan, question: Question) -> InferenceSettings:
@@ -294,7 +297,7 @@ def score_part(
             kept.heaviest,
             kept.cases().in_order(),
             spelled=_spelled(plan, sums.tallies),
-            bins={name: one.found for name, one in sums.watching.items() if one.found.cases},
+            bins={name: one for name, one in sums.bins.items() if one.cases},
         )
         return replace(found, losses=_losses(plan, question, found)) if losses else found
 

@@ -6,8 +6,7 @@ import glob
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toplist._files import as_path, as_remote, has_magic, shown
 from toplist._text import quote
@@ -19,9 +18,6 @@ from toplist.evaluation.partials import SAMPLE, Cover, PartialResult, finish, me
 from toplist.evaluation.ranking import Question
 from toplist.inference.settings import Inference, as_inference
 from toplist.io import ReadOptions, ReadRequest, as_tables, names_of, plan_of, silent, with_indicators
-
-if TYPE_CHECKING:
-    from toplist._remote import RemotePath
 
 SUFFIX = ".tlp"
 """How the name of a file with a partial result ends."""
@@ -198,31 +194,19 @@ def files_of(place: str | os.PathLike[str]) -> list[str]:
     text = os.fspath(place)
     if not text or "\0" in text:
         raise TopListError(f"{quote(text)} is no path.")
-    remote = as_remote(text)
-    if remote is not None:
-        return _files_elsewhere(remote)
-    if os.path.isdir(text):
-        found = sorted(str(path) for path in Path(text).glob(f"*{SUFFIX}"))
-        if not found:
-            raise FileError(text, f"there is no partial result in this folder: their names end in {SUFFIX}.")
-        return found
-    if os.path.exists(text) or not has_magic(text):
+    folder, remote = as_path(text), as_remote(text)
+    if folder.is_dir():
+        files = [os.fspath(one) for one in folder.iterdir() if one.suffix == SUFFIX]
+        problem = f"there is no partial result in this folder: their names end in {SUFFIX}."
+    elif folder.exists() or not (has_magic(text) if remote is None else remote.is_pattern):
         return [text]
-    found = sorted(path for path in glob.glob(text, recursive=True) if os.path.isfile(path))
-    if not found:
-        raise FileError(text, "no file matches this pattern.")
-    return found
-
-
-def _files_elsewhere(place: RemotePath) -> list[str]:
-    """The same of a URL."""
-    if place.is_dir():
-        found = sorted(one for one in place.iterdir() if one.suffix == SUFFIX)
-        if not found:
-            raise FileError(str(place), f"there is no partial result in this folder: their names end in {SUFFIX}.")
     else:
-        found = [place] if place.is_file() else [one for one in place.matching() if one.is_file()]
-    return [os.fspath(one) for one in found or [place]]
+        matches = glob.glob(text, recursive=True) if remote is None else map(os.fspath, remote.matching())
+        files = [match for match in matches if as_path(match).is_file()]
+        problem = "no file matches this pattern."
+    if not files:
+        raise FileError(shown(text), problem)
+    return sorted(files)
 
 
 def _read(path: str) -> bytes:

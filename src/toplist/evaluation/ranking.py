@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from toplist._text import argument
 from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
-from toplist.evaluation.case_details import CaseReader, from_files, from_memory
+from toplist.evaluation.case_details import CaseReader, SumDetails, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.samples import Losses, SampleCollector, losses_in_files, losses_in_memory, of_arrays
 from toplist.evaluation.stream import (
@@ -42,9 +42,6 @@ from toplist.lists.space import ClassSpace
 from toplist.scoring.case_scores import CaseScores, as_list_lengths
 from toplist.scoring.rules import as_rule, name_of
 from toplist.scoring.scores import as_penalty, default_penalty
-
-if TYPE_CHECKING:
-    from toplist.evaluation.part_details import SumDetails
 
 
 @dataclass(frozen=True, slots=True)
