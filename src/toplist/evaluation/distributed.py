@@ -20,8 +20,7 @@ import numpy as np
 from toplist._files import need
 from toplist._typing import Progress
 from toplist.core.kernel import one_thread
-from toplist.engines import as_engine
-from toplist.engines.base import Engine, log
+from toplist.engines import Engine, as_engine, log
 from toplist.errors import AlignmentError, FileError, TopListError
 from toplist.evaluation.case_details import CaseReader, from_files
 from toplist.evaluation.leaderboard import Leaderboard
@@ -158,7 +157,7 @@ def _scored(engine: Engine, plan: Plan, job: Job, progress: Progress) -> Partial
     total = None if None in rows else sum(count or 0 for count in rows)
     job = replace(job, columns=columns_of(plan, settings), total=total)
     with engine.running() as reduce:
-        result = reduce(
+        result: PartialResult | Failed = reduce(
             _score, _merge, parts, job, lambda done, count: progress(f"scoring on {engine.name}", done, count)
         )
     if isinstance(result, Failed):
