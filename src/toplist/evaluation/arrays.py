@@ -15,7 +15,7 @@ from toplist.core.arguments import as_array, as_sample_weight
 from toplist.core.kernel import hash_integers
 from toplist.errors import AlignmentError, ConfidenceError, MassError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.model_details import ArrayNames, accumulate, finish, truth_of, views_of
-from toplist.evaluation.stream import ReadSummary, ScoringSpec, cluster_hashes
+from toplist.evaluation.stream import ReadSummary, ScoringSpec, cluster_hashes, matrix_of
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, tally
 from toplist.inference.results import CaseView, ModelDetails, SourceSummary
 from toplist.inference.settings import InferenceSettings
@@ -86,12 +86,10 @@ class ArrayModels:
         if self.clusters is not None:  # one cluster has no codes
             codes = self.clusters.codes
             clusters = np.zeros(len(sheets[0]), np.int64) if codes is None else codes.astype(np.int64)
-        units = clusters if self.times is None else self.times
-        groups = None if self.groups is None or self.groups.codes is None else self.groups.codes.astype(np.int64)
-        keys = () if self.groups is None else tuple(self.groups.keys)
         empty = one_if_alike([sheets[0].empty.T])
-        across = None if self.times is None else clusters
-        return ScoreMatrix(side_by_side(sheets), empty, self.weights, units, self.ordered, groups, keys, across)
+        return matrix_of(
+            side_by_side(sheets), empty, self.weights, self.groups, clusters, self.times, ordered=self.ordered
+        )
 
     def exhibits(self, sheets: Sequence[CaseScores]) -> tuple[ModelDetails, ...]:
         """What the lists show beside their scores."""

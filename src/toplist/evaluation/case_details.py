@@ -42,7 +42,16 @@ from toplist.evaluation.samples import (
     sample_cases,
     thinned_sample,
 )
-from toplist.evaluation.stream import MatrixCollector, RowFile, ScoredBatch, ScoredRows, ScoringSpec, coder_of, run
+from toplist.evaluation.stream import (
+    MatrixCollector,
+    RowFile,
+    ScoredBatch,
+    ScoredRows,
+    ScoringSpec,
+    class_texts,
+    coder_of,
+    run,
+)
 from toplist.inference.aggregates import ScoreMatrix
 from toplist.inference.intervals import Intervals, rounding
 from toplist.inference.ranking import differences, turning
@@ -65,8 +74,6 @@ from toplist.io import (
     as_arrow,
     as_numpy,
     filled,
-    is_list,
-    label_sets,
     plain,
 )
 from toplist.lists.checks.detect import text
@@ -410,17 +417,6 @@ class FileNames:
         return [known.get(at, text(code)) for at, code in enumerate(codes.tolist())]
 
 
-def class_texts(values: Column, separator: str | None) -> Column:
-    """Classes as text that is the same for the same class: label sets have their labels in order."""
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    values = plain(values)
-    if is_list(values.type):
-        return pa.array([text(one) for one in values.to_pylist()], pa.string())
-    if separator is not None:
-        return label_sets(values, separator)
-    return values if pa.types.is_string(values.type) else pc.cast(values, pa.string())
-
-
 def true_names(truth: Batch, plan: Plan) -> Column:
     """The names of the classes in a batch of the truth, in which whole numbers may be the places of labels."""
     pa, values, names = need("pyarrow"), plain(truth.classes), class_texts(truth.classes, plan.set_separator)
@@ -520,15 +516,12 @@ class DetailsCollector(MatrixCollector):
         """The true class of each case, in the order of names; None where the truth is a distribution."""
         if not self.outcomes:
             return None
-        numbers: dict[str, int] = {}
-        parts = []
-        for one in self.outcomes:
-            known = [numbers.setdefault(name, len(numbers)) for name in one.dictionary.to_pylist()]
-            parts.append(np.array(known, np.int32)[as_numpy(one.indices)])
-        order = sorted(numbers)
+        names = need("pyarrow").chunked_array(self.outcomes).unify_dictionaries().combine_chunks()
+        known = names.dictionary.to_pylist()
+        order = sorted(range(len(known)), key=known.__getitem__)
         rank = np.empty(len(order), np.int32)
-        rank[[numbers[name] for name in order]] = np.arange(len(order))
-        return Grouping(order, rank[np.concatenate(parts)])
+        rank[order] = np.arange(len(order))
+        return Grouping([known[at] for at in order], rank[as_numpy(names.indices)])
 
     def held(self, name: str) -> CaseSample | None:
         """The lists of a source by place: as many as the test of calibration looks at."""

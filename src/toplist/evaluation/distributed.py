@@ -24,9 +24,10 @@ from toplist.engines import Engine, as_engine, log
 from toplist.errors import AlignmentError, FileError, TopListError
 from toplist.evaluation.case_details import CaseReader, from_files
 from toplist.evaluation.leaderboard import Leaderboard
+from toplist.evaluation.losses import losses_in_files
 from toplist.evaluation.partials import PartialResult, finish, merge, score_part, settings_of
 from toplist.evaluation.ranking import Question, spelled_in_files
-from toplist.evaluation.samples import ROOM, columns_of, losses_in_files
+from toplist.evaluation.samples import ROOM, columns_of
 from toplist.evaluation.stream import scores_of_files
 from toplist.inference.diagnostics import SAMPLED
 from toplist.io import (

@@ -47,7 +47,6 @@ Positions = NDArray[np.int64]
 Places = NDArray[np.intp]
 MOST = 10  # worst cases, and confusions
 LISTED = 3  # classes of a prediction that are shown
-_CHUNK = 64
 
 
 class BatchNames(Names, Protocol):
@@ -130,24 +129,15 @@ def worst(scores: Floats, position: Positions, most: int) -> NDArray[np.intp]:
     >>> worst(np.array([1.0, 3.0, 2.0, 3.0]), np.array([0, 9, 2, 3]), 3)
     array([3, 1, 2])
     """
-    cases = _candidates(scores, most)
-    if len(cases) > most:
-        last = np.partition(scores[cases], len(cases) - most)[len(cases) - most]
-        above, equal = cases[scores[cases] > last], cases[scores[cases] == last]
+    cases = np.arange(len(scores)) if len(scores) <= most else np.zeros(0, np.intp)
+    if len(scores) > most:
+        last = np.partition(scores, len(scores) - most)[len(scores) - most]
+        above, equal = np.flatnonzero(scores > last), np.flatnonzero(scores == last)
         needed = most - len(above)
         if len(equal) > needed:
             equal = equal[np.argpartition(position[equal], needed)[:needed]]
         cases = np.concatenate([above, equal])
     return cases[np.lexsort((position[cases], -scores[cases]))]
-
-
-def _candidates(scores: Floats, most: int) -> NDArray[np.intp]:
-    """A few cases that have the largest scores among them: those that reach the `most`-th largest of all chunks."""
-    chunks = len(scores) // _CHUNK
-    if chunks <= most:
-        return np.arange(len(scores))
-    tops = scores[: chunks * _CHUNK].reshape(chunks, _CHUNK).max(axis=1)
-    return np.flatnonzero(scores >= np.partition(tops, chunks - most)[chunks - most])
 
 
 def soft_outcome(name: str | None, probability: float) -> str:

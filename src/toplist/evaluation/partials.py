@@ -23,15 +23,13 @@ from toplist.core.kernel import version
 from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.case_details import SumDetails
 from toplist.evaluation.leaderboard import Leaderboard
+from toplist.evaluation.losses import Losses, PairLoss, pair_losses
 from toplist.evaluation.ranking import Bounds, Question, Scored, rank, spelled_in_files
 from toplist.evaluation.samples import (
     ROOM,
-    Losses,
-    PairLoss,
     SampleCollector,
     SampledCases,
     columns_of,
-    pair_losses,
     reading,
 )
 from toplist.evaluation.stream import (

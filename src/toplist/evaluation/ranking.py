@@ -15,7 +15,8 @@ from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.case_details import CaseReader, SumDetails, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.evaluation.samples import Losses, SampleCollector, losses_in_files, losses_in_memory, of_arrays
+from toplist.evaluation.losses import Losses, losses_in_files, losses_in_memory
+from toplist.evaluation.samples import SampleCollector, of_arrays
 from toplist.evaluation.stream import (
     ReadSummary,
     ScoringSpec,

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from toplist._files import as_path, as_remote, from_json_number, need, shown, to_json_number
 from toplist._text import argument, quote
 from toplist._typing import Codes, Floats, Progress
-from toplist.core.kernel import hash_text, mix, version
+from toplist.core.kernel import mix, version
 from toplist.errors import AlignmentError, FileError, TopListError
 from toplist.evaluation.arrays import ArrayModels
-from toplist.evaluation.case_details import class_texts, places_of, true_names
+from toplist.evaluation.case_details import places_of, true_names
 from toplist.evaluation.model_details import ArrayNames
 from toplist.evaluation.ranking import Question, Scored, doubts, intervals_of, planned, standings
 from toplist.evaluation.stream import (
@@ -37,7 +37,9 @@ from toplist.evaluation.stream import (
     ScoredBatch,
     ScoredRows,
     SumCollector,
+    class_texts,
     run,
+    text_hashes,
 )
 from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.diagnostics import warnings
@@ -218,13 +220,6 @@ def outcomes_of(names: Sequence[str], sizes: Sequence[str]) -> list[str]:
 Hashes = NDArray[np.uint64]
 UNKNOWN = 0
 _BITS = 30  # of a confidence that count
-
-
-def text_hashes(texts: Sequence[str]) -> Hashes:
-    """A hash of each text, the same as that of an id in a file."""
-    coded = [one.encode("utf-8", "surrogatepass") for one in texts]
-    ends = np.cumsum([0, *map(len, coded)]).astype(np.int64)
-    return hash_text(np.frombuffer(b"".join(coded), np.uint8), ends)
 
 
 def digests_of_lists(lists: TopLists) -> Hashes:

@@ -31,6 +31,7 @@ from toplist.io import (
     Batch,
     Cases,
     ClassEncoder,
+    Column,
     NamesSeen,
     OpenTable,
     Plan,
@@ -44,6 +45,8 @@ from toplist.io import (
     id_hashes,
     in_file,
     in_time,
+    is_list,
+    label_sets,
     lists_of,
     plain,
     repairs_made,
@@ -54,6 +57,7 @@ from toplist.io import (
     weights_of,
 )
 from toplist.lists import TopLists
+from toplist.lists.checks.detect import text
 from toplist.lists.space import ClassSpace
 from toplist.scoring.case_scores import CaseScores, Grouping, one_if_alike, side_by_side
 from toplist.scoring.rules import Rule
@@ -373,12 +377,28 @@ def case_hashes(truth: Batch, seed: int, some: NDArray[np.intp] | None = None) -
     return id_hashes(ids if some is None else plain(ids).take(as_arrow(some)), seed)
 
 
+def text_hashes(texts: Sequence[str]) -> NDArray[np.uint64]:
+    """A hash of each text, the same as that of an id in a file."""
+    coded = [one.encode("utf-8", "surrogatepass") for one in texts]
+    ends = np.cumsum([0, *map(len, coded)]).astype(np.int64)
+    return hash_text(np.frombuffer(b"".join(coded), np.uint8), ends)
+
+
 def cluster_hashes(clusters: Grouping) -> NDArray[np.uint64]:
     """The hash of the name of the cluster of each case."""
-    names = [str(key).encode("utf-8", "surrogatepass") for key in clusters.keys]
-    ends = np.cumsum([0, *map(len, names)])
-    made = hash_text(np.frombuffer(b"".join(names), np.uint8), ends.astype(np.int64))
-    return made if clusters.codes is None else made[clusters.codes]
+    hashes = text_hashes(list(map(str, clusters.keys)))
+    return hashes if clusters.codes is None else hashes[clusters.codes]
+
+
+def class_texts(values: Column, separator: str | None) -> Column:
+    """Classes as text that is the same for the same class: label sets have their labels in order."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    values = plain(values)
+    if is_list(values.type):
+        return pa.array([text(one) for one in values.to_pylist()], pa.string())
+    if separator is not None:
+        return label_sets(values, separator)
+    return values if pa.types.is_string(values.type) else pc.cast(values, pa.string())
 
 
 def _imputed(
@@ -490,20 +510,39 @@ class MatrixCollector(Collector):
 
     def panel(self) -> ScoreMatrix:
         """All cases, side by side."""
-        found = self.columns
-        by = groups_of(_whole(found["by"])) if found["by"] else None
-        clusters = clusters_in_order(_whole(found["cluster"])) if found["cluster"] else None
-        times = in_time(_whole(found["time"]), str(self.plan.time)) if found["time"] else None
-        return ScoreMatrix(
+        columns = self.columns
+        return matrix_of(
             self.file.mapped(),
-            one_if_alike(found["empty"]),
-            np.concatenate(found["weight"]) if found["weight"] else None,
-            clusters if times is None else times,
-            self.plan.ordered,
-            None if by is None or by.codes is None else by.codes.astype(np.int64),
-            () if by is None else tuple(by.keys),
-            None if times is None else clusters,
+            one_if_alike(columns["empty"]),
+            np.concatenate(columns["weight"]) if columns["weight"] else None,
+            groups_of(_whole(columns["by"])) if columns["by"] else None,
+            clusters_in_order(_whole(columns["cluster"])) if columns["cluster"] else None,
+            in_time(_whole(columns["time"]), str(self.plan.time)) if columns["time"] else None,
+            ordered=self.plan.ordered,
         )
+
+
+def matrix_of(
+    scores: NDArray[np.float64],
+    empty: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    groups: Grouping | None,
+    clusters: NDArray[np.int64] | None,
+    times: NDArray[np.int64] | None,
+    *,
+    ordered: bool,
+) -> ScoreMatrix:
+    """Scores side by side with what is known of the cases; where there are times, these are the units."""
+    return ScoreMatrix(
+        scores,
+        empty,
+        weights,
+        clusters if times is None else times,
+        ordered,
+        None if groups is None or groups.codes is None else groups.codes.astype(np.int64),
+        () if groups is None else tuple(groups.keys),
+        None if times is None else clusters,
+    )
 
 
 class ScoresCollector(Collector):
