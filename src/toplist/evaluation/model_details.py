@@ -481,16 +481,13 @@ def accumulate(
         listed, peaks, cuts = _walked(lists, truth, scored, rule)
         cuts = cuts if rule.padded else None
         confusions = Confusions.of(lists, truth, peaks, called)
-    some = scored.metrics["mean_length"] > 0
-    every = bool(some.all())
+    some = np.flatnonzero(scored.metrics["mean_length"])
     sizes = _histogram(scored.metrics["mean_length"])
     return DetailsAccumulator(
         n,
         cuts,
         listed,
-        Bins.of(
-            peaks if every else peaks[some], scored.metrics["accuracy"] if every else scored.metrics["accuracy"][some]
-        ),
+        Bins.of(peaks[some], scored.metrics["accuracy"][some]),
         Bins.of(scored.metrics["mean_mass"], scored.metrics["coverage"]),
         sizes,
         _shapes(lists, scored, sizes),

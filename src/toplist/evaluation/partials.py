@@ -243,7 +243,6 @@ def score_part(
     plan: Plan,
     question: Question,
     *,
-    covers: Sequence[Cover] = (),
     total: int | None = None,
     start: int = 0,
     sample: int = SAMPLE,
@@ -259,8 +258,6 @@ def score_part(
         The open files of this part.
     question : Question
         What is asked of all parts.
-    covers : sequence of Cover, optional
-        What is covered, for merges and for people.
     total : int, optional
         How many cases there are in all parts, where that is known: the sample is then what one run would draw.
     start : int, default 0
@@ -289,7 +286,7 @@ def score_part(
         read = run(reading(plan, names), question.scoring, [sums, kept], progress, part=True, start=start)
         found = PartialResult(
             asked,
-            tuple(covers),
+            (Cover(plan.truth.path, read.cases, None if asked.ids else start),),
             sums.tallies,
             read,
             kept.heaviest,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from toplist._files import as_path, as_remote, has_magic, shown
@@ -14,7 +14,7 @@ from toplist._typing import Progress
 from toplist.core.arguments import as_whole
 from toplist.errors import FileError, TopListError
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.evaluation.partials import SAMPLE, Cover, PartialResult, finish, merge, score_part
+from toplist.evaluation.partials import SAMPLE, PartialResult, finish, merge, score_part
 from toplist.evaluation.ranking import Question
 from toplist.inference.settings import Inference, as_inference
 from toplist.io import ReadOptions, ReadRequest, as_tables, names_of, plan_of, silent, with_indicators
@@ -114,15 +114,13 @@ def partial_result(
             "dataframes, or run compare on all of them."
         )
     plan = plan_of(tables, space, missing=missing, find=("cluster", "time", "group"))
-    found = score_part(
+    return score_part(
         plan,
         question,
         start=part.start,
         sample=part.sample,
         progress=progress or silent,
     )
-    start = None if found.question.ids else part.start
-    return replace(found, covers=(Cover(plan.truth.path, found.read.cases, start),))
 
 
 def merge_results(parts: Any) -> Leaderboard:

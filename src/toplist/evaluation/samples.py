@@ -284,10 +284,14 @@ def calibration_verdict(sample: CaseSample, *, level: float, draws: int = DRAWS,
 
 def thinned_sample(sample: CaseSample) -> tuple[TopLists, Codes]:
     """The lists and outcomes that are used where cases are taken as independent, as many as are tested."""
-    some = np.flatnonzero(sample.rows % thinned(sample.lists.sizes, sample.rows, TESTED, sample.every) == 0)
-    if len(some) == len(sample.lists):
-        return sample.lists, sample.y
-    return sample.lists[some], sample.y[some]
+    some, every = _few_enough(sample)
+    return (sample.lists, sample.y) if every == sample.every else (sample.lists[some], sample.y[some])
+
+
+def _few_enough(sample: CaseSample) -> tuple[Places, int]:
+    """As many of the sampled cases as are tested, and one in how many these are."""
+    every = thinned(sample.lists.sizes, sample.rows, TESTED, sample.every)
+    return np.flatnonzero(sample.rows % every == 0), every
 
 
 def attempt(what: str, find: Callable[[], T], notes: list[str]) -> T | None:
@@ -306,8 +310,7 @@ def _tested(sample: CaseSample, notes: list[str]) -> tuple[Places, Places | None
         if sample.every > 1:
             notes.append(f"The test and the intervals are of one case in {sample.every:,}: {len(lists):,} cases.")
         return np.arange(len(lists)), units
-    every = thinned(lists.sizes, sample.rows, TESTED, sample.every)
-    some = np.flatnonzero(sample.rows % every == 0)
+    some, every = _few_enough(sample)
     if every > 1:
         notes.append(f"The test is of one case in {every:,}: {len(some):,} cases.")
     return some, None

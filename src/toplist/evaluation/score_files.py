@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import Any, cast
 
 import numpy as np
@@ -170,9 +170,8 @@ def outcome_texts(truth: Batch, plan: Plan) -> list[str]:
         many = list(map(show_size, class_counts(truth, str(plan.n_classes)).tolist()))
     names: Sequence[Any] = plan.truth.names if truth.classes is None else true_names(truth, plan).to_pylist()
     if plan.truth.layout.kind != "labels":
-        parts = [slice(first, last) for first, last in pairwise(truth.offsets.tolist())]
-        shares = truth.confidences
-        names = [distribution_text(names if truth.classes is None else names[part], shares[part]) for part in parts]
+        columns = names
+        names = distribution_texts(truth, names.__getitem__ if truth.classes is not None else lambda case: columns)
     return outcomes_of(names, many)
 
 
@@ -183,10 +182,8 @@ def outcomes_in_memory(held: ArrayModels) -> list[str]:
     many = [show_size(one) for one in space.size.tolist()] if space.per_case else [show_size(space.size)] * n
     if is_soft(held.y, space):
         truth = as_truth(held.y, space, n)
-        names = ArrayNames(space)
-        parts = [slice(first, last) for first, last in pairwise(truth.offsets.tolist())]
-        each = (names.classes(at, truth.classes[part].tolist()) for at, part in enumerate(parts))
-        return outcomes_of(list(map(distribution_text, each, (truth.confidences[part] for part in parts))), many)
+        classes = ArrayNames(space).classes(0, truth.classes.tolist())
+        return outcomes_of(distribution_texts(truth, classes.__getitem__), many)
     codes = as_codes(held.y, lists)
     return outcomes_of(ArrayNames(space, None, held.y).outcomes(np.arange(n), codes), many)
 
@@ -203,10 +200,14 @@ def order_of(space: Any) -> str:
     return f"{int(text_hashes([repr(list(map(text, space.labels or ())))])[0]):016x}" if ordered else ""
 
 
-def distribution_text(classes: Sequence[Any], shares: Any) -> str:
-    """A distribution over the classes as text, whatever their order."""
-    pairs = zip(map(text, classes), np.asarray(shares, np.float64).tolist(), strict=True)
-    return " ".join(f"{name}={share!r}" for name, share in sorted(pairs) if share)
+def distribution_texts(truth: TopLists | Batch, classes: Callable[[slice], Sequence[Any]]) -> list[str]:
+    """Distributions over the classes as text, whatever the order of these."""
+    texts = []
+    for case in starmap(slice, pairwise(truth.offsets.tolist())):
+        shares = np.asarray(truth.confidences[case], np.float64).tolist()
+        pairs = sorted(zip(map(text, classes(case)), shares, strict=True))
+        texts.append(" ".join(f"{name}={share!r}" for name, share in pairs if share))
+    return texts
 
 
 def outcomes_of(names: Sequence[str], sizes: Sequence[str]) -> list[str]:
