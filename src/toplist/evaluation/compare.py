@@ -23,7 +23,16 @@ from toplist.evaluation.stream import (
     scores_of_files,
 )
 from toplist.inference.settings import Inference, as_inference
-from toplist.io import ReadOptions, ReadRequest, as_tables, empty_set_explained, names_of, plan_of, with_indicators
+from toplist.io import (
+    ReadOptions,
+    ReadRequest,
+    as_tables,
+    empty_set_explained,
+    names_of,
+    plan_of,
+    silent,
+    with_indicators,
+)
 from toplist.scoring.case_scores import CaseScores
 
 
@@ -108,7 +117,7 @@ def compare(
     question = Question.of(names_of(models), rules, k, baseline, missing, penalty, as_inference(inference))
     given_as = ReadRequest.of(models, truth, read)
     request = with_indicators(given_as, space)
-    told = progress or (lambda what, done, total: None)
+    told = progress or silent
     if engine is not None:
         board = compare_on(engine, given_as, space, question, told)
         if board is not None:
@@ -189,7 +198,7 @@ def score_cases(
         return together(request, space, scoring).scores()[name]
     plan = plan_of(tables, space, missing="error", find=("cluster", "time", "group"))
     with empty_set_explained(plan.set_separator):
-        return scores_of_files(plan, scoring, progress or (lambda what, done, total: None))[name]
+        return scores_of_files(plan, scoring, progress or silent)[name]
 
 
 def _score_files(request: ReadRequest, space: Any, question: Question, progress: Progress) -> Scored:

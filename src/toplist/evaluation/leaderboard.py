@@ -33,6 +33,7 @@ from toplist.inference.results import (
     ModelRow,
     Pair,
 )
+from toplist.io import silent
 from toplist.report import export, markup
 from toplist.report.terminal import as_renderable, as_text
 from toplist.scoring.case_scores import CaseScores
@@ -163,7 +164,7 @@ class Leaderboard:
         TopListError
             Where predictions or outcomes have changed since they were compared.
         """
-        return self._cases.details(self._agrees, against(self.comparison), progress or (lambda what, done, total: None))
+        return self._cases.details(self._agrees, against(self.comparison), progress or silent)
 
     def _agrees(self, found: CaseDetails) -> bool:
         """Whether reading again finds the scores of the comparison, up to rounding."""

@@ -29,6 +29,7 @@ from toplist.errors import (
     SpaceError,
     TopListError,
 )
+from toplist.io.align import silent
 from toplist.io.batches import Batch, concat
 from toplist.io.carried import space_of_producers
 from toplist.io.columns import as_numpy, numbers, plain, truths
@@ -503,7 +504,7 @@ def check_file(
     space: ClassSpace | None,
     repairs: Repairs,
     sets: str | None = None,
-    progress: Progress = lambda what, done, total: None,
+    progress: Progress = silent,
 ) -> FileChecks:
     """The issues of every case; without a space, those that depend on the number of classes are not looked for."""
     known = ClassSpace(math.inf) if space is None else space
