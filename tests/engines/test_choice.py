@@ -12,8 +12,7 @@ import pytest
 
 from tests.engines import work
 from tests.engines.conftest import need
-from toplist.engines import as_engine
-from toplist.engines.base import explained
+from toplist.engines import as_engine, explained
 from toplist.errors import ResourceError, TopListError
 
 

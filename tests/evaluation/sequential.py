@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from random import Random
 from typing import Any
 
-from toplist.engines.base import Done, Engine, Reduce
+from toplist.engines import Done, Engine, Reduce
 
 
 def sequential(seed: int, ran: list[int]) -> Engine:

@@ -9,7 +9,7 @@ from tests.golden.diagnoses import drawn
 from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
 from toplist.evaluation import samples
 from toplist.evaluation.diagnose import diagnose
-from toplist.evaluation.samples import CaseSampler, by_place
+from toplist.evaluation.samples import CaseSample, CaseSampler, by_place
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])
@@ -138,7 +138,7 @@ def test_how_cases_come_in_never_shows_in_what_is_held(limit):
         into = CaseSampler(limit)
         for lo in range(0, 300, step):
             at = order[lo : lo + step]
-            into.add(lists[at], y[at], at + 1)
+            into.add(CaseSample.of(lists[at], y[at], at + 1))
         found.append(into.sample())
     one, other = found
     assert one.every == other.every
@@ -227,9 +227,9 @@ def test_the_limit_is_a_number_of_listed_classes():
 @pytest.mark.parametrize("limit", [1, 20, 60])
 def test_a_sample_by_class_is_the_sample_by_place_with_its_classes(limit):
     lists, y = drawn(n=20, k=3)
-    into = CaseSampler(limit, named=True)
+    into = CaseSampler(limit)
     for at in (slice(12, 20), slice(0, 12)):
-        into.add(lists[at], y[at], np.arange(20)[at])
+        into.add(CaseSample.of(lists[at], y[at], np.arange(20)[at], named=True))
     found = into.sample()
     assert found.named is not None
     assert found.codes is not None

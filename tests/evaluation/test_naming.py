@@ -65,12 +65,12 @@ TABLES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], list[Any
         {"classes": [["cat", "dog", "cat"]], "confidences": [[0.25, 0.375, 0.25]]}, {"outcome": ["dog"]},
         {"space": 9, "read": tl.ReadOptions(duplicates="sum")}, [("row 1", "dog", ("cat", "dog"))], [("dog", "cat")],
     ),
-    "label sets are named as in the file": (
-        lists({"a;b": 0.6, "c": 0.2}), {"outcome": ["b;a"]}, SETS, [("row 1", "b;a", ("a;b", "c"))], [],
+    "label sets have their labels in order": (
+        lists({"a;b": 0.6, "c": 0.2}), {"outcome": ["b;a"]}, SETS, [("row 1", "a;b", ("a;b", "c"))], [],
     ),
-    "label sets in any order are one class in confusions": (
+    "label sets in any order are one class": (
         lists({"a;b": 0.6, "c": 0.2}, {"b;a": 0.6}, {"b;a": 0.9}), {"outcome": ["c", "c", "b;a"]}, SETS,
-        [("row 2", "c", ("b;a",)), ("row 1", "c", ("a;b", "c")), ("row 3", "b;a", ("b;a",))], [("c", "a;b")],
+        [("row 2", "c", ("a;b",)), ("row 1", "c", ("a;b", "c")), ("row 3", "a;b", ("a;b",))], [("c", "a;b")],
     ),
     "a soft truth names its most likely class": (
         lists(*LISTS) | TWO, SOFT | TWO, {"space": 9},

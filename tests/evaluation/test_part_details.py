@@ -14,8 +14,8 @@ import toplist as tl
 from tests.report.html.parse_page import read
 from toplist.calibration.top_bins import ReliabilityBins
 from toplist.evaluation.breakdown import groups_of_sums
+from toplist.evaluation.case_details import SumDetails
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.evaluation.part_details import SumDetails
 from toplist.evaluation.partials import PartSums
 from toplist.evaluation.stream import ScoringSpec, run
 from toplist.inference.results import PartRecord
@@ -185,5 +185,5 @@ def test_bins_of_a_part_are_those_of_its_batches(tmp_path: Path, size: int) -> N
     sums = PartSums(plan)
     run(plan, ScoringSpec((tl.Brier(),)), [sums])
     right = CaseScores.from_lists(lists, y, (tl.Brier(),)).metrics["accuracy"]
-    assert sums.watching[name].found == ReliabilityBins.of(lists, right)
-    assert sums.watching[name].found.cases == CASES
+    assert sums.bins[name] == ReliabilityBins.of(lists, right)
+    assert sums.bins[name].cases == CASES

@@ -14,15 +14,15 @@ from toplist._text import quote
 from toplist.core.arguments import as_array, as_sample_weight
 from toplist.core.kernel import hash_integers
 from toplist.errors import AlignmentError, ConfidenceError, MassError, ShapeError, SpaceError, TopListError
-from toplist.evaluation.model_details import ArrayNames, accumulate, finish, outcome_of, prediction_of
-from toplist.evaluation.stream import ReadSummary, ScoringSpec, cluster_hashes
+from toplist.evaluation.model_details import ArrayNames, accumulate, finish, truth_of, views_of
+from toplist.evaluation.stream import ReadSummary, ScoringSpec, cluster_hashes, matrix_of
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, tally
 from toplist.inference.results import CaseView, ModelDetails, SourceSummary
 from toplist.inference.settings import InferenceSettings
 from toplist.io import REMEDY, ReadRequest, group_name, require_few_groups, untimely
 from toplist.lists import TopList, TopLists
 from toplist.lists.checks.detect import text
-from toplist.lists.converters import as_codes, as_lists, as_truth, is_soft, require_one_order
+from toplist.lists.converters import as_codes, as_lists, is_soft, require_one_order
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, as_space, show_size
 from toplist.lists.validation import Repairs
@@ -86,12 +86,10 @@ class ArrayModels:
         if self.clusters is not None:  # one cluster has no codes
             codes = self.clusters.codes
             clusters = np.zeros(len(sheets[0]), np.int64) if codes is None else codes.astype(np.int64)
-        units = clusters if self.times is None else self.times
-        groups = None if self.groups is None or self.groups.codes is None else self.groups.codes.astype(np.int64)
-        keys = () if self.groups is None else tuple(self.groups.keys)
         empty = one_if_alike([sheets[0].empty.T])
-        across = None if self.times is None else clusters
-        return ScoreMatrix(side_by_side(sheets), empty, self.weights, units, self.ordered, groups, keys, across)
+        return matrix_of(
+            side_by_side(sheets), empty, self.weights, self.groups, clusters, self.times, ordered=self.ordered
+        )
 
     def exhibits(self, sheets: Sequence[CaseScores]) -> tuple[ModelDetails, ...]:
         """What the lists show beside their scores."""
@@ -108,18 +106,8 @@ class ArrayModels:
     def views(self, sheets: Sequence[CaseScores], name: str, places: Sequence[int]) -> list[CaseView]:
         """Some cases, each with the prediction of one model."""
         lists, scored = self.lists[name], sheets[list(self.lists).index(name)]
-        soft = is_soft(self.y, lists.space)
-        truth = as_truth(self.y, lists.space, len(lists)) if soft else as_codes(self.y, lists)
         names = ArrayNames(lists.space, self.ids, self.y)
-        scores, right = scored.scores[0], scored.metrics["accuracy"]
-        return [
-            CaseView(
-                names.case(at, at),
-                outcome_of(truth, at, names),
-                (prediction_of(lists, truth, at, float(scores[at]), float(right[at]), names, name),),
-            )
-            for at in places
-        ]
+        return views_of(lists, truth_of(self.y, lists), scored, np.array(places, np.intp), names, model=name)
 
     def true_classes(self) -> Grouping | None:
         """The true class of each case by name, in the order of names; None where the truth is a distribution."""

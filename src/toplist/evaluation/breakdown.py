@@ -29,7 +29,6 @@ _SUPPORT = 5  # cases of a class that may be among the hardest of many
 _FAINT = 1e-4  # of the range of the score: smaller differences may be rounding, which the intervals tell
 
 
-@dataclass(frozen=True)
 class BreakdownMaker:
     """Makes breakdowns of one comparison under its first rule.
 
@@ -48,11 +47,20 @@ class BreakdownMaker:
     correlations from 0 to 0.7. Bounded intervals have no standard error, and hold for any skewness.
     """
 
-    results: Comparison
-    names: tuple[str, ...]  # of the columns
-    panel: ScoreMatrix
-    right: NDArray[np.float64]
-    intervals: Intervals  # over all cases
+    def __init__(
+        self,
+        results: Comparison,
+        names: Sequence[str],  # of the columns
+        panel: ScoreMatrix,
+        right: Floats,
+        intervals: Intervals,  # over all cases
+    ) -> None:
+        self.results, self.panel, self.right, self.intervals = results, panel, right, intervals
+        self.models, self.ranked = _models(results), _ranked(results)
+        self.columns = [names.index(name) for name in self.models]
+        self.weights = np.broadcast_to(1.0, len(panel)) if panel.weights is None else panel.weights
+        # Whether intervals are those of a mean of independent cases:
+        self.plain = intervals.method in ("t", "normal") and (panel.units is None or panel.ordered)
 
     def by_class(self, classes: Grouping) -> Breakdown | None:
         """By true class, the hardest first: all of up to 50, else the ten hardest and the ten most frequent ones."""
@@ -84,44 +92,19 @@ class BreakdownMaker:
         order[[places[key] for key in keys]] = np.arange(len(keys))
         cells = self._cells(order[_codes(self.panel.groups, len(self.panel))], len(keys))
         marked = self._marked(cells)
-        if len(self._ranked) == 2:  # one test per group, which is that of the pair
-            marked[:, self._ranked] = (table.apart(self._ranked) & ~cells.incomplete)[:, None]
+        if len(self.ranked) == 2:  # one test per group, which is that of the pair
+            marked[:, self.ranked] = (table.apart(self.ranked) & ~cells.incomplete)[:, None]
         return table.breakdown(cells.value, marked, cells.incomplete)
-
-    @cached_property
-    def models(self) -> tuple[str, ...]:
-        """In the order of the table."""
-        return _models(self.results)
-
-    @cached_property
-    def _columns(self) -> list[int]:
-        """The columns of the models in the order of the table."""
-        return [self.names.index(name) for name in self.models]
 
     @cached_property
     def _scores(self) -> Floats:
         """The scores under the first rule, by case and model in the order of the table."""
-        return np.asarray(self.panel.scores[:, 0])[:, self._columns]
-
-    @cached_property
-    def _ranked(self) -> list[int]:
-        """The models that are ranked, among those of the table."""
-        return _ranked(self.results)
-
-    @cached_property
-    def _weights(self) -> Floats:
-        return np.ones(len(self.panel)) if self.panel.weights is None else self.panel.weights
-
-    @cached_property
-    def _plain(self) -> bool:
-        """Whether intervals are those of a mean of independent cases."""
-        timeless = self.panel.units is None or self.panel.ordered
-        return self.intervals.method in ("t", "normal") and timeless
+        return np.asarray(self.panel.scores[:, 0])[:, self.columns]
 
     def _means(self, codes: Codes, groups: int) -> tuple[Floats, Floats]:
         """Mean scores and accuracies, by group and model."""
-        w, means, accuracy = self._weights, [], []
-        for column, right in zip(self._scores.T, self.right.T[self._columns], strict=True):
+        w, means, accuracy = self.weights, [], []
+        for column, right in zip(self._scores.T, (self.right[:, at] for at in self.columns), strict=True):
             at = np.flatnonzero(~np.isnan(column) & (w > 0))
             own, weight, x = codes[at], w[at], column[at]
             total = np.bincount(own, weight, groups)
@@ -132,7 +115,7 @@ class BreakdownMaker:
 
     def _cells(self, codes: Codes, groups: int) -> _Cells:
         """Every ranked model against the average of those without infinite scores, by group and model."""
-        ranked, weighty = self._ranked, self._weights > 0
+        ranked, weighty = self.ranked, self.weights > 0
         scores = self._scores[:, ranked]
         infinite, lacking = (
             np.array([np.bincount(codes, own, groups) > 0 for own in (there & weighty[:, None]).T], bool)
@@ -155,18 +138,18 @@ class BreakdownMaker:
 
     def _marked(self, cells: _Cells) -> Bools:
         """Which cells are significant; two models share one test in each group."""
-        if len(self._ranked) != 2:
+        if len(self.ranked) != 2:
             return _marked(cells.value, cells.p, self.results.level)
-        marked, first = np.zeros(cells.p.shape, bool), self._ranked[:1]
-        marked[:, self._ranked] = _marked(cells.value[:, first], cells.p[:, first], self.results.level)
+        marked, first = np.zeros(cells.p.shape, bool), self.ranked[:1]
+        marked[:, self.ranked] = _marked(cells.value[:, first], cells.p[:, first], self.results.level)
         return marked
 
     def _reversals(
         self, keys: Sequence[str], codes: Codes, cells: _Cells, marked: Bools, chosen: Sequence[int]
     ) -> tuple[tuple[str, str], ...]:
         """Groups in which a model is significantly better than the leader, by Holm over all groups and models."""
-        others = [i for i in self._ranked if i]
-        if not others or 0 not in self._ranked:
+        others = [i for i in self.ranked if i]
+        if not others or 0 not in self.ranked:
             return ()
         if len(others) == 1:
             better = (marked & (cells.value < 0))[:, others]
@@ -178,7 +161,9 @@ class BreakdownMaker:
 
     def _tests(self, scores: Floats, pairs: Sequence[tuple[int, int]], codes: Codes, groups: int) -> list[_Tested]:
         """Every pair of columns over the cases of both; a group where a score of the pair is infinite has no mean."""
-        weighty, samples = self._weights > 0, {}
+        bounds = self.intervals.bounds
+        range_ = math.inf if bounds is None else bounds[0][1] - bounds[0][0]
+        weighty, samples = self.weights > 0, {}
         made: list[tuple[_Tested, Bools, _Sample]] = []
         for a, b in pairs:
             x, y = scores[:, a], scores[:, b]
@@ -190,13 +175,13 @@ class BreakdownMaker:
             fine &= weighty
             key = fine.tobytes()
             if key not in samples:
-                samples = {key: _Sample.of(np.flatnonzero(fine), codes, self._weights, groups, self.intervals.method)}
-            found, faint = samples[key].test(x, y, self._range)
-            unknown = infinite | (not self._plain)
+                samples = {key: _Sample.of(np.flatnonzero(fine), codes, self.weights, groups, self.intervals.method)}
+            found, faint = samples[key].test(x, y, range_)
+            unknown = infinite | (not self.plain)
             value, (p, error, freedom) = found.value, (np.where(unknown, np.nan, one) for one in found[1:])
-            asked = ~infinite & (faint if self._plain else samples[key].cases >= FEWEST)
+            asked = ~infinite & (faint if self.plain else samples[key].cases >= FEWEST)
             made.append((_Tested(np.where(infinite, np.nan, value), p, error, freedom), asked, samples[key]))
-        if not self._plain or any(asked.any() for _, asked, _ in made):
+        if not self.plain or any(asked.any() for _, asked, _ in made):
             self._ask(scores, pairs, codes, made)
         return [found for found, _, _ in made]
 
@@ -210,7 +195,7 @@ class BreakdownMaker:
         """The tests of the intervals themselves: where cases are not independent, and where differences are faint."""
         wanted = np.logical_or.reduce([asked for _, asked, _ in made])
         for g in np.flatnonzero(wanted).tolist():
-            if self._plain:
+            if self.plain:
                 for (a, b), (found, asked, sample) in zip(pairs, made, strict=True):
                     if asked[g]:
                         found.p[g] = self._test(scores[:, [a, b]], sample.at[sample.codes == g], [(0, 1)])[0][0]
@@ -247,12 +232,6 @@ class BreakdownMaker:
             freedom = found.freedom if found.freedom is not None else units - 1
             made.append(tuple(math.nan if x is None else float(x) for x in (found.p, found.error, freedom)))
         return [(p, error, freedom) for p, error, freedom in made]
-
-    @property
-    def _range(self) -> float:
-        """The range of the score, infinite where it has none."""
-        bounds = self.intervals.bounds
-        return math.inf if bounds is None else bounds[0][1] - bounds[0][0]
 
 
 @dataclass(frozen=True, slots=True)

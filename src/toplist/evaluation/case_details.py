@@ -4,33 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import math
-import tempfile
+from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist._files import as_remote, disk_full_explained, need
+from toplist._files import as_remote, need
 from toplist._typing import Codes, Floats, Progress
 from toplist.calibration import Decomposition, Reliability, decompose, reliability
 from toplist.calibration.miscalibration import CalibrationVerdict
+from toplist.calibration.top_bins import BinnedCalibration, ReliabilityBins
 from toplist.errors import FileError, TopListError
 from toplist.evaluation.arrays import ArrayModels
-from toplist.evaluation.breakdown import BreakdownMaker
+from toplist.evaluation.breakdown import BreakdownMaker, groups_of_sums
 from toplist.evaluation.model_details import (
-    LISTED,
-    BatchNames,
+    RECORD,
+    BatchRecords,
     DetailsAccumulator,
     Places,
     accumulate,
-    classes_at,
-    distinct,
     finish,
-    soft_outcome,
-    top_entries,
+    view_of,
     worst,
 )
 from toplist.evaluation.samples import (
@@ -39,13 +37,21 @@ from toplist.evaluation.samples import (
     CaseSample,
     CaseSampler,
     attempt,
-    by_place,
     calibration_verdict,
     in_order,
     sample_cases,
     thinned_sample,
 )
-from toplist.evaluation.stream import MatrixCollector, ScoredBatch, ScoredRows, ScoringSpec, coder_of, run
+from toplist.evaluation.stream import (
+    MatrixCollector,
+    RowFile,
+    ScoredBatch,
+    ScoredRows,
+    ScoringSpec,
+    class_texts,
+    coder_of,
+    run,
+)
 from toplist.inference.aggregates import ScoreMatrix
 from toplist.inference.intervals import Intervals, rounding
 from toplist.inference.ranking import differences, turning
@@ -57,19 +63,39 @@ from toplist.inference.results import (
     FileRecord,
     ModelDetails,
     PairCases,
-    PredictionView,
+    PartRecord,
 )
-from toplist.io import Batch, Column, OpenTable, Plan, as_arrow, as_numpy, filled, for_batch, is_list, label_sets, plain
-from toplist.lists import TopLists
-from toplist.lists.checks.detect import Names, text
-from toplist.lists.converters import as_codes, is_soft
+from toplist.io import (
+    Batch,
+    CasesInFile,
+    Column,
+    OpenTable,
+    Plan,
+    as_arrow,
+    as_numpy,
+    filled,
+    plain,
+)
+from toplist.lists.checks.detect import text
+from toplist.lists.converters import is_soft
 from toplist.scoring.case_scores import CaseScores, Grouping
 from toplist.scoring.rules import Rule, name_of
+
+if TYPE_CHECKING:
+    from toplist.report.html import Page, Provenance
+    from toplist.report.plot import Plot
 
 _PAIRS = 12  # models that are compared with one
 _ADVANTAGES = 5  # cases that are shown in favour of each of two models
 _PANELS = 4  # tied models whose reliability curves are made, beside the two that are ranked last
 _BAND = 0.9  # the level of the band of a reliability curve
+
+_REMEDY = "run toplist compare on the files, or on a sample of their cases"
+_NOT_SHOWN = (
+    "This page is made from sums over cases: for isotonic reliability curves and the test of calibration, scores by "
+    "class, confusions, single cases, scores against list length and measured next steps, compare the files "
+    "themselves, or a sample of their cases."
+)
 
 Views = Callable[[str, Sequence[int]], list[CaseView]]
 """Some cases by their places in the matrix, each with the prediction of one model."""
@@ -102,8 +128,7 @@ class CaseDetails:
     right: NDArray[np.float64]  # (cases, models): whether top-1 predictions are right; ties share
     classes: Grouping | None  # the true class of each case, in the order of names; None where the truth is soft
     views: Views  # of the models that `against` names
-    held: Callable[[str], CaseSample | None]  # the lists of a model by place; None where the truth is soft
-    compared: Callable[[str], CaseSample | None]  # those of compared cases, with rows of the panel
+    held: Callable[[str], CaseSample | None]  # the lists of a model by position; None where the truth is soft
     files: tuple[FileRecord, ...] = ()
     seen: Callable[[str], NDArray[np.bool_]] | None = None  # the cases that a model predicts, where others are imputed
 
@@ -240,6 +265,67 @@ class CaseReader:
         return self._found
 
 
+@dataclass(frozen=True, slots=True)
+class SumDetails:
+    """Stands in for the cases of a leaderboard that was made from sums: by an engine, or merged from partial results.
+
+    What needs cases is refused, with what to run instead.
+    """
+
+    bins: Mapping[str, ReliabilityBins] = field(default_factory=dict)  # by model
+    parts: tuple[PartRecord, ...] = ()
+
+    @property
+    def known(self) -> None:
+        """Details of cases, which there never are."""
+        return
+
+    def scores(self) -> NoReturn:
+        """Refuse: there are no scores case by case."""
+        self.refuse("scores case by case")
+
+    def details(self, *_: Any) -> NoReturn:
+        """Refuse: there are no details of cases."""
+        self.refuse("the details of cases")
+
+    def refuse(self, what: str) -> NoReturn:
+        """Raise an error that says what is missing, and what to run."""
+        raise TopListError(f"this leaderboard is made from sums and has no cases: for {what}, {_REMEDY}.")
+
+    def calibration(self, results: Comparison) -> dict[str, BinnedCalibration]:
+        """The binned calibration of every model that names a class, in the order of the table.
+
+        Where units are not cases, which then depend on each other, there are no intervals.
+        """
+        independent, found = results.unit == "case", {}
+        for row in results.overall.rows:
+            own = self.bins.get(row.name, ReliabilityBins()).calibration(results.level, independent=independent)
+            if own is not None:
+                found[row.name] = own
+        return found
+
+    def plot(self, kind: str, results: Comparison) -> Plot[Any]:
+        """The reliability diagram, in bins; other figures of details need the cases."""
+        from toplist.report import plot  # noqa: PLC0415 - figures are loaded when one is asked for
+
+        if kind != "reliability":
+            self.refuse(f"the plot {kind!r}")
+        return plot.binned_reliability(self.calibration(results))
+
+    def page(self, results: Comparison, provenance: Provenance) -> Page:
+        """All that a report shows without cases; next steps would need them."""
+        from toplist.report.html import Page  # noqa: PLC0415 - templates are not for everyone
+
+        groups = groups_of_sums(results)
+        return Page(
+            results,
+            provenance=replace(provenance, parts=self.parts),
+            breakdowns=() if groups is None else (groups,),
+            binned=self.calibration(results),
+            absent=_NOT_SHOWN,
+        )
+
+
 def from_memory(given: ArrayModels) -> CaseDetails:
     """From predictions in memory."""
     sheets = given.sheets()
@@ -252,7 +338,6 @@ def from_memory(given: ArrayModels) -> CaseDetails:
         given.true_classes(),
         partial(given.views, sheets),
         partial(_held, given),
-        partial(_held, given),
     )
 
 
@@ -261,7 +346,7 @@ def _held(given: ArrayModels, name: str) -> CaseSample | None:
     if is_soft(given.y, lists.space):
         return None
     units = None if clusters is None or clusters.codes is None else clusters.codes.astype(np.intp)
-    return sample_cases(*by_place(lists, given.y), units, named=(lists, as_codes(given.y, lists)))
+    return sample_cases(lists, given.y, units, named=True)
 
 
 def from_files(plan: Plan, scoring: ScoringSpec, shown: Sequence[str], progress: Progress) -> CaseDetails:
@@ -279,7 +364,6 @@ def from_files(plan: Plan, scoring: ScoringSpec, shown: Sequence[str], progress:
         seen.classes(),
         partial(seen.views, panel, right),
         seen.held,
-        seen.compared,
         tuple(r for one in (*plan.sources, plan.truth) for r in _records(one)),
         seen.seen if plan.missing in ("worst", "baseline") else None,
     )
@@ -289,31 +373,17 @@ def from_files(plan: Plan, scoring: ScoringSpec, shown: Sequence[str], progress:
 class FileNames:
     """Names of cases and classes in a batch of a file, with the batch of the truth that it was scored with.
 
-    With the labels of all classes, codes are their places. Label sets that are text have their labels in order, where
-    many are named at once.
+    With the labels of all classes, codes are their places. Label sets that are text have their labels in order.
     """
 
     scored: ScoredBatch
     labels: Sequence[Any] | None = None
     separator: str | None = None  # between the labels of a set
-    _single: Names = field(init=False)
-
-    def __post_init__(self) -> None:
-        own = self.scored
-        single = for_batch(own.batch, own.names, own.codes, own.truth, own.truth_names, own.outcomes)
-        object.__setattr__(self, "_single", single)
 
     def case(self, at: int, position: int) -> str:
-        """See `Names`."""
-        return self._single.case(at, position)
-
-    def classes(self, at: int, codes: Sequence[int]) -> list[str]:
-        """See `Names`."""
-        return self._single.classes(at, codes) if self.labels is None else [text(self.labels[code]) for code in codes]
-
-    def outcome(self, at: int, code: int) -> str:
-        """See `Names`."""
-        return self._single.outcome(at, code) if self.labels is None or code < 0 else text(self.labels[code])
+        """See `BatchNames`."""
+        lists, truth = self.scored.batch, self.scored.truth
+        return CasesInFile(truth.rows, truth.ids if lists.ids is None else lists.ids).case(at, position)
 
     def predicted(self, cases: Places, codes: Codes) -> Sequence[str]:
         """See `BatchNames`."""
@@ -347,75 +417,15 @@ class FileNames:
         return [known.get(at, text(code)) for at, code in enumerate(codes.tolist())]
 
 
-def class_texts(values: Column, separator: str | None) -> Column:
-    """Classes as text that is the same for the same class: label sets have their labels in order."""
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    values = plain(values)
-    if is_list(values.type):
-        return pa.array([text(one) for one in values.to_pylist()], pa.string())
-    if separator is not None:
-        return label_sets(values, separator)
-    return values if pa.types.is_string(values.type) else pc.cast(values, pa.string())
-
-
-_RECORD = np.dtype(
-    [
-        ("listed", "f8", (LISTED,)),  # the largest confidences
-        ("names", "i4", (LISTED,)),  # numbers of the names of their classes
-        ("true", "f8"),  # the probability of the true class, listed or padded
-        ("size", "i8"),
-        ("rest", "f8"),
-        ("outcome", "i4"),  # the number of the name of the true class, or of the most likely one; -1 for none
-        ("belief", "f8"),  # its probability, where the truth is a distribution
-        ("there", "?"),  # whether the model predicts the case
-    ]
-)
-
-
-class BatchRecords:
-    """The most confident classes of the cases of a batch; names have numbers later, in the order of the batches."""
-
-    def __init__(self, lists: TopLists, y: Any, names: BatchNames) -> None:
-        self.records = records = np.zeros(len(lists), _RECORD)
-        self._named: list[tuple[str, tuple[Any, ...], Sequence[str], Places]] = []  # where which of these names are
-        records["there"], records["names"], records["outcome"] = True, -1, -1
-        records["size"], records["rest"] = lists.sizes, lists.rest
-        top, t = top_entries(lists, LISTED), lists.normalized_confidences
-        for rank in range(LISTED):
-            at = np.flatnonzero(top[:, rank] >= 0)
-            records["listed"][at, rank] = t[top[at, rank]]
-            codes = classes_at(lists, top[at, rank], at)
-            first, which = distinct(lists.space.per_case, codes)
-            self._named.append(("names", (at, rank), names.predicted(at[first], codes[first]), which))
-        if isinstance(y, TopLists):
-            entries = top_entries(y)[:, 0]
-            at = np.flatnonzero(entries >= 0)
-            records["belief"][at] = y.normalized_confidences[entries[at]]
-            codes = classes_at(y, entries[at], at)
-        else:
-            records["true"] = true_probabilities(lists, y)
-            at, codes = np.arange(len(lists)), y
-        first, which = distinct(lists.space.per_case, codes)
-        self._named.append(("outcome", (at,), names.outcomes(at[first], codes[first]), which))
-
-    def numbered(self, numbers: dict[str, int]) -> Any:
-        """The records, with numbers for names, of which new ones are added."""
-        for column, at, names, which in self._named:
-            own = [numbers.setdefault(name, len(numbers)) for name in names]
-            self.records[column][at] = np.array(own, np.int32)[which]
-        return self.records
-
-
-def true_probabilities(lists: TopLists, codes: Codes) -> Floats:
-    """The probability of the true class of each case: listed, or its share of the rest.
-
-    >>> true_probabilities(TopLists.from_dicts([{0: 0.6, 1: 0.2}, {2: 0.5}], 3), np.array([1, 0]))
-    array([0.2 , 0.25])
-    """
-    found, sizes = lists.proxy, lists.sizes
-    hits = np.flatnonzero(lists.classes == np.repeat(codes, sizes))
-    found[np.repeat(np.arange(len(lists)), sizes)[hits]] = lists.normalized_confidences[hits]
-    return found
+def true_names(truth: Batch, plan: Plan) -> Column:
+    """The names of the classes in a batch of the truth, in which whole numbers may be the places of labels."""
+    pa, values, names = need("pyarrow"), plain(truth.classes), class_texts(truth.classes, plan.set_separator)
+    coder = coder_of(plan)
+    if plan.space is None or coder.labels is None or not pa.types.is_integer(values.type):
+        return names
+    codes = coder.codes(truth, plan.truth.names, truth, plan.truth.names)[1]
+    labels = pa.array(list(map(text, plan.space.labels or ())), pa.string())
+    return need("pyarrow.compute").coalesce(labels.take(pa.array(codes, mask=codes < 0)), names)
 
 
 class DetailsCollector(MatrixCollector):
@@ -432,17 +442,14 @@ class DetailsCollector(MatrixCollector):
         named = plan.space is not None and plan.set_separator is None and (coder.labels is not None or coder.integers)
         self.labels = None if coder.labels is None or plan.space is None else plan.space.labels
         self.found = {one.name: DetailsAccumulator() for one in plan.sources}
-        self.samplers = {one.name: CaseSampler(limit, named) for one in plan.sources if self.hard}
-        self.rows: list[tuple[str, Codes, Column | None]] = []  # where in the truth the cases stand, and their ids
+        self.named = named  # whether a code means the same class in all batches
+        self.samplers = {one.name: CaseSampler(limit) for one in plan.sources if self.hard}
+        self.cases: list[CasesInFile] = []
+        self.starts = [0]  # where each of these begins in the matrix
         self.outcomes: list[Column] = []  # the names of the true classes
         self.numbers: dict[str, int] = {}  # of names in records
-        self.guesses = tempfile.TemporaryFile(prefix="toplist-")  # noqa: SIM115  lives as long as this
-        self.records = {name: tempfile.TemporaryFile(prefix="toplist-") for name in shown}  # noqa: SIM115
-
-    def __del__(self) -> None:
-        for file in (self.guesses, *self.records.values()):
-            file.close()
-        super().__del__()
+        self.guesses = RowFile()
+        self.records = {name: RowFile(RECORD) for name in shown}
 
     def make(self, rows: ScoredRows) -> Any:
         """See `Collector`."""
@@ -450,12 +457,12 @@ class DetailsCollector(MatrixCollector):
         right = np.stack([np.asarray(one.metrics["accuracy"], np.float64) for one in rows.scores], axis=1)
         there = np.stack(rows.present, axis=1) if rows.present else np.ones(right.shape, bool)
         looks = [self._look(lists, truth, right, there) for lists in rows.lists]
-        outcomes = self._outcomes(truth) if self.hard else None
-        return super().make(rows), right, outcomes, (truth.source, truth.rows, truth.ids), looks
+        outcomes = true_names(truth, self.plan).dictionary_encode() if self.hard else None
+        return super().make(rows), right, outcomes, CasesInFile(truth.rows, truth.ids), looks
 
     def _look(
         self, lists: ScoredBatch, compared: Batch, right: Floats, there: NDArray[np.bool_]
-    ) -> tuple[str, DetailsAccumulator, BatchRecords | None, Places]:
+    ) -> tuple[str, DetailsAccumulator, CaseSample | None, BatchRecords | None, Places]:
         """What lists show, and where their cases stand among those that are compared: -1 for none of these."""
         truth, names = lists.truth, FileNames(lists, self.labels, self.plan.set_separator)
         places = places_of(truth.rows, compared.rows)
@@ -473,136 +480,86 @@ class DetailsCollector(MatrixCollector):
             source=truth.source,
             counted=counted,
         )
+        sample, cluster = None, self.plan.cluster
         if self.hard:
-            cluster = self.plan.cluster
             clusters = None if cluster is None else filled(truth, cluster, "cluster")
-            self.samplers[lists.name].add(lists.lists, lists.y, truth.rows, truth.source, clusters)
+            sample = CaseSample.of(lists.lists, lists.y, truth.rows, clusters, truth.source, named=self.named)
         records = BatchRecords(lists.lists, lists.y, names) if lists.name in self.records else None
-        return lists.name, found, records, places
-
-    def _outcomes(self, truth: Batch) -> Column:
-        """The names of the true classes of a batch: whole numbers may be the places of labels."""
-        pa, values = need("pyarrow"), plain(truth.classes)
-        if self.labels is not None and pa.types.is_integer(values.type):
-            codes = coder_of(self.plan).codes(truth, self.plan.truth.names, truth, self.plan.truth.names)[1]
-            if not (codes < 0).any():
-                return pa.array([text(label) for label in self.labels]).take(as_arrow(codes)).dictionary_encode()
-        return class_texts(values, self.plan.set_separator).dictionary_encode()
+        return lists.name, found, sample, records, places
 
     def add(self, made: Any) -> None:
         """See `Collector`."""
-        scored, right, outcomes, rows, looks = made
+        scored, right, outcomes, cases, looks = made
         super().add(scored)
-        records = {name: np.zeros(len(right), _RECORD) for name in self.records}
-        for name, found, own, places in looks:
+        records = {name: np.zeros(len(right), RECORD) for name in self.records}
+        start = self.starts[-1]
+        self.starts.append(start + len(right))
+        for name, found, sample, own, places in looks:
             self.found[name] += found
+            if sample is not None:
+                self.samplers[name].add(replace(sample, places=np.where(places < 0, -1, start + places)))
             if own is not None:
                 some = places >= 0
                 records[name][places[some]] = own.numbered(self.numbers)[some]
-        with disk_full_explained():
-            self.guesses.write(right.tobytes())
-            for name, file in self.records.items():
-                file.write(records[name].tobytes())
-        self.rows.append(rows)
+        self.guesses.add(right)
+        for name, file in self.records.items():
+            file.add(records[name])
+        self.cases.append(cases)
         if outcomes is not None:
             self.outcomes.append(outcomes)
 
     def right(self) -> NDArray[np.float64]:
         """Whether top-1 predictions are right, by case and model."""
-        with disk_full_explained():
-            self.guesses.flush()
-        return np.memmap(self.guesses, np.float64, "r").reshape(-1, len(self.plan.sources))
+        return self.guesses.mapped()
 
     def classes(self) -> Grouping | None:
         """The true class of each case, in the order of names; None where the truth is a distribution."""
         if not self.outcomes:
             return None
-        numbers: dict[str, int] = {}
-        parts = []
-        for one in self.outcomes:
-            known = [numbers.setdefault(name, len(numbers)) for name in one.dictionary.to_pylist()]
-            parts.append(np.array(known, np.int32)[as_numpy(one.indices)])
-        order = sorted(numbers)
+        names = need("pyarrow").chunked_array(self.outcomes).unify_dictionaries().combine_chunks()
+        known = names.dictionary.to_pylist()
+        order = sorted(range(len(known)), key=known.__getitem__)
         rank = np.empty(len(order), np.int32)
-        rank[[numbers[name] for name in order]] = np.arange(len(order))
-        return Grouping(order, rank[np.concatenate(parts)])
+        rank[order] = np.arange(len(order))
+        return Grouping([known[at] for at in order], rank[as_numpy(names.indices)])
 
     def held(self, name: str) -> CaseSample | None:
         """The lists of a source by place: as many as the test of calibration looks at."""
         return self.samplers[name].sample() if self.hard and self.samplers[name].parts else None
 
-    def compared(self, name: str) -> CaseSample | None:
-        """The same without cases that were not compared, each with its place in the matrix."""
-        sample = self.held(name)
-        if sample is None:
-            return None
-        wanted, known = dict[str, list[Codes]](), dict[str, list[tuple[Codes, Codes]]]()
-        for part in self.samplers[name].parts:
-            wanted.setdefault(part.source, []).append(part.rows)
-        for start, (source, rows, _) in zip(self._starts, self.rows, strict=False):
-            known.setdefault(source, []).append((rows, start + np.arange(len(rows))))
-        nothing = [(np.zeros(0, np.int64),) * 2]
-        places = np.concatenate(
-            [  # of sources and their rows in order, as the sample has them
-                places_of(
-                    np.sort(np.concatenate(wanted[source])),
-                    *(np.concatenate(column) for column in zip(*known.get(source, nothing), strict=True)),
-                )
-                for source in sorted(wanted)
-            ]
-        )
-        some = np.flatnonzero(places >= 0)
-        return sample.at(some, places[some])
-
     def views(self, panel: ScoreMatrix, right: NDArray[np.float64], name: str, places: Sequence[int]) -> list[CaseView]:
         """See `Views`."""
         column, called = list(self.found).index(name), list(self.numbers)
-        records = self._recorded(name)[list(places)]
-        out = []
-        for place, one in zip(places, records, strict=True):
-            listed = zip(one["names"].tolist(), one["listed"].tolist(), strict=True)
-            outcome = called[one["outcome"]] if one["outcome"] >= 0 else None
-            prediction = PredictionView(
-                name,
+        records = self.records[name].mapped()[list(places)]
+        return [
+            view_of(
+                record,
+                called,
+                self._case(place),
                 float(panel.scores[place, 0, column]),
-                float(right[place, column]) if self.hard else math.nan,
-                tuple((called[i], t) for i, t in listed if i >= 0),
-                float(one["true"]) if self.hard else None,
-                int(one["size"]),
-                float(one["rest"]),
+                float(right[place, column]),
+                hard=self.hard,
+                model=name,
             )
-            known = outcome if self.hard else soft_outcome(outcome, float(one["belief"]))
-            out.append(CaseView(self._case(place), known or "", (prediction,)))
-        return out
+            for place, record in zip(places, records, strict=True)
+        ]
 
     def seen(self, name: str) -> NDArray[np.bool_]:
         """Which cases of the matrix a model predicts itself."""
-        return np.array(self._recorded(name)["there"])
-
-    def _recorded(self, name: str) -> Any:
-        file = self.records[name]
-        with disk_full_explained():
-            file.flush()
-        return np.memmap(file, _RECORD, "r")
+        return np.array(self.records[name].mapped()["there"])
 
     def _case(self, place: int) -> str:
         """What a case of the matrix is called."""
-        part = int(np.searchsorted(self._starts, place, "right")) - 1
-        _, rows, ids = self.rows[part]
-        at = place - int(self._starts[part])
-        return f"row {rows[at]}" if ids is None else text(ids[at].as_py())
-
-    @property
-    def _starts(self) -> Codes:
-        return np.cumsum([0, *(len(rows) for _, rows, _ in self.rows)])
+        part = bisect(self.starts, place) - 1
+        return self.cases[part].case(place - self.starts[part], place)
 
 
-def places_of(wanted: Codes, rows: Codes, places: Codes | None = None) -> Places:
-    """Where rows stand among others, or the places that these have; -1 for those that are not among them."""
-    found = np.full(len(wanted), -1, np.intp)
+def places_of(wanted: Codes, rows: Codes) -> Places:
+    """Where rows stand among others; -1 for those that are not among them."""
+    places = np.full(len(wanted), -1, np.intp)
     _, at, there = np.intersect1d(wanted, rows, assume_unique=True, return_indices=True)
-    found[at] = there if places is None else places[there]
-    return found
+    places[at] = there
+    return places
 
 
 def _records(source: OpenTable) -> list[FileRecord]:

@@ -14,7 +14,7 @@ from toplist.core.arguments import as_probability, as_units, as_whole, is_severa
 from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.arrays import given
 from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, TableSummary, measure
-from toplist.evaluation.samples import EXACT, CaseSample, CaseSampler, by_place, sample_cases
+from toplist.evaluation.samples import EXACT, CaseSample, CaseSampler, sample_cases
 from toplist.evaluation.stream import Collector, ScoredRows, ScoringSpec, run
 from toplist.inference.settings import Inference, as_inference
 from toplist.io import (
@@ -212,15 +212,16 @@ class _Sampling(Collector):
     def __init__(self, plan: Plan, limit: int) -> None:
         self.cluster, self.sampler = plan.cluster, CaseSampler(limit)
 
-    def make(self, rows: ScoredRows) -> None:
+    def make(self, rows: ScoredRows) -> CaseSample:
         """See `Collector`."""
-        for scored in rows.lists:
-            truth = scored.truth
-            clusters = None if self.cluster is None else filled(truth, self.cluster, "cluster")
-            self.sampler.add(scored.lists, scored.y, truth.rows, truth.source, clusters)
+        (scored,), cluster = rows.lists, self.cluster
+        truth = scored.truth
+        clusters = None if cluster is None else filled(truth, cluster, "cluster")
+        return CaseSample.of(scored.lists, scored.y, truth.rows, clusters, truth.source)
 
-    def add(self, made: Any) -> None:
+    def add(self, made: CaseSample) -> None:
         """See `Collector`."""
+        self.sampler.add(made)
 
 
 def _in_memory(request: ReadRequest, space: Any) -> Checked:
@@ -252,7 +253,7 @@ def _in_memory(request: ReadRequest, space: Any) -> Checked:
         if hasattr(y, "__len__") and is_several(y) and not is_soft(y, lists.space) and len(y) != len(lists):
             raise ShapeError(f"{len(y):,} outcomes for {len(lists):,} cases.", "Give one outcome per case.")
         units = None if clusters is None else as_units(clusters, len(lists))
-        sample = sample_cases(*by_place(lists, y), units, limit=EXACT)
+        sample = sample_cases(lists, y, units, limit=EXACT)
     names = MemoryNames(lists.space, lists.ids, y)
     if isinstance(predictions, TopLists):
         counts = QualityCounts.of(lists.checked.rows, lists.space, names=names)

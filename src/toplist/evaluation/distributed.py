@@ -20,14 +20,14 @@ import numpy as np
 from toplist._files import need
 from toplist._typing import Progress
 from toplist.core.kernel import one_thread
-from toplist.engines import as_engine
-from toplist.engines.base import Engine, log
+from toplist.engines import Engine, as_engine, log
 from toplist.errors import AlignmentError, FileError, TopListError
 from toplist.evaluation.case_details import CaseReader, from_files
 from toplist.evaluation.leaderboard import Leaderboard
+from toplist.evaluation.losses import losses_in_files
 from toplist.evaluation.partials import PartialResult, finish, merge, score_part, settings_of
 from toplist.evaluation.ranking import Question, spelled_in_files
-from toplist.evaluation.samples import ROOM, FileLosses, columns_of
+from toplist.evaluation.samples import ROOM, columns_of
 from toplist.evaluation.stream import scores_of_files
 from toplist.inference.diagnostics import SAMPLED
 from toplist.io import (
@@ -136,7 +136,7 @@ def _finished(result: PartialResult, plan: Plan, question: Question, request: Re
     return finish(
         replace(result, read=replace(result.read, origins=origins, truth=plan.truth.reading)),
         cases=CaseReader(partial(from_files, plan, scoring), partial(scores_of_files, plan, scoring)),
-        losses=FileLosses(plan, scoring, result.read.highest, result.heaviest),
+        losses=losses_in_files(plan, scoring, result.read.highest, result.heaviest),
         spelled=partial(spelled_in_files, plan),
         inputs=[_place(path) for path in request.paths],
     )
@@ -155,7 +155,7 @@ def _scored(engine: Engine, plan: Plan, job: Job, progress: Progress) -> Partial
     total = None if None in rows else sum(sum(sizes or ()) for sizes in rows)
     job = replace(job, columns=columns_of(plan, settings), total=total)
     with engine.running() as reduce:
-        result = reduce(
+        result: PartialResult | Failed = reduce(
             _score, _merge, parts, job, lambda done, count: progress(f"scoring on {engine.name}", done, count)
         )
     if isinstance(result, Failed):

@@ -19,19 +19,19 @@ from toplist._typing import Progress
 from toplist.core.arguments import as_probability
 from toplist.core.kernel import to_float, versions
 from toplist.errors import TopListError
-from toplist.evaluation.case_details import CaseDetails, CaseReader, against
+from toplist.evaluation.case_details import CaseDetails, CaseReader, SumDetails, against
 from toplist.evaluation.next_steps import Invocation, actions
 from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.estimation import POWER
 from toplist.inference.intervals import Intervals
 from toplist.inference.ranking import ComparisonSpec, confidence_set, extra_of, judge
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelDetails, ModelRow, Pair
+from toplist.io import silent
 from toplist.report import export, markup
 from toplist.report.terminal import as_renderable, as_text
 from toplist.scoring.case_scores import CaseScores
 
 if TYPE_CHECKING:
-    from toplist.evaluation.part_details import SumDetails
     from toplist.report.plot import Plot
 
 
@@ -156,7 +156,7 @@ class Leaderboard:
         TopListError
             Where predictions or outcomes have changed since they were compared.
         """
-        return self._cases.details(self._agrees, against(self.comparison), progress or (lambda what, done, total: None))
+        return self._cases.details(self._agrees, against(self.comparison), progress or silent)
 
     def _agrees(self, details: CaseDetails) -> bool:
         """Whether reading again finds the scores of the comparison, up to rounding."""

@@ -47,11 +47,10 @@ Positions = NDArray[np.int64]
 Places = NDArray[np.intp]
 MOST = 10  # worst cases, and confusions
 LISTED = 3  # classes of a prediction that are shown
-_CHUNK = 64
 
 
 class BatchNames(Names, Protocol):
-    """The names that the codes of one batch stand for, of single cases and of many at once."""
+    """What the cases of one batch are called, and its codes, which may mean something else in the next."""
 
     def predicted(self, cases: Places, codes: Codes) -> Sequence[str]:
         """The names of one listed class of each of these cases."""
@@ -107,20 +106,17 @@ class WorstCases:
         truth: Any,
         scored: CaseScores,
         position: Positions,
-        names: Names,
+        names: BatchNames,
         source: str,
         counted: Counted,
     ) -> WorstCases:
         """The worst cases of a batch; `truth` are codes, or lists."""
-        scores, right = scored.scores[0], scored.metrics["accuracy"]
-
-        def case(at: int) -> CaseView:
-            prediction = prediction_of(lists, truth, at, float(scores[at]), float(right[at]), names)
-            others = (0.0, 0) if isinstance(truth, TopLists) else counted(at)
-            return CaseView(names.case(at, int(position[at])), outcome_of(truth, at, names), (prediction,), *others)
-
-        places = worst(scores, position, MOST).tolist()
-        return cls(tuple((source, int(position[at]), case(at)) for at in places))
+        places = worst(scored.scores[0], position, MOST)
+        views = views_of(lists, truth, scored, places, names, position=position)
+        if not isinstance(truth, TopLists):
+            counts = map(counted, places.tolist())
+            views = [replace(view, right=right, models=n) for view, (right, n) in zip(views, counts, strict=True)]
+        return cls(tuple((source, int(position[at]), view) for at, view in zip(places, views, strict=True)))
 
 
 Counted = Callable[[int], tuple[float, int]]
@@ -133,53 +129,15 @@ def worst(scores: Floats, position: Positions, most: int) -> NDArray[np.intp]:
     >>> worst(np.array([1.0, 3.0, 2.0, 3.0]), np.array([0, 9, 2, 3]), 3)
     array([3, 1, 2])
     """
-    cases = _candidates(scores, most)
-    if len(cases) > most:
-        last = np.partition(scores[cases], len(cases) - most)[len(cases) - most]
-        above, equal = cases[scores[cases] > last], cases[scores[cases] == last]
+    cases = np.arange(len(scores)) if len(scores) <= most else np.zeros(0, np.intp)
+    if len(scores) > most:
+        last = np.partition(scores, len(scores) - most)[len(scores) - most]
+        above, equal = np.flatnonzero(scores > last), np.flatnonzero(scores == last)
         needed = most - len(above)
         if len(equal) > needed:
             equal = equal[np.argpartition(position[equal], needed)[:needed]]
         cases = np.concatenate([above, equal])
     return cases[np.lexsort((position[cases], -scores[cases]))]
-
-
-def _candidates(scores: Floats, most: int) -> NDArray[np.intp]:
-    """A few cases that have the largest scores among them: those that reach the `most`-th largest of all chunks."""
-    chunks = len(scores) // _CHUNK
-    if chunks <= most:
-        return np.arange(len(scores))
-    tops = scores[: chunks * _CHUNK].reshape(chunks, _CHUNK).max(axis=1)
-    return np.flatnonzero(scores >= np.partition(tops, chunks - most)[chunks - most])
-
-
-def prediction_of(
-    lists: TopLists, truth: Any, at: int, score: float, right: float, names: Names, model: str = ""
-) -> PredictionView:
-    """One prediction as it is shown; `truth` are codes, or lists."""
-    part = lists[at : at + 1]
-    t = part.normalized_confidences
-    first = top_entries(part, LISTED)[0]
-    first = first[first >= 0]
-    called = names.classes(at, part.classes[first].tolist())
-    soft = isinstance(truth, TopLists)
-    true = None
-    if not soft:
-        hit = np.flatnonzero(part.classes == truth[at])
-        true = float(t[hit[0]] if len(hit) else part.proxy[0])
-    listed = tuple(zip(called, t[first].tolist(), strict=True))
-    return PredictionView(model, score, math.nan if soft else right, listed, true, len(t), float(part.rest[0]))
-
-
-def outcome_of(truth: Any, at: int, names: Names) -> str:
-    """What the true class of a case is called; of a distribution, the most likely class."""
-    if not isinstance(truth, TopLists):
-        return names.outcome(at, int(truth[at]))
-    part = truth[at : at + 1]
-    likely = int(top_entries(part)[0, 0])
-    if likely < 0:
-        return soft_outcome(None, 0.0)
-    return soft_outcome(names.outcome(at, int(part.classes[likely])), float(part.normalized_confidences[likely]))
 
 
 def soft_outcome(name: str | None, probability: float) -> str:
@@ -221,6 +179,114 @@ def classes_at(lists: TopLists, entries: Places, cases: Places) -> Codes:
     """The classes of some entries, which are of these cases."""
     classes = lists.checked.rows.classes
     return np.asarray(entries - lists.offsets[cases] if classes is None else classes[entries], np.int64)
+
+
+RECORD = np.dtype(
+    [
+        ("listed", "f8", (LISTED,)),  # the largest confidences
+        ("names", "i4", (LISTED,)),  # numbers of the names of their classes
+        ("true", "f8"),  # the probability of the true class, listed or padded
+        ("size", "i8"),
+        ("rest", "f8"),
+        ("outcome", "i4"),  # the number of the name of the true class, or of the most likely one; -1 for none
+        ("belief", "f8"),  # its probability, where the truth is a distribution
+        ("there", "?"),  # whether the model predicts the case
+    ]
+)
+
+
+class BatchRecords:
+    """The most confident classes of the cases of a batch; names have numbers later, in the order of the batches.
+
+    Of some cases alone `cases` are their places in the batch, whose names these are.
+    """
+
+    def __init__(self, lists: TopLists, y: Any, names: BatchNames, cases: Places | None = None) -> None:
+        self.records = records = np.zeros(len(lists), RECORD)
+        cases = np.arange(len(lists)) if cases is None else cases
+        self._named: list[tuple[str, tuple[Any, ...], Sequence[str], Places]] = []  # where which of these names are
+        records["there"], records["names"], records["outcome"] = True, -1, -1
+        records["size"], records["rest"] = lists.sizes, lists.rest
+        top, t = top_entries(lists, LISTED), lists.normalized_confidences
+        for rank in range(LISTED):
+            at = np.flatnonzero(top[:, rank] >= 0)
+            records["listed"][at, rank] = t[top[at, rank]]
+            codes = classes_at(lists, top[at, rank], at)
+            first, which = distinct(lists.space.per_case, codes)
+            self._named.append(("names", (at, rank), names.predicted(cases[at[first]], codes[first]), which))
+        if isinstance(y, TopLists):
+            entries = top_entries(y)[:, 0]
+            at = np.flatnonzero(entries >= 0)
+            records["belief"][at] = y.normalized_confidences[entries[at]]
+            codes = classes_at(y, entries[at], at)
+        else:
+            records["true"] = true_probabilities(lists, y)
+            at, codes = np.arange(len(lists)), y
+        first, which = distinct(lists.space.per_case, codes)
+        self._named.append(("outcome", (at,), names.outcomes(cases[at[first]], codes[first]), which))
+
+    def numbered(self, numbers: dict[str, int]) -> Any:
+        """The records, with numbers for names, of which new ones are added."""
+        for column, at, names, which in self._named:
+            own = [numbers.setdefault(name, len(numbers)) for name in names]
+            self.records[column][at] = np.array(own, np.int32)[which]
+        return self.records
+
+
+def true_probabilities(lists: TopLists, codes: Codes) -> Floats:
+    """The probability of the true class of each case: listed, or its share of the rest.
+
+    >>> true_probabilities(TopLists.from_dicts([{0: 0.6, 1: 0.2}, {2: 0.5}], 3), np.array([1, 0]))
+    array([0.2 , 0.25])
+    """
+    found, sizes = lists.proxy, lists.sizes
+    hits = np.flatnonzero(lists.classes == np.repeat(codes, sizes))
+    found[np.repeat(np.arange(len(lists)), sizes)[hits]] = lists.normalized_confidences[hits]
+    return found
+
+
+def view_of(
+    record: Any, called: Sequence[str], case: str, score: float, right: float, *, hard: bool, model: str = ""
+) -> CaseView:
+    """A case with one prediction, from its record and the names that have numbers there."""
+    listed = zip(record["names"].tolist(), record["listed"].tolist(), strict=True)
+    outcome = called[record["outcome"]] if record["outcome"] >= 0 else None
+    prediction = PredictionView(
+        model,
+        score,
+        right if hard else math.nan,
+        tuple((called[number], t) for number, t in listed if number >= 0),
+        float(record["true"]) if hard else None,
+        int(record["size"]),
+        float(record["rest"]),
+    )
+    return CaseView(case, outcome or "" if hard else soft_outcome(outcome, float(record["belief"])), (prediction,))
+
+
+def views_of(
+    lists: TopLists,
+    truth: Any,
+    scored: CaseScores,
+    at: Places,
+    names: BatchNames,
+    *,
+    position: Positions | None = None,
+    model: str = "",
+) -> list[CaseView]:
+    """Some cases of a batch; `truth` are codes, or lists."""
+    numbers: dict[str, int] = {}
+    records = BatchRecords(lists[at], truth[at], names, at).numbered(numbers)
+    scores, right, called = scored.scores[0], scored.metrics["accuracy"], list(numbers)
+    hard, where = not isinstance(truth, TopLists), at if position is None else position[at]
+    return [
+        view_of(record, called, names.case(i, place), float(scores[i]), float(right[i]), hard=hard, model=model)
+        for record, i, place in zip(records, at.tolist(), where.tolist(), strict=True)
+    ]
+
+
+def truth_of(y: Any, lists: TopLists) -> Any:
+    """Outcomes as codes, or as lists where they are distributions over the classes."""
+    return as_truth(y, lists.space, len(lists)) if is_soft(y, lists.space) else as_codes(y, lists)
 
 
 _HIGH, _LOW = 26, 27  # bits of a confidence in two whole numbers, whose sums over up to 2**26 cases are exact
@@ -314,7 +380,7 @@ class FirstInvalid:
         return min(self, other, key=lambda one: (one.position or 0, one.words))
 
     @classmethod
-    def of(cls, lists: TopLists, invalid: NDArray[Any], position: Positions, names: Names) -> FirstInvalid:
+    def of(cls, lists: TopLists, invalid: NDArray[Any], position: Positions, names: BatchNames) -> FirstInvalid:
         """The first of a batch."""
         cases = np.flatnonzero(invalid)
         if not len(cases):
@@ -323,13 +389,13 @@ class FirstInvalid:
         return cls(int(position[at]), _in_words(lists, at, int(position[at]), names))
 
 
-def _in_words(lists: TopLists, at: int, position: int, names: Names) -> str:
+def _in_words(lists: TopLists, at: int, position: int, names: BatchNames) -> str:
     part = lists[at : at + 1]
     t = part.normalized_confidences
     least = int(np.argmin(t))
     size = lists.space.size[at] if lists.space.per_case else lists.space.size
     unlisted = int(size) - len(t)
-    called = names.classes(at, [int(part.classes[least])])[0]
+    (called,) = names.predicted(np.array([at]), part.classes[[least]])
     low, proxy = _apart(float(t[least]), float(part.proxy[0]))
     others = f"each of the {show_size(unlisted)} unlisted classes" if unlisted > 1 else "the unlisted class"
     case = names.case(at, position)
@@ -406,27 +472,22 @@ def accumulate(
     n = len(lists)
     where = np.arange(n) if position is None else position
     called = ArrayNames(lists.space, lists.ids, y) if names is None else names
-    truth: Any
+    truth = truth_of(y, lists)
     cuts: Cuts | None = None
     confusions = Confusions()
-    if is_soft(y, lists.space):
-        truth = as_truth(y, lists.space, n)
+    if isinstance(truth, TopLists):
         listed, peaks = _expected(lists, truth)
     else:
-        truth = as_codes(y, lists)
         listed, peaks, cuts = _walked(lists, truth, scored, rule)
         cuts = cuts if rule.padded else None
         confusions = Confusions.of(lists, truth, peaks, called)
-    some = scored.metrics["mean_length"] > 0
-    every = bool(some.all())
+    some = np.flatnonzero(scored.metrics["mean_length"])
     sizes = _histogram(scored.metrics["mean_length"])
     return DetailsAccumulator(
         n,
         cuts,
         listed,
-        Bins.of(
-            peaks if every else peaks[some], scored.metrics["accuracy"] if every else scored.metrics["accuracy"][some]
-        ),
+        Bins.of(peaks[some], scored.metrics["accuracy"][some]),
         Bins.of(scored.metrics["mean_mass"], scored.metrics["coverage"]),
         sizes,
         _shapes(lists, scored, sizes),

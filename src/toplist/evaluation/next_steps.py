@@ -402,12 +402,16 @@ class Trial:
 
     def _fitted_to(self, name: str) -> FittingCases | None:
         """The compared cases of a model; None where the truth is a distribution, or there are too few."""
-        sample, panel = self.details.compared(name), self.details.panel
+        sample, panel = self._compared(name), self.details.panel
         if sample is None or len(sample.lists) < _FEWEST:
             return None
         units = None if panel.units is None else by_appearance(panel.units[sample.rows])
         weights = None if panel.weights is None else panel.weights[sample.rows]
         return FittingCases(sample.lists, sample.y, {"clusters": units, "sample_weight": weights}, self._on(sample))
+
+    def _compared(self, name: str) -> CaseSample | None:
+        sample = self.details.held(name)
+        return None if sample is None else sample.compared
 
     def _on(self, sample: CaseSample) -> str:
         """Of which cases a number is, where it is not all of the truth."""
@@ -441,7 +445,8 @@ class Trial:
         """
         from toplist.postprocess.combination import linear_pool  # noqa: PLC0415
 
-        samples = [one for one in map(self.details.compared, names) if one is not None and one.named is not None]
+        held = map(self._compared, names)
+        samples = [sample for sample in held if sample is not None and sample.named is not None]
         if len(samples) < len(names) or samples[0].codes is None or self.rule not in RULES:
             return None
         common: Codes = reduce(np.intersect1d, [sample.rows for sample in samples])
@@ -500,7 +505,7 @@ class Trial:
         results, rule = self.results, self.rule
         if not lead.curve or lead.cases < _MANY or lead.longest <= 3 or rule == "zero-one" or rule not in RULES:
             return
-        sample = self.details.compared(lead.name)
+        sample = self._compared(lead.name)
         if sample is None or results.overall.rows[0].scores[rule].infinite or not math.isfinite(lead.curve[0]):
             return
         mean = sum(size * n for size, n in lead.sizes) / sum(n for _, n in lead.sizes)

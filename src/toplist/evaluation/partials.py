@@ -21,18 +21,15 @@ from toplist._typing import Progress
 from toplist.calibration.top_bins import ReliabilityBins
 from toplist.core.kernel import version
 from toplist.errors import AlignmentError, SpaceError, TopListError
+from toplist.evaluation.case_details import SumDetails
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.evaluation.part_details import ReliabilityWatcher, SumDetails
+from toplist.evaluation.losses import Losses, PairLoss, pair_losses
 from toplist.evaluation.ranking import Bounds, Question, Scored, rank, spelled_in_files
 from toplist.evaluation.samples import (
     ROOM,
-    FileLosses,
-    Losses,
-    PairLoss,
     SampleCollector,
     SampledCases,
     columns_of,
-    range_of,
     reading,
 )
 from toplist.evaluation.stream import (
@@ -49,7 +46,7 @@ from toplist.inference.codec import from_bytes, to_bytes
 from toplist.inference.diagnostics import SAMPLED
 from toplist.inference.results import PartRecord, SourceSummary
 from toplist.inference.settings import Inference, InferenceSettings
-from toplist.io import ANSWER_MASS, Plan, empty_set_explained, require_few_groups
+from toplist.io import ANSWER_MASS, Plan, empty_set_explained, require_few_groups, silent
 from toplist.lists.space import show_size
 
 SAMPLE: Final = 1000
@@ -204,16 +201,19 @@ class PartialResult:
 class PartSums(SumCollector):
     """Adds up exactly, and puts the confidences of the first classes into bins."""
 
-    watching: dict[str, ReliabilityWatcher] = field(init=False)
+    bins: dict[str, ReliabilityBins] = field(default_factory=dict)  # by model
 
-    def __post_init__(self) -> None:
-        self.watching = {one.name: ReliabilityWatcher() for one in self.plan.sources}
-
-    def make(self, rows: ScoredRows) -> dict[Hashable, Aggregates]:
+    def make(self, rows: ScoredRows) -> Any:
         """See `Collector`."""
-        for lists in rows.lists:
-            self.watching[lists.name](lists)
-        return SumCollector.make(self, rows)
+        bins = [(lists.name, ReliabilityBins.of(lists.lists, lists.scores.metrics["accuracy"])) for lists in rows.lists]
+        return SumCollector.make(self, rows), bins
+
+    def add(self, made: Any) -> None:
+        """See `Collector`."""
+        tallies, bins = made
+        SumCollector.add(self, tallies)
+        for name, one in bins:
+            self.bins[name] = self.bins.get(name, ReliabilityBins()) + one
 
 
 def settings_of(plan: Plan, question: Question) -> InferenceSettings:
@@ -243,13 +243,12 @@ def score_part(
     plan: Plan,
     question: Question,
     *,
-    covers: Sequence[Cover] = (),
     total: int | None = None,
     start: int = 0,
     sample: int = SAMPLE,
     columns: Sequence[str] | None = None,
     losses: bool = True,
-    progress: Progress = lambda what, done, total: None,
+    progress: Progress = silent,
 ) -> PartialResult:
     """Score the cases of a plan, as a part of more.
 
@@ -259,8 +258,6 @@ def score_part(
         The open files of this part.
     question : Question
         What is asked of all parts.
-    covers : sequence of Cover, optional
-        What is covered, for merges and for people.
     total : int, optional
         How many cases there are in all parts, where that is known: the sample is then what one run would draw.
     start : int, default 0
@@ -283,33 +280,21 @@ def score_part(
     plan = replace(plan, time=settings.time, ordered=settings.ordered)
     asked = PartQuestion.of(question, plan, settings)
     drawn: Any = {"limit": sample} if total is None else {"threshold": min(1.0, SAMPLED / max(total, 1))}
-
     names = columns_of(plan, settings, repeated=False) if columns is None else columns
     sums, kept = PartSums(plan, settings.method == "poisson"), SampleCollector(plan, names, **drawn)
     with empty_set_explained(plan.set_separator):
         read = run(reading(plan, names), question.scoring, [sums, kept], progress, part=True, start=start)
         found = PartialResult(
             asked,
-            tuple(covers),
+            (Cover(plan.truth.path, read.cases, None if asked.ids else start),),
             sums.tallies,
             read,
             kept.heaviest,
             kept.cases().in_order(),
             spelled=_spelled(plan, sums.tallies),
-            bins={name: one.found for name, one in sums.watching.items() if one.found.cases},
+            bins={name: one for name, one in sums.bins.items() if one.cases},
         )
         return replace(found, losses=_losses(plan, question, found)) if losses else found
-
-
-def losses_of(
-    plan: Plan, question: Question, pairs: Sequence[tuple[str, str]], heaviest: float, more: int = 0
-) -> dict[tuple[str, str], PairLoss]:
-    """The largest losses of some pairs over the cases of a plan, where the heaviest of all cases has this weight."""
-    if not pairs or plan.missing in ("uniform", "worst", "baseline"):
-        return {}
-    asked = {name for pair in pairs for name in pair}
-    names = tuple(one.name for one in plan.sources if plan.missing == "common" or one.name in asked)
-    return FileLosses(plan, question.scoring, heaviest=heaviest).of(pairs, names, more)
 
 
 def _losses(plan: Plan, question: Question, found: PartialResult) -> dict[tuple[str, str], PairLoss] | None:
@@ -317,7 +302,8 @@ def _losses(plan: Plan, question: Question, found: PartialResult) -> dict[tuple[
     names = question.names
     if not found.read.compared or len(names) > MOST_MODELS:
         return None if len(names) > MOST_MODELS else {}
-    return losses_of(plan, question, [*permutations(names, 2)], found.heaviest, _MORE if plan.weight else 0)
+    more = _MORE if plan.weight else 0
+    return pair_losses(plan, question.scoring, [*permutations(names, 2)], found.heaviest, more)
 
 
 def _spelled(plan: Plan, tallies: Mapping[Hashable, Aggregates]) -> dict[str, Spelling]:
@@ -517,25 +503,6 @@ def _require_apart(found: Mapping[str, PartialResult]) -> None:
 # The leaderboard
 
 
-@dataclass(frozen=True, slots=True)
-class PartLosses:
-    """The largest losses that parts found."""
-
-    scores: Mapping[str, float]
-    heaviest: float
-    bounds: tuple[float, float]  # of a score
-    known: Mapping[tuple[str, str], PairLoss]
-
-    def highest(self, name: str) -> float:
-        """See `diagnostics.Highest`."""
-        return self.heaviest * (self.scores[name] - self.bounds[0])
-
-    def lost(self, sums: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], tuple[float, float | None]]:
-        """See `diagnostics.Lost`."""
-        known, scale = self.known, range_of(self.bounds)
-        return {pair: known[pair].result(total, scale, self.heaviest) for pair, total in sums.items() if pair in known}
-
-
 def finish(
     result: PartialResult,
     *,
@@ -585,7 +552,7 @@ def finish(
         else cases,
         spelled or (lambda name: result.spelled.get(name, ((), ()))),
         result.sample.drawn(read.cases),
-        losses or PartLosses(read.highest, result.heaviest, asked.bounds[0], result.losses or {}),
+        losses or Losses(asked.bounds[0], result.heaviest, read.highest.__getitem__, lambda sums: result.losses or {}),
         lambda penalised: asked.penalised if penalised else asked.bounds,
     )
     return rank(asked.question, scored, tuple(inputs))

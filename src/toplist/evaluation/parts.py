@@ -5,9 +5,8 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 from toplist._files import as_path, as_remote, has_magic, shown
 from toplist._text import quote
@@ -15,13 +14,10 @@ from toplist._typing import Progress
 from toplist.core.arguments import as_whole
 from toplist.errors import FileError, TopListError
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.evaluation.partials import SAMPLE, Cover, PartialResult, finish, merge, score_part
+from toplist.evaluation.partials import SAMPLE, PartialResult, finish, merge, score_part
 from toplist.evaluation.ranking import Question
 from toplist.inference.settings import Inference, as_inference
-from toplist.io import ReadOptions, ReadRequest, as_tables, names_of, plan_of, with_indicators
-
-if TYPE_CHECKING:
-    from toplist._remote import RemotePath
+from toplist.io import ReadOptions, ReadRequest, as_tables, names_of, plan_of, silent, with_indicators
 
 SUFFIX = ".tlp"
 """How the name of a file with a partial result ends."""
@@ -118,15 +114,13 @@ def partial_result(
             "dataframes, or run compare on all of them."
         )
     plan = plan_of(tables, space, missing=missing, find=("cluster", "time", "group"))
-    found = score_part(
+    return score_part(
         plan,
         question,
         start=part.start,
         sample=part.sample,
-        progress=progress or (lambda what, done, total: None),
+        progress=progress or silent,
     )
-    start = None if found.question.ids else part.start
-    return replace(found, covers=(Cover(plan.truth.path, found.read.cases, start),))
 
 
 def merge_results(parts: Any) -> Leaderboard:
@@ -169,7 +163,7 @@ def merge_results(parts: Any) -> Leaderboard:
     return finish(merge(found.values(), list(found)), inputs=[os.path.abspath(name) for name in inputs])
 
 
-def read_parts(parts: Any, progress: Progress = lambda what, done, total: None) -> dict[str, PartialResult]:
+def read_parts(parts: Any, progress: Progress = silent) -> dict[str, PartialResult]:
     """Parts by what they are called; see `merge_results`."""
     given = [parts] if isinstance(parts, str | os.PathLike | bytes | PartialResult) else parts
     if not isinstance(given, Iterable):
@@ -198,31 +192,19 @@ def files_of(place: str | os.PathLike[str]) -> list[str]:
     text = os.fspath(place)
     if not text or "\0" in text:
         raise TopListError(f"{quote(text)} is no path.")
-    remote = as_remote(text)
-    if remote is not None:
-        return _files_elsewhere(remote)
-    if os.path.isdir(text):
-        found = sorted(str(path) for path in Path(text).glob(f"*{SUFFIX}"))
-        if not found:
-            raise FileError(text, f"there is no partial result in this folder: their names end in {SUFFIX}.")
-        return found
-    if os.path.exists(text) or not has_magic(text):
+    folder, remote = as_path(text), as_remote(text)
+    if folder.is_dir():
+        files = [os.fspath(one) for one in folder.iterdir() if one.suffix == SUFFIX]
+        problem = f"there is no partial result in this folder: their names end in {SUFFIX}."
+    elif folder.exists() or not (has_magic(text) if remote is None else remote.is_pattern):
         return [text]
-    found = sorted(path for path in glob.glob(text, recursive=True) if os.path.isfile(path))
-    if not found:
-        raise FileError(text, "no file matches this pattern.")
-    return found
-
-
-def _files_elsewhere(place: RemotePath) -> list[str]:
-    """The same of a URL."""
-    if place.is_dir():
-        found = sorted(one for one in place.iterdir() if one.suffix == SUFFIX)
-        if not found:
-            raise FileError(str(place), f"there is no partial result in this folder: their names end in {SUFFIX}.")
     else:
-        found = [place] if place.is_file() else [one for one in place.matching() if one.is_file()]
-    return [os.fspath(one) for one in found or [place]]
+        matches = glob.glob(text, recursive=True) if remote is None else map(os.fspath, remote.matching())
+        files = [match for match in matches if as_path(match).is_file()]
+        problem = "no file matches this pattern."
+    if not files:
+        raise FileError(shown(text), problem)
+    return sorted(files)
 
 
 def _read(path: str) -> bytes:

@@ -6,16 +6,17 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from toplist._text import argument
 from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
-from toplist.evaluation.case_details import CaseReader, from_files, from_memory
+from toplist.evaluation.case_details import CaseReader, SumDetails, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.evaluation.samples import ArrayLosses, FileLosses, Losses, SampleCollector, of_arrays
+from toplist.evaluation.losses import Losses, losses_in_files, losses_in_memory
+from toplist.evaluation.samples import SampleCollector, of_arrays
 from toplist.evaluation.stream import ReadSummary, ScoringSpec, scores_of_files
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, overall
 from toplist.inference.diagnostics import (
@@ -38,9 +39,6 @@ from toplist.lists.space import ClassSpace
 from toplist.scoring.case_scores import CaseScores, as_list_lengths
 from toplist.scoring.rules import as_rule, name_of
 from toplist.scoring.scores import as_penalty, default_penalty
-
-if TYPE_CHECKING:
-    from toplist.evaluation.part_details import SumDetails
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +144,7 @@ class Scored:
             CaseReader(partial(from_files, plan, scoring), partial(scores_of_files, plan, scoring)),
             partial(spelled_in_files, plan),
             None if kept is None else kept.sample(settings, read.cases),
-            FileLosses(plan, scoring, read.highest, 1.0 if kept is None else kept.heaviest),
+            losses_in_files(plan, scoring, read.highest, 1.0 if kept is None else kept.heaviest),
             question.bounds,
         )
 
@@ -173,7 +171,7 @@ class Scored:
             CaseReader(lambda shown, progress: from_memory(held), held.scores),
             lambda name: (of_outcomes(held.y, held.lists[name].space), in_lists(held.lists[name])),
             of_arrays(held, sheets, settings),
-            ArrayLosses(held),
+            losses_in_memory(held),
             question.bounds,
         )
 

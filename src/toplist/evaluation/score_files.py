@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import Any, cast
 
 import numpy as np
@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from toplist._files import as_path, as_remote, from_json_number, need, shown, to_json_number
 from toplist._text import argument, quote
 from toplist._typing import Codes, Floats, Progress
-from toplist.core.kernel import hash_text, mix, version
+from toplist.core.kernel import mix, version
 from toplist.errors import AlignmentError, FileError, TopListError
 from toplist.evaluation.arrays import ArrayModels
-from toplist.evaluation.case_details import class_texts, places_of
+from toplist.evaluation.case_details import places_of, true_names
 from toplist.evaluation.model_details import ArrayNames
 from toplist.evaluation.ranking import Question, Scored, doubts, judged, planned
 from toplist.evaluation.stream import (
@@ -37,7 +37,9 @@ from toplist.evaluation.stream import (
     ScoredBatch,
     ScoredRows,
     SumCollector,
+    class_texts,
     run,
+    text_hashes,
 )
 from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.results import Comparison
@@ -160,17 +162,13 @@ def score_model(
 
 def outcome_texts(truth: Batch, plan: Plan) -> list[str]:
     """The outcome of each case by the name of its class, and the number of classes."""
-    many, labels = [plan.classes] * len(truth), None if plan.space is None else plan.space.labels
+    many = [plan.classes] * len(truth)
     if plan.space is None:
         many = list(map(show_size, class_counts(truth, str(plan.n_classes)).tolist()))
-    names: Sequence[Any] = plan.truth.names if truth.classes is None else class_texts(truth.classes, plan.set_separator)
-    names = names if isinstance(names, Sequence) else names.to_pylist()
-    if labels is not None and truth.classes is not None and _are_codes(truth):
-        names = [text(labels[int(name)]) if 0 <= int(name) < len(labels) else name for name in names]
+    names: Sequence[Any] = plan.truth.names if truth.classes is None else true_names(truth, plan).to_pylist()
     if plan.truth.layout.kind != "labels":
-        parts = [slice(first, last) for first, last in pairwise(truth.offsets.tolist())]
-        shares = truth.confidences
-        names = [distribution_text(names if truth.classes is None else names[part], shares[part]) for part in parts]
+        columns = names
+        names = distribution_texts(truth, names.__getitem__ if truth.classes is not None else lambda case: columns)
     return outcomes_of(names, many)
 
 
@@ -181,10 +179,8 @@ def outcomes_in_memory(held: ArrayModels) -> list[str]:
     many = [show_size(one) for one in space.size.tolist()] if space.per_case else [show_size(space.size)] * n
     if is_soft(held.y, space):
         truth = as_truth(held.y, space, n)
-        names = ArrayNames(space)
-        parts = [slice(first, last) for first, last in pairwise(truth.offsets.tolist())]
-        each = (names.classes(at, truth.classes[part].tolist()) for at, part in enumerate(parts))
-        return outcomes_of(list(map(distribution_text, each, (truth.confidences[part] for part in parts))), many)
+        classes = ArrayNames(space).classes(0, truth.classes.tolist())
+        return outcomes_of(distribution_texts(truth, classes.__getitem__), many)
     codes = as_codes(held.y, lists)
     return outcomes_of(ArrayNames(space, None, held.y).outcomes(np.arange(n), codes), many)
 
@@ -201,15 +197,14 @@ def order_of(space: Any) -> str:
     return f"{int(text_hashes([repr(list(map(text, space.labels or ())))])[0]):016x}" if ordered else ""
 
 
-def _are_codes(truth: Batch) -> bool:
-    """Whether classes are whole numbers in the file."""
-    return str(plain(truth.classes).type).startswith(("int", "uint"))
-
-
-def distribution_text(classes: Sequence[Any], shares: Any) -> str:
-    """A distribution over the classes as text, whatever their order."""
-    pairs = zip(map(text, classes), np.asarray(shares, np.float64).tolist(), strict=True)
-    return " ".join(f"{name}={share!r}" for name, share in sorted(pairs) if share)
+def distribution_texts(truth: TopLists | Batch, classes: Callable[[slice], Sequence[Any]]) -> list[str]:
+    """Distributions over the classes as text, whatever the order of these."""
+    texts = []
+    for case in starmap(slice, pairwise(truth.offsets.tolist())):
+        shares = np.asarray(truth.confidences[case], np.float64).tolist()
+        pairs = sorted(zip(map(text, classes(case)), shares, strict=True))
+        texts.append(" ".join(f"{name}={share!r}" for name, share in pairs if share))
+    return texts
 
 
 def outcomes_of(names: Sequence[str], sizes: Sequence[str]) -> list[str]:
@@ -223,13 +218,6 @@ def outcomes_of(names: Sequence[str], sizes: Sequence[str]) -> list[str]:
 Hashes = NDArray[np.uint64]
 UNKNOWN = 0
 _BITS = 30  # of a confidence that count
-
-
-def text_hashes(texts: Sequence[str]) -> Hashes:
-    """A hash of each text, the same as that of an id in a file."""
-    coded = [one.encode("utf-8", "surrogatepass") for one in texts]
-    ends = np.cumsum([0, *map(len, coded)]).astype(np.int64)
-    return hash_text(np.frombuffer(b"".join(coded), np.uint8), ends)
 
 
 def digests_of_lists(lists: TopLists) -> Hashes:

@@ -9,7 +9,7 @@ import math
 import tempfile
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, Final
@@ -31,6 +31,7 @@ from toplist.io import (
     Batch,
     Cases,
     ClassEncoder,
+    Column,
     NamesSeen,
     OpenTable,
     Plan,
@@ -44,17 +45,20 @@ from toplist.io import (
     id_hashes,
     in_file,
     in_time,
+    is_list,
+    label_sets,
     lists_of,
     plain,
     repairs_made,
     require_all_columns,
     require_few_groups,
     require_outcomes,
+    silent,
     weights_of,
 )
 from toplist.lists import TopLists
+from toplist.lists.checks.detect import text
 from toplist.lists.space import ClassSpace
-from toplist.lists.validation import Repairs
 from toplist.scoring.case_scores import CaseScores, Grouping, one_if_alike, side_by_side
 from toplist.scoring.rules import Rule
 from toplist.scoring.scores import highest_score
@@ -90,14 +94,11 @@ class ScoredBatch:
 class BatchScorer:
     """Scores the batches of one source against the truth."""
 
+    plan: Plan
     source: OpenTable
-    truth: OpenTable
     coder: ClassEncoder
     scoring: ScoringSpec
-    repairs: Repairs
-    truth_repairs: Repairs = field(default_factory=Repairs)  # of a truth that is a distribution per case
-    sizes: str | None = None  # the column of the truth that says how many classes each case has
-    idle: int = 0  # classes that no outcome can be
+    idle: int  # classes that no outcome can be
     highest: float = -math.inf  # a bound on the score of any outcome under the first rule
     repaired: Counter[str] = field(default_factory=Counter)
     truth_repaired: Counter[str] = field(default_factory=Counter)
@@ -117,7 +118,7 @@ class BatchScorer:
         with self._lock:
             self.highest = max(self.highest, highest)
             self.repaired.update(repairs_made(lists, batch))
-        own, theirs = self.source.names, self.truth.names
+        own, theirs = self.source.names, self.plan.truth.names
         return ScoredBatch(self.source.name, lists, y, scores, batch, own, codes, truth, theirs, outcomes)
 
     def summary(self, cases: int, **counts: int) -> SourceSummary:
@@ -140,24 +141,24 @@ class BatchScorer:
 
     def _read(self, batch: Batch, truth: Batch) -> tuple[TopLists, Any, Codes, Codes]:
         """The lists of a batch, the outcomes as codes or, where the truth is soft, as lists, and the codes of both."""
-        space = self._space(truth)
-        hard = self.truth.layout.kind == "labels"
+        plan, source = self.plan, self.source
+        space = self.coder.space
+        if space is None:
+            space = ClassSpace(class_counts(truth, str(plan.n_classes)))
+        hard = plan.truth.layout.kind == "labels"
         if hard:
             require_outcomes(truth, self.coder.sets)
-        require_all_columns(self.source, space)
-        codes, outcomes = self.coder.codes(batch, self.source.names, truth, self.truth.names)
-        lists = lists_of(batch, self.source.names, codes, space, self.repairs)
-        y: Any = outcomes
-        if not hard:
-            y = self._distributions(truth, outcomes, space)
-        return lists, y, codes, outcomes
+        require_all_columns(source, space)
+        codes, outcomes = self.coder.codes(batch, source.names, truth, plan.truth.names)
+        lists = lists_of(batch, source.names, codes, space, plan.repairs[source.name])
+        return lists, outcomes if hard else self._distributions(truth, outcomes, space), codes, outcomes
 
     def _distributions(self, truth: Batch, codes: Codes, space: ClassSpace) -> TopLists:
         """A distribution over the classes per case: what sums to something else than one is no truth."""
-        lists = lists_of(truth, self.truth.names, codes, space, self.truth_repairs)
+        lists = lists_of(truth, self.plan.truth.names, codes, space, self.plan.truth_repairs)
         mass, off = lists.mass, np.abs(lists.mass - 1) > NEAR_ONE
         if off.any():
-            bad = mass <= 0 if self.truth_repairs.normalize else off
+            bad = mass <= 0 if self.plan.truth_repairs.normalize else off
             if bad.any():
                 at = int(np.argmax(bad))
                 problem = (
@@ -173,9 +174,6 @@ class BatchScorer:
             if counted:
                 self.truth_repaired["normalized"] += counted
         return lists
-
-    def _space(self, truth: Batch) -> ClassSpace:
-        return ClassSpace(class_counts(truth, str(self.sizes))) if self.coder.space is None else self.coder.space
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,29 +227,11 @@ def coder_of(plan: Plan) -> ClassEncoder:
     return ClassEncoder(plan.space, whole, plan.set_separator)
 
 
-def scorers_of(plan: Plan, scoring: ScoringSpec) -> list[BatchScorer]:
-    """One for each source."""
-    idle = int(any(one.has_other for one in plan.sources))
-    return [
-        BatchScorer(
-            source,
-            plan.truth,
-            coder_of(plan),
-            scoring,
-            plan.repairs[source.name],
-            plan.truth_repairs,
-            plan.n_classes,
-            idle,
-        )
-        for source in plan.sources
-    ]
-
-
 def run(
     plan: Plan,
     scoring: ScoringSpec,
     collectors: Sequence[Collector],
-    progress: Progress = lambda what, done, total: None,
+    progress: Progress = silent,
     *,
     part: bool = False,
     start: int = 0,
@@ -262,8 +242,9 @@ def run(
     the position of the first one.
     """
     aligned = AlignedCases((plan.truth, *plan.sources), plan.missing, plan.choices, part)
-    scorers = scorers_of(plan, scoring)
-    names = [scorer.source.name for scorer in scorers]
+    idle = int(any(source.has_other for source in plan.sources))
+    scorers = [BatchScorer(plan, source, coder_of(plan), scoring, idle) for source in plan.sources]
+    names = [source.name for source in plan.sources]
     stand_in = names.index(str(scoring.baseline)) if plan.missing == "baseline" else None
     difficulty, lock = None if plan.missing == "error" else Difficulty(len(scorers)), Lock()
 
@@ -326,37 +307,26 @@ def _scored(scorers: Sequence[BatchScorer], cases: Cases, *, fill: bool) -> Scor
         away = np.flatnonzero(~cases.present[at] if cases.present else ())
         if not len(away):
             scores.append(own.scores)
-        elif not fill:
-            scores.append(_spread(own.scores, cases.present[at]))
-        else:
+            continue
+        others = _zeros(own.scores, len(away))
+        if fill:
             happened = cases.first.take(away)
-            empty = scorer.score(_empty_lists(scorer, happened), happened)
-            lists.append(empty)
-            order = np.argsort(np.concatenate([np.flatnonzero(cases.present[at]), away]))
-            scores.append(CaseScores.concat([own.scores, empty.scores]).take(order))
+            lists.append(scorer.score(_empty_lists(scorer, happened), happened))
+            others = lists[-1].scores
+        order = np.argsort(np.concatenate([np.flatnonzero(cases.present[at]), away]))
+        every = CaseScores.concat([own.scores, others]).take(order)
+        if own.scores.empty.strides[-1] == 0 and len(batch):  # the empty list scores the same in all cases
+            every = replace(every, empty=np.broadcast_to(own.scores.empty[:, :1], every.empty.shape))
+        scores.append(every)
     return ScoredRows(cases.first, scores, () if fill else cases.present, lists)
 
 
-def _spread(scores: CaseScores, there: NDArray[np.bool_]) -> CaseScores:
-    """Scores of some cases as rows of all: zero where there are none."""
-    at, n = np.flatnonzero(there), len(there)
-
-    def column(values: Any) -> Any:
-        out = np.zeros((*values.shape[:-1], n), values.dtype)
-        out[..., at] = values
-        return out
-
-    if len(at) and scores.empty.strides[-1] == 0:  # the empty list scores the same in all cases
-        return replace(_by_column(column, scores), empty=np.broadcast_to(scores.empty[:, :1], (len(scores.empty), n)))
-    return _by_column(column, scores)
-
-
-def _by_column(change: Callable[..., Any], scores: CaseScores, *others: CaseScores) -> CaseScores:
-    """The scores with each column changed, of which the function gets those of all models."""
-    every = (scores, *others)
-    columns = {name: change(*(getattr(each, name) for each in every)) for name in ("scores", "unpenalised", "empty")}
-    metrics = {name: change(*(each.metrics[name] for each in every)) for name in scores.metrics}
-    return replace(scores, **columns, metrics=metrics)
+def _zeros(like: CaseScores, cases: int) -> CaseScores:
+    """Zero for all scores and metrics of some cases."""
+    scores = np.zeros((len(like.scores), cases))
+    return CaseScores(
+        like.rules, scores, scores, scores, {name: np.zeros(cases, own.dtype) for name, own in like.metrics.items()}
+    )
 
 
 def _compared(rows: ScoredRows, missing: str, stand_in: int | None) -> ScoredRows:
@@ -407,28 +377,40 @@ def case_hashes(truth: Batch, seed: int, some: NDArray[np.intp] | None = None) -
     return id_hashes(ids if some is None else plain(ids).take(as_arrow(some)), seed)
 
 
+def text_hashes(texts: Sequence[str]) -> NDArray[np.uint64]:
+    """A hash of each text, the same as that of an id in a file."""
+    coded = [one.encode("utf-8", "surrogatepass") for one in texts]
+    ends = np.cumsum([0, *map(len, coded)]).astype(np.int64)
+    return hash_text(np.frombuffer(b"".join(coded), np.uint8), ends)
+
+
 def cluster_hashes(clusters: Grouping) -> NDArray[np.uint64]:
     """The hash of the name of the cluster of each case."""
-    names = [str(key).encode("utf-8", "surrogatepass") for key in clusters.keys]
-    ends = np.cumsum([0, *map(len, names)])
-    made = hash_text(np.frombuffer(b"".join(names), np.uint8), ends.astype(np.int64))
-    return made if clusters.codes is None else made[clusters.codes]
+    hashes = text_hashes(list(map(str, clusters.keys)))
+    return hashes if clusters.codes is None else hashes[clusters.codes]
+
+
+def class_texts(values: Column, separator: str | None) -> Column:
+    """Classes as text that is the same for the same class: label sets have their labels in order."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    values = plain(values)
+    if is_list(values.type):
+        return pa.array([text(one) for one in values.to_pylist()], pa.string())
+    if separator is not None:
+        return label_sets(values, separator)
+    return values if pa.types.is_string(values.type) else pc.cast(values, pa.string())
 
 
 def _imputed(
     scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]], stand_in: int | None
 ) -> list[CaseScores]:
     """Missing predictions replaced by those of one model, or of the one that scored worst under the first rule."""
+    n = len(scored[0])
+    model = np.full(n, stand_in or 0)
     if stand_in is None:
-        worst = np.where(np.array(present), [one.scores[0] for one in scored], -np.inf).argmax(axis=0)
-    else:
-        worst = np.full(len(scored[0]), stand_in)
-    at = np.arange(len(worst))
-
-    def completed(own: CaseScores, there: NDArray[np.bool_]) -> CaseScores:
-        return _by_column(lambda mine, *every: np.where(there, mine, np.stack(every)[worst, ..., at].T), own, *scored)
-
-    return list(map(completed, scored, present))
+        model = np.where(np.array(present), [one.scores[0] for one in scored], -np.inf).argmax(axis=0)
+    every = CaseScores.concat(scored)
+    return [every.take(np.where(there, own, model) * n + np.arange(n)) for own, there in enumerate(present)]
 
 
 def _empty_lists(scorer: BatchScorer, truth: Batch) -> Batch:
@@ -476,17 +458,35 @@ class SumCollector(Collector):
         require_few_groups(self.tallies, self.plan.group)
 
 
-class MatrixCollector(Collector):
-    """Keeps every score, in the order of the truth, in a file that has no name."""
+class RowFile:
+    """Rows of one shape in a file that has no name, part after part."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+    def __init__(self, dtype: Any = np.float64) -> None:
+        self.dtype, self.shape = dtype, tuple[int, ...]()
         self.file = tempfile.TemporaryFile(prefix="toplist-")  # noqa: SIM115  lives as long as this
-        self.shape: tuple[int, ...] = ()
-        self.columns: dict[str, list[Any]] = {"empty": [], "weight": [], "cluster": [], "time": [], "by": []}
 
     def __del__(self) -> None:
-        self.file.close()  # what a panel maps of it stays
+        self.file.close()  # what is mapped of it stays
+
+    def add(self, rows: NDArray[Any]) -> None:
+        """The next rows."""
+        self.shape = rows.shape[1:]
+        with disk_full_explained():
+            self.file.write(rows.tobytes())
+
+    def mapped(self) -> NDArray[Any]:
+        """All rows."""
+        with disk_full_explained():
+            self.file.flush()
+        return np.memmap(self.file, self.dtype, "r").reshape(-1, *self.shape)
+
+
+class MatrixCollector(Collector):
+    """Keeps every score, in the order of the truth."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.file = plan, RowFile()
+        self.columns: dict[str, list[Any]] = {"empty": [], "weight": [], "cluster": [], "time": [], "by": []}
 
     def make(self, rows: ScoredRows) -> Any:
         """See `Collector`."""
@@ -503,31 +503,46 @@ class MatrixCollector(Collector):
     def add(self, made: Any) -> None:
         """See `Collector`."""
         scores, columns = made
-        self.shape = scores.shape[1:]
-        with disk_full_explained():
-            self.file.write(scores.tobytes())
+        self.file.add(scores)
         for name, column in columns.items():
             if column is not None:
                 self.columns[name].append(column)
 
     def panel(self) -> ScoreMatrix:
         """All cases, side by side."""
-        with disk_full_explained():
-            self.file.flush()
-        found = self.columns
-        by = groups_of(_whole(found["by"])) if found["by"] else None
-        clusters = clusters_in_order(_whole(found["cluster"])) if found["cluster"] else None
-        times = in_time(_whole(found["time"]), str(self.plan.time)) if found["time"] else None
-        return ScoreMatrix(
-            np.memmap(self.file, np.float64, "r").reshape(-1, *self.shape),
-            one_if_alike(found["empty"]),
-            np.concatenate(found["weight"]) if found["weight"] else None,
-            clusters if times is None else times,
-            self.plan.ordered,
-            None if by is None or by.codes is None else by.codes.astype(np.int64),
-            () if by is None else tuple(by.keys),
-            None if times is None else clusters,
+        columns = self.columns
+        return matrix_of(
+            self.file.mapped(),
+            one_if_alike(columns["empty"]),
+            np.concatenate(columns["weight"]) if columns["weight"] else None,
+            groups_of(_whole(columns["by"])) if columns["by"] else None,
+            clusters_in_order(_whole(columns["cluster"])) if columns["cluster"] else None,
+            in_time(_whole(columns["time"]), str(self.plan.time)) if columns["time"] else None,
+            ordered=self.plan.ordered,
         )
+
+
+def matrix_of(
+    scores: NDArray[np.float64],
+    empty: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    groups: Grouping | None,
+    clusters: NDArray[np.int64] | None,
+    times: NDArray[np.int64] | None,
+    *,
+    ordered: bool,
+) -> ScoreMatrix:
+    """Scores side by side with what is known of the cases; where there are times, these are the units."""
+    return ScoreMatrix(
+        scores,
+        empty,
+        weights,
+        clusters if times is None else times,
+        ordered,
+        None if groups is None or groups.codes is None else groups.codes.astype(np.int64),
+        () if groups is None else tuple(groups.keys),
+        None if times is None else clusters,
+    )
 
 
 class ScoresCollector(Collector):
@@ -547,19 +562,13 @@ class ScoresCollector(Collector):
         """See `Collector`."""
         self.parts.append(made)
 
-    def scores(self) -> dict[str, CaseScores]:
-        """One table per model."""
-        by_model = zip(self.plan.sources, zip(*self.parts, strict=True), strict=True)
-        return {source.name: CaseScores.concat(parts) for source, parts in by_model}
 
-
-def scores_of_files(
-    plan: Plan, scoring: ScoringSpec, progress: Progress = lambda what, done, total: None
-) -> dict[str, CaseScores]:
+def scores_of_files(plan: Plan, scoring: ScoringSpec, progress: Progress = silent) -> dict[str, CaseScores]:
     """Scores case by case, by model."""
     collector = ScoresCollector(plan)
     run(plan, scoring, [collector], progress)
-    return collector.scores()
+    parts = zip(plan.sources, zip(*collector.parts, strict=True), strict=True)
+    return {source.name: CaseScores.concat(some) for source, some in parts}
 
 
 def _metadata(truth: Batch, plan: Plan) -> dict[str, Any]:

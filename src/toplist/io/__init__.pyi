@@ -25,12 +25,12 @@ from toplist.io.encoding import within_case as within_case
 from toplist.io.ids import UniqueIds as UniqueIds
 from toplist.io.lists import NEAR_ONE as NEAR_ONE
 from toplist.io.lists import REMEDY as REMEDY
+from toplist.io.lists import CasesInFile as CasesInFile
 from toplist.io.lists import by_appearance as by_appearance
 from toplist.io.lists import check_file as check_file
 from toplist.io.lists import class_counts as class_counts
 from toplist.io.lists import clusters_in_order as clusters_in_order
 from toplist.io.lists import filled as filled
-from toplist.io.lists import for_batch as for_batch
 from toplist.io.lists import group_name as group_name
 from toplist.io.lists import groups_of as groups_of
 from toplist.io.lists import in_file as in_file

@@ -217,7 +217,7 @@ def convert(
     repairs: Repairs,
     space: ClassSpace | None = None,
     sets: str | None = None,
-    progress: Callable[[str, int, int | None], None] = lambda what, done, total: None,
+    progress: Callable[[str, int, int | None], None] = silent,
     repaired: Callable[[Mapping[str, int]], object] = lambda counts: None,
 ) -> int:
     """Write lists as Parquet with the columns case (where there are ids), classes and confidences; the number of cases.

@@ -6,7 +6,7 @@ import numpy as np
 
 import toplist as tl
 from toplist.calibration.miscalibration import CalibrationVerdict
-from toplist.evaluation.samples import by_place, calibration_verdict, sample_cases
+from toplist.evaluation.samples import calibration_verdict, sample_cases
 from toplist.report import calibration_statements
 from toplist.report.text import names
 
@@ -25,7 +25,7 @@ def world(n: int, models: int, seed: int, classes: int = 4) -> tuple[dict[str, t
 
 
 def judgements(lists: dict[str, tl.TopLists], y: np.ndarray) -> dict[str, CalibrationVerdict]:
-    return {name: calibration_verdict(sample_cases(*by_place(one, y)), level=0.95) for name, one in lists.items()}
+    return {name: calibration_verdict(sample_cases(one, y), level=0.95) for name, one in lists.items()}
 
 
 def said(found: dict[str, CalibrationVerdict]) -> str:

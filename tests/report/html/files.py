@@ -11,7 +11,7 @@ import pytest
 from tests.report import results as made
 from tests.report.html.hostile import HOSTILE
 from toplist.calibration.top_bins import ReliabilityBins
-from toplist.evaluation.part_details import SumDetails
+from toplist.evaluation.case_details import SumDetails
 from toplist.inference.results import CaseView, Comparison, FileRecord, PartRecord, PredictionView
 from toplist.lists import TopLists
 from toplist.report.html import Page, Provenance, render

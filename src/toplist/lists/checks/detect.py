@@ -20,18 +20,10 @@ from toplist.lists.validation import exponentiate, from_percent, gather, inspect
 
 
 class Names(Protocol):
-    """The names behind the codes of one batch, which may mean something else in the next."""
+    """What the cases of one batch are called."""
 
     def case(self, at: int, position: int) -> str:
         """The id of a case, or its position."""
-        ...
-
-    def classes(self, at: int, codes: Sequence[int]) -> list[str]:
-        """The names of classes that a case lists."""
-        ...
-
-    def outcome(self, at: int, code: int) -> str:
-        """The name of the outcome of a case."""
         ...
 
 
@@ -64,11 +56,11 @@ class MemoryNames:
         return str(position) if self.ids is None else text(self.ids[at])
 
     def classes(self, at: int, codes: Sequence[int]) -> list[str]:
-        """See `Names`."""
+        """The names of classes that a case lists."""
         return [text(self.space.decode(int(code))) for code in codes]
 
     def outcome(self, at: int, code: int) -> str:
-        """See `Names`."""
+        """The name of the outcome of a case."""
         space, y = self.space, self.y
         digest = isinstance(space, LabelSets) and space.digests
         if (code >= 0 and not digest) or y is None or isinstance(y, TopLists):
