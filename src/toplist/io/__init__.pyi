@@ -7,6 +7,7 @@ from toplist.io.align import silent as silent
 from toplist.io.batches import Batch as Batch
 from toplist.io.batches import flat_lists as flat_lists
 from toplist.io.columns import Column as Column
+from toplist.io.columns import UniqueIds as UniqueIds
 from toplist.io.columns import as_arrow as as_arrow
 from toplist.io.columns import as_numpy as as_numpy
 from toplist.io.columns import blanks as blanks
@@ -22,7 +23,6 @@ from toplist.io.encoding import has_integers as has_integers
 from toplist.io.encoding import label_sets as label_sets
 from toplist.io.encoding import space_in_files as space_in_files
 from toplist.io.encoding import within_case as within_case
-from toplist.io.ids import UniqueIds as UniqueIds
 from toplist.io.lists import NEAR_ONE as NEAR_ONE
 from toplist.io.lists import REMEDY as REMEDY
 from toplist.io.lists import by_appearance as by_appearance

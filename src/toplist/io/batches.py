@@ -32,6 +32,7 @@ from toplist.io.layout import Layout
 from toplist.io.readers import TableChunk
 from toplist.io.readers.base import Entries, connect, guarded
 
+Halves = NDArray[np.int64] | None
 _WIDE = " Every column but the case ids is taken for a class here: if that is wrong, name the columns."
 
 
@@ -83,9 +84,10 @@ class Batch:
 
     def take(self, at: NDArray[Any]) -> Batch:
         """The cases with these numbers, in this order."""
-        sizes = np.diff(self.offsets)[at]
+        first = self.offsets[at]
+        sizes = self.offsets[at + 1] - first
         offsets = offsets_of(sizes)
-        entries = np.repeat(self.offsets[:-1][at] - offsets[:-1], sizes) + np.arange(offsets[-1])
+        entries = np.repeat(first - offsets[:-1], sizes) + np.arange(offsets[-1])
         return self._with(lambda column: _taken(column, at), lambda column: _taken(column, entries), offsets)
 
     def _with(self, cases: Callable[[Any], Any], entries: Callable[[Any], Any], offsets: NDArray[np.int64]) -> Batch:
@@ -215,28 +217,26 @@ def to_batch(piece: TableChunk, layout: Layout, *, halves: bool = False) -> Batc
 
 def to_batches(pieces: Iterator[TableChunk], layout: Layout, *, halves: bool = False) -> Iterator[Batch]:
     """The long layout: rows of one case follow each other; lists come out with the most confident class first."""
-    pa, carried = need("pyarrow"), None
+    pa, source = need("pyarrow"), ""
+    table: Any = None
+    rows = np.zeros(0, np.int64)  # those of the last case, which may go on in the next batch
+
+    def ids() -> Column:
+        return identifiers(table.column(layout.case), source, rows)
+
     for piece in pieces:
-        table, rows = piece.table, piece.row_numbers
-        if carried is not None and carried[0] != piece.source:
-            yield _grouped(*carried, layout, halves)
-            carried = None
-        if carried is not None:
-            table = pa.concat_batches([carried[2], table])
-            rows = np.concatenate([carried[1], rows])
-        last = _last_run(table, layout)
-        if last > 0:
-            yield _grouped(piece.source, rows[:last], table.slice(0, last), layout, halves)
-        carried = (piece.source, rows[last:], table.slice(last))
-    if carried is not None and len(carried[2]):
-        yield _grouped(*carried, layout, halves)
-
-
-def _last_run(table: Any, layout: Layout) -> int:
-    """Where the last case begins: it may go on in the next batch."""
-    ids = text_if_none(plain(table.column(layout.case)))
-    starts = starts_of(ids) if not need("pyarrow").types.is_nested(ids.type) else np.ones(min(len(ids), 1), bool)
-    return int(np.flatnonzero(starts)[-1]) if len(starts) else 0
+        if len(rows) and piece.source != source:
+            yield _grouped(source, rows, table, ids(), layout, halves)
+            rows = rows[:0]
+        table = pa.concat_batches([table, piece.table]) if len(rows) else piece.table
+        source, rows = piece.source, np.concatenate([rows, piece.row_numbers])
+        every = ids()
+        last = int(np.flatnonzero(starts_of(every))[-1]) if len(rows) else 0
+        if last:
+            yield _grouped(source, rows[:last], table.slice(0, last), every.slice(0, last), layout, halves)
+        table, rows = table.slice(last), rows[last:]
+    if len(rows):
+        yield _grouped(source, rows, table, ids(), layout, halves)
 
 
 def starts_of(ids: Column) -> NDArray[np.bool_]:
@@ -244,42 +244,44 @@ def starts_of(ids: Column) -> NDArray[np.bool_]:
     pc = need("pyarrow.compute")
     new = np.ones(len(ids), bool)
     if len(ids) > 1:
-        same = pc.fill_null(pc.equal(ids.slice(1), ids.slice(0, len(ids) - 1)), False)
-        new[1:] = ~truths(same)
+        new[1:] = truths(pc.not_equal(ids.slice(1), ids.slice(0, len(ids) - 1)))
     return new
 
 
-def _grouped(source: str, rows: NDArray[np.int64], table: Any, layout: Layout, halves: bool) -> Batch:
-    pa = need("pyarrow")
-    ids = identifiers(table.column(layout.case), source, rows)
+def _grouped(source: str, rows: NDArray[np.int64], table: Any, ids: Column, layout: Layout, halves: bool) -> Batch:
     classes, t = plain(table.column(layout.classes[0])), table.column(layout.confidences[0])
+    firsts = np.flatnonzero(starts_of(ids))
+    case = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(ids)))
+    missing = np.zeros((len(firsts), 3), np.int64) if halves else None
+    kept = None
+    if classes.null_count or t.null_count:
+        kept = _listed(classes, t, source, rows, missing, case)
+    values, places = numbers(t, source, rows, layout.confidences[0]), decimals(t)
+    classes = text_if_none(classes)
+    if kept is not None:
+        case, values, classes = case[kept], values[kept], classes.take(as_arrow(kept))
+        places = None if places is None else places[kept]
+    if not ((values[1:] <= values[:-1]) | (case[1:] != case[:-1])).all():  # most files have them in order
+        order = np.lexsort((-values, case))
+        values, classes = values[order], classes.take(as_arrow(order))
+    offsets = offsets_of(np.bincount(case, minlength=len(firsts)))
+    extra = {name: plain(table.column(name)).take(as_arrow(firsts)) for name in layout.extra}
+    rounding = _last(places, offsets)
+    ids = ids.take(as_arrow(firsts))
+    return Batch(source, rows[firsts], ids, offsets, classes, values, extra, missing, rounding)
+
+
+def _listed(
+    classes: Column, t: Any, source: str, rows: NDArray[np.int64], halves: Halves, case: NDArray[np.int64]
+) -> NDArray[np.intp]:
+    """The rows of a long table that list a class; a blank one is all that there is of its case."""
     blank = blanks(classes) & blanks(t)
-    starts = starts_of(ids)
-    case = np.cumsum(starts) - 1
-    sizes = np.bincount(case, minlength=int(starts.sum()))
-    missing = np.zeros((len(sizes), 3), np.int64) if halves else None
-    half = _without_pair(classes, t, source, rows, missing, case)
-    listed = np.bincount(case, weights=~blank, minlength=len(sizes)).astype(np.int64)
-    odd = (listed < sizes) & (sizes > 1)
-    if odd.any():
-        row = int(rows[np.flatnonzero(blank & odd[case])[0]])
-        raise FileError(source, "a blank row stands for an empty list, but the case has other rows.", row=row)
-    kept = np.flatnonzero(~(blank | half))
-    listed = np.bincount(case[kept], minlength=len(sizes))
-    values, places = numbers(t, source, rows, layout.confidences[0])[kept], decimals(t)
-    order = np.lexsort((-values, case[kept]))
-    firsts, offsets = np.flatnonzero(starts), offsets_of(listed)
-    return Batch(
-        source,
-        rows[firsts],
-        ids.take(pa.array(firsts)),
-        offsets,
-        text_if_none(classes).take(pa.array(kept[order])),
-        values[order],
-        {name: plain(table.column(name)).take(pa.array(firsts)) for name in layout.extra},
-        missing,
-        _last(None if places is None else places[kept], offsets),
-    )
+    half = _without_pair(classes, t, source, rows, halves, case)
+    odd = np.flatnonzero(blank & (np.bincount(case)[case] > 1))
+    if len(odd):
+        problem = "a blank row stands for an empty list, but the case has other rows."
+        raise FileError(source, problem, row=int(rows[odd[0]]))
+    return np.flatnonzero(~(blank | half))
 
 
 def _last(places: NDArray[np.int64] | None, offsets: NDArray[np.int64]) -> NDArray[np.float64] | None:
@@ -291,9 +293,6 @@ def _last(places: NDArray[np.int64] | None, offsets: NDArray[np.int64]) -> NDArr
         most[some] = np.maximum.reduceat(places, offsets[:-1][some])
     last: NDArray[np.float64] = 0.5 * 10.0**-most
     return last
-
-
-Halves = NDArray[np.int64] | None
 
 
 def _from_lists(table: Any, layout: Layout, source: str, rows: NDArray[np.int64], halves: Halves) -> Any:

@@ -21,9 +21,8 @@ from toplist.core.kernel import parallel_map
 from toplist.errors import CaseError, TopListError
 from toplist.io.align import require_unique, silent
 from toplist.io.batches import Batch
-from toplist.io.columns import Column, as_arrow, truths
+from toplist.io.columns import Column, UniqueIds, as_arrow, truths
 from toplist.io.encoding import ClassEncoder, has_integers, label_sets
-from toplist.io.ids import UniqueIds
 from toplist.io.lists import in_file, lists_of, repairs_made, require_all_columns
 from toplist.io.plan import AlignedFiles
 from toplist.io.sources import OpenTable
