@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 from toplist._files import disk_full_explained, need, temporary_folder
 from toplist._text import argument, listed, quote, spelling_difference
 from toplist.errors import AlignmentError, FileError
-from toplist.io.batches import Batch, concat, read_back, to_record_batch
+from toplist.io.batches import Batch, concat
 from toplist.io.columns import CaseIndex, Column, UniqueIds, as_arrow, same_ids
 from toplist.io.options import MISSING
 from toplist.io.sources import OpenTable
@@ -342,15 +344,21 @@ class _Rest:
 
     def _written(self, batch: Batch) -> Batch:
         """The same batch, of which the system decides what is in memory."""
-        pa, ipc = need("pyarrow"), need("pyarrow.ipc")
-        path = str(self._folder / f"{len(self._batches)}.arrow")
-        table = to_record_batch(batch)
+        buffers: list[pickle.PickleBuffer] = []
+        content, path = pickle.dumps(batch, 5, buffer_callback=buffers.append), self._folder / str(len(self._batches))
+        spans = []
         with disk_full_explained():
             self._folder.mkdir(exist_ok=True)
-            with pa.OSFile(path, "wb") as sink, ipc.new_file(sink, table.schema) as writer:
-                writer.write_batch(table)
-        with pa.memory_map(path) as file:
-            return read_back(ipc.open_file(file).get_batch(0), batch)
+            with path.open("wb") as file:
+                for buffer in buffers:
+                    start = file.tell()
+                    file.write(buffer.raw())
+                    spans.append(slice(start, file.tell()))
+                    file.write(bytes(-file.tell() % 64))  # numbers stand where they would in memory
+        with path.open("rb") as file:
+            mapped = memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
+        written: Batch = pickle.loads(content, buffers=[mapped[span] for span in spans])  # noqa: S301 -- our own
+        return written
 
     def _take(self, at: NDArray[np.int64]) -> Batch:
         """The cases with these numbers, in this order."""

@@ -115,9 +115,9 @@ class CaseIndex:
             keys = self._keys_of(self.ids)
             self._order = np.argsort(keys)
             self._keys = keys[self._order]
-            equal = np.flatnonzero(self._keys[1:] == self._keys[:-1])
-            self.repeated = self._first_repeated(np.union1d(self._order[equal], self._order[equal + 1]))
-            if not len(equal) or len(self.repeated):  # else different texts have one hash: take another one
+            starts = np.flatnonzero(np.append(True, self._keys[1:] != self._keys[:-1]))
+            self.repeated = self._first_repeated(starts)
+            if len(starts) >= len(keys) or len(self.repeated):  # else different texts have one hash: take another one
                 break
 
     def __len__(self) -> int:
@@ -150,11 +150,19 @@ class CaseIndex:
     def _keys_of(self, ids: Column) -> NDArray[Any]:
         return id_hashes(ids, self._seed) if need("pyarrow").types.is_large_string(self._kind) else as_numpy(ids)
 
-    def _first_repeated(self, among: NDArray[Any]) -> NDArray[np.int64]:
-        """All places of the id that is there several times and begins first; `among` are places with equal keys."""
-        codes = as_numpy(self.ids.take(as_arrow(among)).dictionary_encode().indices)  # numbered as they appear
-        several = np.flatnonzero(np.bincount(codes, minlength=1) > 1)
-        return among[codes == several[0]] if len(several) else among[:0]
+    def _first_repeated(self, starts: NDArray[np.intp]) -> NDArray[np.int64]:
+        """All places of an id that is there several times and begins first; `starts` are those of equal keys."""
+        stops = np.append(starts[1:], len(self))
+        several = np.flatnonzero(stops - starts > 1)
+        first = np.minimum.reduceat(self._order, starts)[several] if len(several) else several
+        for group in several[np.argsort(first)]:
+            places: NDArray[np.int64] = np.sort(self._order[starts[group] : stops[group]])
+            codes = as_numpy(self.ids.take(as_arrow(places)).dictionary_encode().indices)  # numbered as they appear
+            again = np.flatnonzero(np.bincount(codes) > 1)
+            if len(again):
+                places = places[codes == again[0]]
+                return places
+        return several[:0]
 
 
 def numbers(
