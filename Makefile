@@ -23,27 +23,22 @@ help:
 	@echo "make lint     format, lint, types, import contracts, docstrings"
 	@echo "make docs     the pictures of the documentation, and its pages as HTML in docs/_build"
 
-# One stamp per set of extras: re-used while pyproject.toml and the compiled sources have not changed.
-$(VENV)/base: pyproject.toml $(NATIVE)
+# One stamp per use: re-used while pyproject.toml and the compiled sources have not changed. The kernel is built once for each
+# but the last, which installs programs alone.
+$(VENV)/report: pyproject.toml $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --upgrade pip
-	$(BIN)/python -m pip install -q -e .
-	@touch $@
-
-$(VENV)/cli: $(VENV)/base
-	$(BIN)/python -m pip install -q -e ".[cli]"
-	@touch $@
-
-$(VENV)/report: $(VENV)/cli
 	$(BIN)/python -m pip install -q -e ".[cli,report]"
 	@touch $@
 
-$(VENV)/dev: $(VENV)/report
-	$(BIN)/python -m pip install -q -e ".[dev]"
-	@touch $@
+$(VENV)/dev: pyproject.toml $(NATIVE)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --upgrade pip
+	$(BIN)/python -m pip install -q -e ".[all]" --group dev
+	@touch $@ $(VENV)/report
 
 $(VENV)/docs: $(VENV)/dev
-	$(BIN)/python -m pip install -q -e ".[docs]"
+	$(BIN)/python -m pip install -q --group docs
 	@touch $@
 
 demo: $(VENV)/report

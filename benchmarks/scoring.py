@@ -50,14 +50,14 @@ def brier_against_plain_numpy(race: Race) -> None:
         "score (Brier), n = 1M, k = 10, m = 100k: times as fast as plain numpy",
         lambda: tl.score(lists, data.y),
         lambda: plain_brier(data.classes, data.t, data.y, data.m),
-        at_least=8,
+        at_least=10,
         rounds=15,
     )
     race(
         "construction with all checks and score: times as fast as plain numpy",
         lambda: tl.score(data.lists, data.y),
         lambda: plain_brier(data.classes, data.t, data.y, data.m),
-        at_least=3,
+        at_least=5,
         rounds=11,
     )
 

@@ -55,11 +55,43 @@ struct Lists {
 };
 
 constexpr int LANES = 4;
+constexpr std::size_t LONG = 32;  // from here on four independent sums of a row are faster than one
+
+// Short rows of one length are taken four at a time, a lane each: the additions of one row wait for each other, those of four
+// rows do not. For a million rows of ten classes checks take half the time, and scores two thirds.
+#if defined(__GNUC__)
+constexpr bool HAS_LANES = true;
+using Doubles = double __attribute__((vector_size(8 * LANES)));
+using Words = std::uint64_t __attribute__((vector_size(8 * LANES)));
+
+template <class T>
+TOPLIST_INLINE Doubles doubles_at(const T* t, std::size_t k) {
+  return Doubles{double(t[0]), double(t[k]), double(t[2 * k]), double(t[3 * k])};
+}
+
+template <class C>
+TOPLIST_INLINE Words codes_at(const C* c, std::size_t k) {
+  const auto code = [&](std::size_t at) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(c[at])); };
+  return Words{code(0), code(k), code(2 * k), code(3 * k)};
+}
+#else
+constexpr bool HAS_LANES = false;
+#endif
+
+// Do four rows begin here that have the same length, and are short?
+inline bool fill_lanes(const std::int64_t* offsets, std::size_t row, std::size_t rows) {
+  if (!HAS_LANES || row + LANES > rows) return false;
+  const std::int64_t k = offsets[row + 1] - offsets[row];
+  bool same = k < static_cast<std::int64_t>(LONG);
+  for (int l = 1; l < LANES; ++l) same &= offsets[row + l + 1] - offsets[row + l] == k;
+  return same;
+}
 
 // Adds b to a without losing anything: a becomes the rounded sum, the rounding error is returned.
-TOPLIST_INLINE double two_sum(double& a, double b) {
-  const double s = a + b, part = s - a;
-  const double error = (a - (s - part)) + (b - part);
+template <class V>
+TOPLIST_INLINE V two_sum(V& a, V b) {
+  const V s = a + b, part = s - a;
+  const V error = (a - (s - part)) + (b - part);
   a = s;
   return error;
 }

@@ -40,7 +40,7 @@ TOPLIST_INLINE std::int64_t code_at(const C* c, std::size_t j) {
 template <Sum S, bool CUT, bool DENSE, class C, class T>
 TOPLIST_INLINE void sum_row(const C* c, const T* t, std::size_t k, std::int64_t outcome, double threshold, Term term,
                             double& found, int& hits, double& total, double& ties) {
-  constexpr std::size_t CHUNK = 4096, LONG = 32;
+  constexpr std::size_t CHUNK = 4096;
   double all = 0.0, lost = 0.0;
   if constexpr (S == Sum::NONE) {
     if (DENSE || k > 64) {
@@ -144,55 +144,108 @@ inline double rest_powers(double rest, double unlisted, const Lists<C, T>& lists
   return hit ? whole : whole * (1.0 - 1.0 / unlisted);
 }
 
+// What is summed over a row, before the rest mass joins.
+struct RowTotal {
+  double found = 0.0;  // confidence of the outcome
+  int hit = 0;
+  double total, ties;
+};
+
+#if defined(__GNUC__)
+// Four rows of one length that are scored as they are: the same additions in the same order as row by row.
+template <Sum S, class C, class T>
+TOPLIST_INLINE void sum_lanes(const C* c, const T* t, std::size_t k, const std::int64_t* outcomes, RowTotal* rows) {
+  const Words sought = codes_at(outcomes, 1);
+  const Doubles zero = {0, 0, 0, 0};
+  Doubles found = zero, total = zero;
+  Words hit = {0, 0, 0, 0};
+  for (std::size_t j = 0; j < k; ++j) {
+    const Doubles v = doubles_at(t + j, k);
+    const Words is = Words(codes_at(c + j, k) == sought);
+    const Doubles other = is ? zero : v;
+    if constexpr (S == Sum::SQUARES) total += other * other;
+    found += v - other;
+    hit |= is;
+  }
+  for (int l = 0; l < LANES; ++l) rows[l] = {found[l], hit[l] != 0, total[l], 0.0};
+}
+#else
+template <Sum S, class C, class T>
+void sum_lanes(const C*, const T*, std::size_t, const std::int64_t*, RowTotal*) {}
+#endif
+
+// The statistics of a case from the sums over its row.
+template <Sum S, bool DENSE, class C, class T>
+TOPLIST_INLINE void finish(const Lists<C, T>& lists, std::size_t i, std::int64_t outcome, RowTotal row, double rest,
+                           double unlisted, const double* slack, const std::uint16_t* flags, Term term,
+                           const CaseStatistics& out) {
+  const std::int64_t start = lists.offsets[i];
+  const std::size_t k = static_cast<std::size_t>(lists.offsets[i + 1] - start);
+  const C* c = DENSE ? nullptr : lists.classes + start;
+  const T* t = lists.confidences + start;
+  auto [found, hit, total, ties] = row;
+  const bool full = unlisted == 0.0;
+  double lack = 0.0;  // what the confidence of a hit lacks to one, where the others say it better than 1 - found
+  const bool scaled = is_scaled(rest, full);
+  const bool known = hit && found > 0.5 && !scaled && (flags[i] & KNOWN_REST);
+  if (known) lack = sum_others(c, t, k, outcome, DENSE) + slack[i];
+  if (scaled) {
+    const double scale = 1.0 / (1.0 - rest);
+    lack = hit && found > 0.5 ? sum_others(c, t, k, outcome, DENSE) * scale : 1.0 - found * scale;
+    found *= scale;
+    if constexpr (S == Sum::SQUARES) total *= scale * scale;
+    else if constexpr (S == Sum::POWERS) total *= std::pow(scale, term.exponent);
+    else total *= scale;
+    rest = 0.0;
+  }
+  const double proxy = full ? 0.0 : rest / unlisted;
+  const double outcome_mass = found + (1 - hit) * proxy;  // one of the two is zero
+  if constexpr (S == Sum::SQUARES) total += proxy * (rest - (1 - hit) * proxy);
+  if constexpr (S == Sum::POWERS) total += rest_powers(rest, unlisted, lists, i, hit, term.exponent);
+  out.outcome[i] = outcome_mass;
+  out.miss[i] = (scaled && hit) || known ? lack : 1.0 - outcome_mass;
+  out.total[i] = total;
+  if (!out.wide) return;
+  out.ties[i] = ties;
+  out.rest[i] = rest;
+  out.unlisted[i] = unlisted;
+  out.proxy[i] = proxy;
+  out.hit[i] = static_cast<std::uint8_t>(hit);
+}
+
 template <Sum S, bool DENSE, class C, class T>
 TOPLIST_INLINE void reduce_rows(const Lists<C, T>& lists, const double* slack, const std::uint16_t* flags,
                            const std::int64_t* outcomes, Term term, const CaseStatistics& out) {
   std::vector<double> sorted;
-  for (std::size_t i = 0; i < lists.rows; ++i) {
+  for (std::size_t i = 0; i < lists.rows;) {
     const std::int64_t start = lists.offsets[i];
     const std::size_t k = static_cast<std::size_t>(lists.offsets[i + 1] - start);
     const C* c = DENSE ? nullptr : lists.classes + start;
     const T* t = lists.confidences + start;
+    if constexpr (HAS_LANES && !DENSE && (S == Sum::SQUARES || S == Sum::NONE))
+      if (outcomes != nullptr && fill_lanes(lists.offsets, i, lists.rows) &&
+          !((flags[i] | flags[i + 1] | flags[i + 2] | flags[i + 3]) & BELOW)) {
+        RowTotal rows[LANES];
+        sum_lanes<S>(c, t, k, outcomes + i, rows);
+        for (int l = 0; l < LANES; ++l, ++i)
+          finish<S, DENSE>(lists, i, outcomes[i], rows[l], slack[i], lists.space.count(i) - static_cast<double>(k), slack,
+                           flags, term, out);
+        continue;
+      }
     const std::int64_t outcome = outcomes == nullptr ? -1 : outcomes[i];
     double unlisted = lists.space.count(i) - static_cast<double>(k), rest = slack[i];
-    double found = 0.0, total, ties;
-    int hit = 0;
+    RowTotal row;
     if (flags[i] & BELOW) {
       const double log_rest = lists.log_rest != nullptr ? lists.log_rest[i] : std::log(rest);
       const Cut cut = largest_valid(t, k, unlisted, lists.space.log_count(i), rest, log_rest, sorted);
       rest = cut.rest;
       unlisted = cut.unlisted;
-      sum_row<S, true, DENSE>(c, t, k, outcome, cut.threshold, term, found, hit, total, ties);
+      sum_row<S, true, DENSE>(c, t, k, outcome, cut.threshold, term, row.found, row.hit, row.total, row.ties);
     } else {
-      sum_row<S, false, DENSE>(c, t, k, outcome, 0.0, term, found, hit, total, ties);
+      sum_row<S, false, DENSE>(c, t, k, outcome, 0.0, term, row.found, row.hit, row.total, row.ties);
     }
-    const bool full = unlisted == 0.0;
-    double lack = 0.0;  // what the confidence of a hit lacks to one, where the others say it better than 1 - found
-    const bool scaled = is_scaled(rest, full);
-    const bool known = hit && found > 0.5 && !scaled && (flags[i] & KNOWN_REST);
-    if (known) lack = sum_others(c, t, k, outcome, DENSE) + slack[i];
-    if (scaled) {
-      const double scale = 1.0 / (1.0 - rest);
-      lack = hit && found > 0.5 ? sum_others(c, t, k, outcome, DENSE) * scale : 1.0 - found * scale;
-      found *= scale;
-      if constexpr (S == Sum::SQUARES) total *= scale * scale;
-      else if constexpr (S == Sum::POWERS) total *= std::pow(scale, term.exponent);
-      else total *= scale;
-      rest = 0.0;
-    }
-    const double proxy = full ? 0.0 : rest / unlisted;
-    const double outcome_mass = found + (1 - hit) * proxy;  // one of the two is zero
-    if constexpr (S == Sum::SQUARES) total += proxy * (rest - (1 - hit) * proxy);
-    if constexpr (S == Sum::POWERS) total += rest_powers(rest, unlisted, lists, i, hit, term.exponent);
-    out.outcome[i] = outcome_mass;
-    out.miss[i] = (scaled && hit) || known ? lack : 1.0 - outcome_mass;
-    out.total[i] = total;
-    if (!out.wide) continue;
-    out.ties[i] = ties;
-    out.rest[i] = rest;
-    out.unlisted[i] = unlisted;
-    out.proxy[i] = proxy;
-    out.hit[i] = static_cast<std::uint8_t>(hit);
+    finish<S, DENSE>(lists, i, outcome, row, rest, unlisted, slack, flags, term, out);
+    ++i;
   }
 }
 

@@ -59,7 +59,6 @@ struct RowSum {
 
 template <class T>
 TOPLIST_INLINE RowSum<T> sum_row(const T* t, std::size_t k) {
-  constexpr std::size_t LONG = 32;  // from here on four independent sums are faster than one
   double total = 0.0, lost = 0.0, least = std::numeric_limits<double>::infinity(), most = 0.0;
   std::size_t j = 0;
   if (k >= LONG) {
@@ -126,7 +125,6 @@ class Repeats {
     return (seen & 1) != 0 && in_short(c, k);
   }
 
- private:
   static bool in_short(const C* c, std::size_t k) {
     int same = 0;
     for (std::size_t i = 1; i < k; ++i)
@@ -134,6 +132,7 @@ class Repeats {
     return same != 0;
   }
 
+ private:
   bool in_long(const C* c, std::size_t k) {
     bool increasing = true;
     for (std::size_t j = 1; j < k && increasing; ++j) increasing = c[j - 1] < c[j];
@@ -164,62 +163,127 @@ class Repeats {
   }
 };
 
+// As unsigned numbers negative codes are larger than every space that fits.
+inline std::uint64_t end_of(double count) {
+  return count < 0x1p63 ? static_cast<std::uint64_t>(count) : 0x8000000000000000ull;
+}
+
 template <class C>
-TOPLIST_INLINE bool any_outside(const C* c, std::size_t k, double count) {
-  // As unsigned numbers negative codes are larger than every space that fits.
-  const std::uint64_t end = count < 0x1p63 ? static_cast<std::uint64_t>(count) : 0x8000000000000000ull;
+TOPLIST_INLINE bool any_outside(const C* c, std::size_t k, std::uint64_t end) {
   int outside = 0;
   for (std::size_t j = 0; j < k; ++j)
     outside |= static_cast<std::uint64_t>(static_cast<std::int64_t>(c[j])) >= end;
   return outside != 0;
 }
 
+// What is read of a row, before anything is decided about it.
+template <class T>
+struct RowLook {
+  RowSum<T> sum;
+  bool outside;  // a class is outside the space
+  bool twice;    // a class may be there twice: every pair is compared
+};
+
+#if defined(__GNUC__)
+// Four rows. A class may be there twice where two filters of 64 bits have both seen its bits; below 4,096 classes they are
+// exact.
+template <class C, class T>
+TOPLIST_INLINE void look_at_lanes(const C* c, const T* t, std::size_t k, std::uint64_t end, RowLook<T>* looks) {
+  const Doubles zero = {0, 0, 0, 0}, one = {1, 1, 1, 1};
+  Doubles total = zero, lost = zero, low = zero + std::numeric_limits<double>::infinity(), high = zero;
+  Words first = {0, 0, 0, 0}, second = first, seen = first, outside = first;
+  const Words bit = first + 1;
+  for (std::size_t j = 0; j < k; ++j) {
+    const Doubles v = doubles_at(t + j, k);
+    low = v < low ? v : low;
+    high = v > high ? v : high;
+    lost += two_sum(total, v);
+    const Words here = codes_at(c + j, k);
+    const Words a = here & 63, b = (here >> 6 ^ here >> 12 ^ here >> 18) & 63;
+    seen |= (first >> a) & (second >> b);
+    first |= bit << a;
+    second |= bit << b;
+    outside |= Words(here >= end);
+  }
+  Doubles rest = one;
+  lost -= two_sum(rest, -total);
+  for (int l = 0; l < LANES; ++l) {
+    const bool plain = high[l] <= 1.0 && low[l] >= 0.0 && total[l] == total[l];
+    looks[l] = {{total[l] + lost[l], rest[l] - lost[l], low[l], plain}, outside[l] != 0, (seen[l] & 1) != 0};
+  }
+}
+#else
+template <class C, class T>
+void look_at_lanes(const C*, const T*, std::size_t, std::uint64_t, RowLook<T>*) {}
+#endif
+
+// A row by itself.
+template <class C, class T>
+TOPLIST_INLINE RowLook<T> look_at_row(const C* c, const T* t, std::size_t k, std::uint64_t end, Repeats<C>& repeats) {
+  return {sum_row(t, k), c != nullptr && any_outside(c, k, end), c != nullptr && repeats(c, k)};
+}
+
+// The signed rest mass of a row, or the given one, and its flags.
+template <class C, class T>
+TOPLIST_INLINE std::uint16_t judge(const Lists<C, T>& lists, std::size_t i, std::size_t k, const RowLook<T>& look, int bits,
+                                   double& slack) {
+  const std::int64_t start = lists.offsets[i];
+  const T* t = lists.confidences + start;
+  const double tolerance = rounding(bits, k).mass;
+  const double unlisted = lists.space.count(i) - static_cast<double>(k);
+  const bool full = unlisted == 0.0;
+  const RowSum<T>& row = look.sum;
+  std::uint16_t flag = row.plain ? 0 : name_bad_values(t, k, tolerance);
+  double rest = row.slack, log_rest = 0.0;
+  const bool given = lists.log_rest != nullptr && !full;
+  if (given) {
+    log_rest = lists.log_rest[i];
+    rest = std::exp(log_rest);
+    flag |= KNOWN_REST;
+    if (!(std::abs(rest - row.slack) <= tolerance)) flag |= MASS;
+  } else {
+    if (full && !(std::abs(rest) <= tolerance)) flag |= NOT_FULL;
+    if (!full && rest < -tolerance) flag |= MASS;
+    if (!full && rest > 0.0 && rest <= static_cast<double>(k) * EPS) rest = 0.0;  // rounding, not mass
+  }
+  if (unlisted < 0.0) flag |= TOO_LONG;
+  if (look.outside) flag |= OUTSIDE;
+  if (look.twice) flag |= TWICE;
+  if (k > 0 && unlisted > 0.0 && (rest > 0.0 || given)) {
+    const bool direct = std::isfinite(unlisted) && rest > std::numeric_limits<double>::min();
+    if (direct ? row.least * unlisted < rest
+               : below_proxy(row.least, unlisted, log_unlisted(unlisted, lists.space.log_count(i)), rest,
+                             given ? log_rest : std::log(rest))) {
+      flag |= BELOW;
+      if (beyond(row.least, rest, unlisted, rounding(bits, k)) &&
+          beyond(row.least, rest, unlisted, rounding(std::min(bits, significant_bits(t, k)), k)))
+        flag |= INVALID;
+    }
+  }
+  slack = rest;
+  return flag;
+}
+
 // Fills `slack` (the signed 1 - mass, or the given rest mass) and `flags`; returns all flags ored together. `bits` are
 // the significant bits of the numbers as they were given.
 template <class C, class T>
 TOPLIST_INLINE std::uint16_t inspect(const Lists<C, T>& lists, int bits, double* slack, std::uint16_t* flags) {
-  Repeats<C> twice;
+  Repeats<C> repeats;
+  RowLook<T> looks[LANES];
   std::uint16_t all = 0;
-  for (std::size_t i = 0; i < lists.rows; ++i) {
+  for (std::size_t i = 0, rows = 1; i < lists.rows; i += rows) {
     const std::int64_t start = lists.offsets[i];
     const std::size_t k = static_cast<std::size_t>(lists.offsets[i + 1] - start);
+    const C* c = lists.classes == nullptr ? nullptr : lists.classes + start;
     const T* t = lists.confidences + start;
-    const double count = lists.space.count(i), tolerance = rounding(bits, k).mass;
-    const double unlisted = count - static_cast<double>(k);
-    const bool full = unlisted == 0.0;
-    const RowSum<T> row = sum_row(t, k);
-    std::uint16_t flag = row.plain ? 0 : name_bad_values(t, k, tolerance);
-    double rest = row.slack, log_rest = 0.0;
-    const bool given = lists.log_rest != nullptr && !full;
-    if (given) {
-      log_rest = lists.log_rest[i];
-      rest = std::exp(log_rest);
-      flag |= KNOWN_REST;
-      if (!(std::abs(rest - row.slack) <= tolerance)) flag |= MASS;
-    } else {
-      if (full && !(std::abs(rest) <= tolerance)) flag |= NOT_FULL;
-      if (!full && rest < -tolerance) flag |= MASS;
-      if (!full && rest > 0.0 && rest <= static_cast<double>(k) * EPS) rest = 0.0;  // rounding, not mass
+    const std::uint64_t end = end_of(lists.space.count(i));
+    rows = c != nullptr && lists.space.stride == 0 && fill_lanes(lists.offsets, i, lists.rows) ? LANES : 1;
+    if (rows == 1) looks[0] = look_at_row(c, t, k, end, repeats);
+    else look_at_lanes(c, t, k, end, looks);
+    for (std::size_t l = 0; l < rows; ++l) {
+      if (rows > 1 && looks[l].twice) looks[l].twice = Repeats<C>::in_short(c + l * k, k);
+      all |= flags[i + l] = judge(lists, i + l, k, looks[l], bits, slack[i + l]);
     }
-    if (unlisted < 0.0) flag |= TOO_LONG;
-    if (lists.classes != nullptr) {
-      if (any_outside(lists.classes + start, k, count)) flag |= OUTSIDE;
-      if (twice(lists.classes + start, k)) flag |= TWICE;
-    }
-    if (k > 0 && unlisted > 0.0 && (rest > 0.0 || given)) {
-      const bool direct = std::isfinite(unlisted) && rest > std::numeric_limits<double>::min();
-      if (direct ? row.least * unlisted < rest
-                 : below_proxy(row.least, unlisted, log_unlisted(unlisted, lists.space.log_count(i)), rest,
-                               given ? log_rest : std::log(rest))) {
-        flag |= BELOW;
-        if (beyond(row.least, rest, unlisted, rounding(bits, k)) &&
-            beyond(row.least, rest, unlisted, rounding(std::min(bits, significant_bits(t, k)), k)))
-          flag |= INVALID;
-      }
-    }
-    slack[i] = rest;
-    flags[i] = flag;
-    all |= flag;
   }
   return all;
 }
