@@ -43,7 +43,7 @@ def best_of(sides: Mapping[str, Side], rounds: int) -> dict[str, tuple[float, fl
 
 def ours(folder: Path) -> Side:
     """The whole leaderboard: intervals, pairs, metrics, checks, exact sums."""
-    from toplist.core.memory import keep_freed_memory
+    from toplist.cli.output import keep_freed_memory
 
     keep_freed_memory()  # as the command does
 

@@ -33,7 +33,7 @@ LAYERS = (
     (("postprocess", "better lists from lists", "recalibration, combination", "lists"),),
     (
         ("calibration", "are confidences right?", "", "plain"),
-        ("io", "files and frames to lists, and back", "producers, readers, recognition", "lists"),
+        ("io", "files and frames to lists, and back", "producers, readers", "lists"),
     ),
     (("scoring", "proper scoring rules and per-case metrics", "rules, topbeta", "scores"),),
     (("lists", "top lists over a space of classes, validated once", "labelsets, checks", "lists"),),

@@ -123,12 +123,12 @@ def require_apart(outputs: Iterable[PathLike], inputs: Iterable[Any]) -> None:
 
     Inputs are paths, folders and patterns; anything else, such as a table in memory, is passed over.
     """
-    read = [_Input(shown(one)) for one in inputs if isinstance(one, str | os.PathLike)]
+    read = [shown(path) for path in inputs if isinstance(path, str | os.PathLike)]
     others: list[_Place] = []
     for output in outputs:
         place = _Place.of(output)
-        for one in read:
-            clash = one.clash(place)
+        for text in read:
+            clash = _clash(place, text)
             if clash:
                 raise TopListError(f"the output {place.text!r} {clash}.")
         same = next((other for other in others if other.is_same(place)), None)
@@ -168,44 +168,31 @@ class _Place:
         return alike or not self.spots.isdisjoint(other.spots)
 
 
-@dataclass(frozen=True, slots=True)
-class _Input:
-    """A file, a folder or a pattern that is read."""
-
-    text: str
-
-    def clash(self, output: _Place) -> str:
-        """What is wrong with an output, as the end of a sentence; or nothing."""
-        if not self.text or "\0" in self.text:
-            return ""
-        if url_of(self.text) is not None:
-            return self._clash_elsewhere(output)
-        if os.path.isdir(self.text):
-            home = _identity(self.text)
-            if any(_identity(folder) == home for spot in output.spots for folder in Path(spot).parents):
-                return f"lies in the folder {self.text!r}, which is read: name a file elsewhere"
-            files: Iterable[str] = _inside(self.text)
-        elif has_magic(self.text) and not os.path.lexists(self.text):
-            if any(_matches(spot, self.text) for spot in output.spots):
-                return f"matches the pattern {self.text!r}, which is read: name a file elsewhere"
-            files = glob.iglob(self.text, recursive=True)
-        else:
-            same = output.is_same(_Place.of(self.text))
-            return f"is the input {self.text!r}: what is read is not replaced. Name another file" if same else ""
-        if output.identity is not None and any(_identity(path) == output.identity for path in files):
-            return f"is a file of {self.text!r}, which is read: what is read is not replaced. Name another file"
+def _clash(output: _Place, read: str) -> str:
+    """What is wrong with an output beside a file, a folder or a pattern that is read, as the end of a sentence."""
+    if not read or "\0" in read:
         return ""
-
-    def _clash_elsewhere(self, output: _Place) -> str:
-        """The same of a URL, by its text alone."""
-        folder = self.text.rstrip("/")
-        if output.text.startswith(f"{folder}/"):
-            return f"lies in the folder {self.text!r}, which is read: name a file elsewhere"
-        if output.text == self.text:
-            return f"is the input {self.text!r}: what is read is not replaced. Name another file"
-        if has_magic(self.text) and path_fits(tuple(output.text.split("/")), tuple(self.text.split("/"))):
-            return f"matches the pattern {self.text!r}, which is read: name a file elsewhere"
-        return ""
+    is_same = is_inside = fits = False
+    files: Iterable[str] = ()
+    if url_of(read) is not None:  # of a URL, the text alone tells
+        is_same, is_inside = output.text == read, output.text.startswith(f"{read.rstrip('/')}/")
+        fits = has_magic(read) and path_fits(tuple(output.text.split("/")), tuple(read.split("/")))
+    elif os.path.isdir(read):
+        home, files = _identity(read), glob.iglob(f"{glob.escape(read)}/*", include_hidden=True)
+        is_inside = any(_identity(folder) == home for spot in output.spots for folder in Path(spot).parents)
+    elif has_magic(read) and not os.path.lexists(read):
+        fits, files = any(_matches(spot, read) for spot in output.spots), glob.iglob(read, recursive=True)
+    else:
+        is_same = output.is_same(_Place.of(read))
+    if is_inside:
+        return f"lies in the folder {read!r}, which is read: name a file elsewhere"
+    if fits:
+        return f"matches the pattern {read!r}, which is read: name a file elsewhere"
+    if is_same:
+        return f"is the input {read!r}: what is read is not replaced. Name another file"
+    if output.identity is not None and any(_identity(path) == output.identity for path in files):
+        return f"is a file of {read!r}, which is read: what is read is not replaced. Name another file"
+    return ""
 
 
 def _identity(path: PathLike) -> tuple[int, int] | None:
@@ -214,13 +201,6 @@ def _identity(path: PathLike) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _inside(folder: str) -> list[str]:
-    try:
-        return [os.path.join(folder, name) for name in os.listdir(folder)]
-    except OSError:
-        return []
 
 
 def _matches(path: str, pattern: str) -> bool:
@@ -371,7 +351,7 @@ def write_json(path: PathLike, record: Mapping[str, Any]) -> None:
 def read_json(path: PathLike, what: str) -> Any:
     """What a file of JSON says; `what` it should hold, for the error."""
     try:
-        text = as_path(path).read_text(encoding="utf-8")
+        text = as_path(path).read_text(encoding="utf-8-sig")
         return json.loads(text, parse_constant=_refuse, object_pairs_hook=partial(_once, path))
     except TopListError:
         raise

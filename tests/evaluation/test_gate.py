@@ -18,7 +18,7 @@ from scipy import stats
 import toplist as tl
 from tests.cli.run_cli import toplist_here
 from tests.report.strategies import HOSTILE
-from toplist.evaluation.gate_checks import GateSpec
+from toplist.evaluation.gate import GateSpec
 from toplist.evaluation.score_files import ScoreFile
 from toplist.inference.intervals import SAME
 from toplist.report.gate import IDENTICAL, CaseLoss, GateCheck, GateReport
@@ -492,3 +492,12 @@ def test_an_assertion_says_what_the_gate_says() -> None:
     assert len(assert_not_worse(NEAR, OLD, Y, max_loss=0.1, group=np.arange(N) % 2, inference="bootstrap").checks) == 3
     with pytest.raises(TypeError, match="groups twice"):
         assert_not_worse(NEAR, OLD, tl.Truth(Y, group=np.arange(N)), max_loss=0.1, group=np.arange(N))
+
+
+def test_what_was_repaired_in_the_truth_is_said(tmp_path: Path) -> None:
+    rows = "".join(f"{case},0.6,0.2\n" for case in range(20))
+    for name in ("new.csv", "old.csv", "truth.csv"):
+        (tmp_path / name).write_text(f"case,a,b\n{rows if name == 'truth.csv' else rows.replace('0.6', '0.8')}")
+    truth = tl.Truth(tmp_path / "truth.csv", normalize=True)
+    report = tl.gate(tmp_path / "new.csv", tmp_path / "old.csv", truth, max_loss=1.0)
+    assert "Repaired in the truth: normalized (20 cases)." in report.notes

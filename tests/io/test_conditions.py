@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from toplist.io.conditions import RecordConditions, conditions_of
+from toplist.io.views import RecordConditions, conditions_of
 
 NOON = datetime(2024, 1, 2, 12, 30)
 MIDNIGHT = datetime(2024, 1, 2)

@@ -18,7 +18,8 @@ from toplist.evaluation.compare import compare
 from toplist.evaluation.transform import pool_files, truncate_file
 from toplist.io.lists import check_file
 from toplist.io.options import ReadOptions
-from toplist.io.sources import OpenTable, open_source
+from toplist.io.sources import OpenTable
+from toplist.io.tables import open_source
 from toplist.io.write import convert
 from toplist.lists.validation import Repairs
 

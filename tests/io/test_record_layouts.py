@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.draws import draws
 from toplist.io.options import ReadOptions
-from toplist.io.sources import OpenTable, open_source
+from toplist.io.sources import OpenTable
+from toplist.io.tables import open_source
 
 NAMES = ("ant", "bee", "cat", "dog", "elk")
 R = [{"label": "a", "score": 0.5}, {"label": "b", "score": 0.25}]

@@ -16,7 +16,8 @@ from toplist.errors import FileError
 from toplist.io.options import ReadOptions
 from toplist.io.readers.base import Unit
 from toplist.io.slices import Span, file_rows, sliced, spans_between
-from toplist.io.sources import OpenTable, open_source
+from toplist.io.sources import OpenTable
+from toplist.io.tables import open_source
 
 N = 50
 SIZES = (17, 3, 30)  # rows of the files of a dataset

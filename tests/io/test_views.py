@@ -22,14 +22,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toplist.errors import FileError
-from toplist.io.conditions import RecordConditions
 from toplist.io.opening import open_path
 from toplist.io.options import ReadOptions
 from toplist.io.paths import extract, resolve
 from toplist.io.readers import MemoryReader, Reader, TableChunk
-from toplist.io.recognition.layouts import recognise
-from toplist.io.recognition.table import Table
-from toplist.io.views import View, view_of, with_columns
+from toplist.io.recognition import recognise
+from toplist.io.sources import Table
+from toplist.io.views import RecordConditions, View, view_of, with_columns
 
 NAMES = ("a", "b", "a.b", "x y", 'q"', "key", "é[0]")
 

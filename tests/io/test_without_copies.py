@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 import toplist as tl
-from toplist.io.sources import open_source
+from toplist.io.tables import open_source
 from toplist.lists.space import as_space
 
 

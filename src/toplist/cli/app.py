@@ -7,13 +7,12 @@ from collections.abc import Callable
 
 import typer
 
-from toplist.cli.compare import compare, plan, score
+from toplist.cli.compare import compare, merge, partial, plan, score
 from toplist.cli.demo import demo
 from toplist.cli.diagnose import check, convert, diagnose
 from toplist.cli.gate import gate
 from toplist.cli.options import Command, CommandGroup
 from toplist.cli.output import run, start
-from toplist.cli.partial import merge, partial
 from toplist.cli.transform import apply, fit, pool, truncate
 
 app = typer.Typer(

@@ -1,9 +1,8 @@
-"""`toplist compare`, `toplist plan` and `toplist score`."""
+"""`toplist compare`, `toplist plan` and `toplist score`; `toplist partial` and `toplist merge`: compare in parts."""
 
 from __future__ import annotations
 
 import re
-import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from toplist._files import shown_words
 from toplist._text import visible
 from toplist.cli.choices import ALL_RULES
 from toplist.cli.options import (
@@ -26,21 +24,24 @@ from toplist.cli.options import (
     missing_option,
     option,
     penalty_option,
+    positional,
     require_named,
 )
 from toplist.cli.output import (
     UsageError,
     print_changes,
     print_json,
+    print_result,
     print_text,
     progress_bar,
     require_choice,
     require_outputs,
+    require_suffix,
+    typed_command,
     writes_unicode,
 )
-from toplist.core.memory import keep_freed_memory
 from toplist.inference.settings import Inference
-from toplist.io import MISSING
+from toplist.io import MISSING, ReadRequest
 from toplist.report.text import number_of
 
 if TYPE_CHECKING:
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
     from toplist.evaluation.next_steps import Invocation
     from toplist.evaluation.stream import ReadSummary
     from toplist.inference.results import Comparison
+
+BOARDS = (".json", ".csv", ".md", ".tex", ".html", ".txt")
+PARTIAL = ".tlp"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +73,12 @@ class SeveralOptions(ScoringOptions):
     k: tuple[int, ...] = option((5,), "k of the top-k error, 5 by default; may be repeated.")
     baseline: str | None = option(None, "Reference model.", "-b")
     missing: str = missing_option()
+
+    @property
+    def question(self) -> dict[str, Any]:
+        """What is asked of the models, as functions take it."""
+        asked = {name: getattr(self, name) for name in ("k", "baseline", "missing", "penalty")}
+        return {"rules": self.rule, **asked}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +112,7 @@ class EngineOptions:
         "dask=tcp://host:8786 or spark=spark://host:7077.",
     )
 
-    def made(self) -> Any:
+    def started(self) -> Any:
         """The engine, or None where all is done in this process."""
         if self.engine is None:
             return None
@@ -116,8 +126,6 @@ class EngineOptions:
             return as_engine(name)
         if not re.fullmatch(r"[+-]?\d+", where):
             return as_engine(name, scheduler=where) if name == "dask" else as_engine(name, master=where)
-        if int(where) < 1:
-            raise UsageError(f"--engine {self.engine}: at least one process has to work.")
         return as_engine(name, workers=int(where))
 
 
@@ -131,79 +139,66 @@ class EngineOptions:
 )
 def compare(inputs: Inputs, options: CompareOptions, inference: Inference, engine: EngineOptions) -> None:
     """Rank models by proper scores, with intervals, tests and an HTML report."""
-    keep_freed_memory()
     require_boards(options, inputs.paths)
     if options.sequential and len(inputs.files) < 2:
         raise UsageError("--sequential compares at least two files.")
     if options.sequential and inputs.columns.get("group"):
         group = inputs.columns["group"]
         raise UsageError(f"--sequential does not go with --group: choose one group, as in --where {group}=VALUE.")
-    chosen = engine.made()
+    chosen = engine.started()
     from toplist.evaluation.compare import compare as ranked
     from toplist.io import PER_CASE
 
     Thread(target=import_module, args=("scipy.special",), daemon=True).start()  # for intervals, while files are read
-    reading: Any = {
-        "space": inputs.space,
-        "baseline": options.baseline,
-        "penalty": options.penalty,
-        "read": inputs.read,
-    }
-    with progress_bar(options.quiet, len(inputs.files)) as update:
-        board = ranked(
-            inputs.models,
-            inputs.truth,
-            rules=options.rule,
-            k=options.k,
-            missing=options.missing,
-            inference=inference,
-            engine=chosen,
-            progress=update,
-            **reading,
-        )
+    with inputs.reading(options.quiet) as reading:
+        board = ranked(inputs.models, inputs.truth, inference=inference, engine=chosen, **options.question, **reading)
         if options.sequential:
-            board = replace(
-                board, comparison=replace(board.comparison, paths=_paths(board, inputs, inference, reading))
-            )
+            paths = _paths(board, inputs, options, inference)
+            board = replace(board, comparison=replace(board.comparison, paths=paths))
         per_case = board.comparison.classes == PER_CASE
         invocation = inputs.invocation(options.missing, inference, per_case=per_case)
         if options.report is not None:
-            typed = shlex.join(["toplist", *shown_words(sys.argv[1:])])
-            board.report(options.report, title=options.title, command=typed, progress=update, invocation=invocation)
+            about: Any = {"command": typed_command(), "invocation": invocation, "progress": reading["progress"]}
+            board.report(options.report, title=options.title, **about)
     print_board(board, json=options.json, detail=options.detail, invocation=invocation)
     if options.report is None and not options.json:
         typer.echo("\n Add --report report.html for calibration, classes, cases and what they suggest to do next.")
     for path in options.output:
         board.write(path)
-    say_written((options.report, *options.output), options)
+    _say_written(options)
 
 
-def _paths(board: Leaderboard, inputs: Inputs, inference: Inference, reading: Any) -> Any:
+def _paths(board: Leaderboard, inputs: Inputs, options: CompareOptions, inference: Inference) -> Any:
     """How the models compare after every case, in the order that the board found."""
     from toplist.evaluation.monitor import monitor
 
-    time, found = inputs.columns.get("time") or board.comparison.time, board.comparison.cluster
-    truth = inputs.truth_with(time=time, cluster=inputs.columns.get("cluster") or (None if time else found))
-    rule = board.comparison.rules[0]
-    return monitor(inputs.models, truth, rule=rule, inference=inference.level, **reading).paths
+    time, cluster = inputs.columns.get("time") or board.comparison.time, board.comparison.cluster
+    truth = inputs.truth_with(time=time, cluster=inputs.columns.get("cluster") or (None if time else cluster))
+    return monitor(
+        inputs.models,
+        truth,
+        rule=board.comparison.rules[0],
+        inference=inference.level,
+        space=inputs.space,
+        baseline=options.baseline,
+        penalty=options.penalty,
+        read=inputs.read,
+    ).paths
 
 
-def require_boards(options: BoardOptions, inputs: Sequence[str | Path], *, more: tuple[str, ...] = ()) -> None:
+def require_boards(options: BoardOptions, inputs: Sequence[str | Path], suffixes: Sequence[str] = BOARDS) -> None:
     """Before any work: what is to be written has a name that says how, a folder, and is nothing that is read."""
     output, report = options.output, options.report
     if options.title is not None and report is None:
         raise UsageError("--title goes with --report.")
-    for path in output:
-        if path.suffix.lower() not in (".json", ".csv", ".md", ".tex", ".html", ".txt", *more):
-            raise UsageError(f"--output is .json, .csv, .md, .tex, .html or .txt, not {path.name!r}.")
-    if report is not None and report.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"--report is a page: name it {report.stem}.html.")
+    require_suffix("--output", output, suffixes)
+    require_suffix("--report", [report], (".html", ".htm"))
     require_outputs([*output, report], inputs)
 
 
-def say_written(paths: Sequence[Path | None], options: Printing) -> None:
+def _say_written(options: BoardOptions) -> None:
     """Say where files are, which come without a word else; not to machines."""
-    for path in paths:
+    for path in (options.report, *options.output):
         if path is not None and not (options.json or options.quiet):
             typer.echo(f" Wrote {visible(str(path))}")
 
@@ -255,23 +250,11 @@ def plan(
     from toplist.evaluation.compare import compare as ranked
     from toplist.evaluation.planning import plan as planned
 
-    with progress_bar(options.quiet, len(inputs.files)) as update:
-        pilot = ranked(
-            inputs.models,
-            inputs.truth,
-            space=inputs.space,
-            rules=options.rule,
-            penalty=options.penalty,
-            missing=options.missing,
-            inference=inference,
-            read=inputs.read,
-            progress=update,
-        )
-    found = planned(pilot, options.smallest, power=options.power, models=options.models)
-    if options.json:
-        print_json(found.to_dict())
-    else:
-        typer.echo(found.to_text())
+    question: Any = {"rules": options.rule, "penalty": options.penalty, "missing": options.missing}
+    with inputs.reading(options.quiet) as reading:
+        pilot = ranked(inputs.models, inputs.truth, inference=inference, **question, **reading)
+    cases = planned(pilot, options.smallest, power=options.power, models=options.models)
+    print_result(cases, options.json)
 
 
 _OF_ONE_MODEL = (*MISSING[:2], "uniform")  # the other ways to fill in missing predictions take those of other models
@@ -301,17 +284,18 @@ def score(inputs: Inputs, options: ScoreOptions) -> None:
     require_outputs([options.output], inputs.paths)
     from toplist.evaluation.ranking import Question
     from toplist.evaluation.score_files import score_model
-    from toplist.io import ReadRequest
     from toplist.scoring.rules import as_rule, name_of
 
     rules = tuple(dict.fromkeys(name_of(as_rule(rule)) for rule in options.rule))
     question = Question.of((inputs.name,), rules, (), None, options.missing, options.penalty, Inference())
     request = ReadRequest.of(inputs.models, inputs.truth, inputs.read)
-    with progress_bar(options.quiet) as update:
-        found = score_model(request, inputs.space, question, keep=options.keep, output=options.output, progress=update)
-    for one in found.results.warnings:
-        typer.echo(f"toplist: warning: {visible(one.sentence)}", err=True)
-    _print_means(found.results, found.tally.sums, found.read, options)
+    with inputs.reading(options.quiet) as reading:
+        scored = score_model(
+            request, inputs.space, question, keep=options.keep, output=options.output, progress=reading["progress"]
+        )
+    for warning in scored.results.warnings:
+        typer.echo(f"toplist: warning: {visible(warning.sentence)}", err=True)
+    _print_means(scored.results, scored.tally.sums, scored.read, options)
 
 
 def _print_means(board: Comparison, sums: Any, read: ReadSummary, options: ScoreOptions) -> None:
@@ -320,31 +304,22 @@ def _print_means(board: Comparison, sums: Any, read: ReadSummary, options: Score
     from toplist.report.markup import means_of_one
     from toplist.report.text import wrap
 
-    rules = board.rules
-    infinite = {rule: int(sums["infinite"][r, 0, 0]) for r, rule in enumerate(rules)}
-    means = {
-        rule: None if infinite[rule] else to_float(sums["x"][r, 0, 0]) / to_float(sums["w"][r, 0, 0])
-        for r, rule in enumerate(rules)
-    }
+    infinite = {rule: int(sums["infinite"][at, 0, 0]) for at, rule in enumerate(board.rules)}
     origin, invalid = read.origins[0], int(sums["invalid_cases"][0])
     if options.json:
-        print_json(
-            {
-                "schema": "toplist.score/1",
-                "cases": read.compared,
-                "mean": means,
-                "infinite": infinite,
-                "invalid": invalid,
-                "repairs": dict(origin.repairs),
-                "filled": origin.filled,
-                "left_out": origin.left_out,
-                "reading": origin.reading,
-                "notes": list(origin.notes),
-                "truth_reading": read.truth,
-                "truth_repairs": dict(read.truth_repairs),
-                "output": None if options.output is None else str(options.output),
-            }
-        )
+        means = (to_float(x) / to_float(w) for x, w in zip(sums["x"][:, 0, 0], sums["w"][:, 0, 0], strict=True))
+        record: dict[str, Any] = {
+            "schema": "toplist.score/1",
+            "cases": read.compared,
+            "mean": {rule: None if infinite[rule] else mean for rule, mean in zip(board.rules, means, strict=True)},
+            "infinite": infinite,
+            "invalid": invalid,
+            **{name: getattr(origin, name) for name in ("repairs", "filled", "left_out", "reading", "notes")},
+            "truth_reading": read.truth,
+            "truth_repairs": read.truth_repairs,
+            "output": None if options.output is None else str(options.output),
+        }
+        print_json(record)
         return
     means_told = means_of_one(board)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
@@ -358,3 +333,82 @@ def _print_means(board: Comparison, sums: Any, read: ReadSummary, options: Score
     print_changes({origin.name: origin.repairs, "the truth": read.truth_repairs}, {origin.name: origin.left_out})
     if origin.filled:
         typer.echo(f"missing predictions taken as empty lists: {number_of(origin.filled, 'case')}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartialOptions(SeveralOptions):
+    """The options of `toplist partial`."""
+
+    output: Path = option(..., f"File for the partial result, such as part-7{PARTIAL}.", "-o")
+    start: int = option(0, "Position of the first case among those of all parts, where cases have no ids.")
+    sample: int = option(1000, "How many cases are kept to be examined for skewness and dependence.")
+
+
+@command(
+    Reads(several=True, truth=True, columns=("outcome", "weight", "group", "cluster", "time", "n_classes")),
+    examples=(
+        "toplist partial a/part-7.parquet b/part-7.parquet --truth y/part-7.parquet -c 1000 -o parts/7.tlp",
+        "seq 0 99 | xargs -P 8 -I{} toplist partial a=a/{}.pq b=b/{}.pq -t y/{}.pq -c 1000 -o parts/{}.tlp",
+    ),
+)
+def partial(inputs: Inputs, options: PartialOptions, inference: Inference) -> None:
+    """Score some of the cases, on any machine, for `toplist merge`: sums in a small file."""
+    require_suffix("--output", [options.output], (PARTIAL,))
+    require_outputs([options.output], inputs.paths)
+    from toplist._files import write_bytes
+    from toplist.evaluation.parts import PartOptions, partial_result
+
+    place = PartOptions(start=options.start, sample=options.sample)
+    with inputs.reading(options.quiet) as reading:
+        part = partial_result(
+            inputs.models, inputs.truth, inference=inference, part=place, **options.question, **reading
+        )
+        data = part.to_bytes()
+        write_bytes(options.output, data)
+    cases, output = part.read.cases, str(options.output)
+    if options.json:
+        print_json({"schema": "toplist.partial/1", "cases": cases, "bytes": len(data), "output": output})
+    else:
+        typer.echo(f"Sums of {number_of(cases, 'case')} in {visible(output)} ({len(data):,} bytes)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergeOptions(BoardOptions):
+    """The options of `toplist merge`."""
+
+    parts: tuple[str, ...] = positional("PARTS...", "Partial results: files, folders, or patterns in quotes.")
+    output: tuple[Path, ...] = option(
+        (),
+        "Write the results to a file: .json, .csv, .md, .tex, .html or .txt, or .tlp to merge them again; may be "
+        "repeated.",
+        "-o",
+    )
+
+
+@command(
+    examples=(
+        "toplist merge parts/*.tlp --report board.html",
+        "toplist merge parts/ -o board.json -o all.tlp",
+    ),
+)
+def merge(options: MergeOptions) -> None:
+    """Merge partial results into one leaderboard, identical to that of a single run."""
+    require_boards(options, options.parts, (*BOARDS, PARTIAL))
+    from toplist._files import write_bytes
+    from toplist.evaluation.partials import finish
+    from toplist.evaluation.partials import merge as merged
+    from toplist.evaluation.parts import read_parts
+
+    with progress_bar(options.quiet) as update:
+        parts = read_parts(options.parts, update)
+        whole = merged(parts.values(), list(parts))
+        board = finish(whole, inputs=list(parts))
+        if options.report is not None:
+            board.report(options.report, title=options.title, progress=update, command=typed_command())
+    print_board(board, json=options.json, detail=options.detail)
+    for path in options.output:
+        if path.suffix.lower() == PARTIAL:
+            write_bytes(path, whole.to_bytes())
+        else:
+            board.write(path)
+    _say_written(options)

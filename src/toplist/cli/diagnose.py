@@ -7,15 +7,25 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from toplist._files import require_apart
 from toplist._text import significant, visible
 from toplist.cli.options import KEYS, Inputs, Printing, Reads, command, missing_option, option, positional
-from toplist.cli.output import BAD_DATA, UsageError, print_json, print_text, progress_bar, require_outputs
+from toplist.cli.output import (
+    BAD_DATA,
+    UsageError,
+    either,
+    print_changes,
+    print_json,
+    print_text,
+    progress_bar,
+    require_outputs,
+)
 from toplist.inference.settings import Inference
-from toplist.io import MISSING
+from toplist.io import MISSING, ReadRequest
 from toplist.report.text import number_of
 
 if TYPE_CHECKING:
@@ -33,30 +43,28 @@ def check(inputs: Inputs, options: Printing) -> None:
     """Check a file of predictions for problems; exit code 1 if there are any. No truth needed."""
     from toplist.evaluation.diagnose import check as checked
 
-    with progress_bar(options.quiet) as update:
-        found = checked(
-            inputs.models[inputs.name], space=inputs.space, name=inputs.name, read=inputs.read, progress=update
-        )
-    _print(found, options, _summary(found))
+    with inputs.reading(options.quiet) as reading:
+        diagnosis = checked(inputs.models[inputs.name], name=inputs.name, **reading)
+    _print(diagnosis, options, _summary(diagnosis))
 
 
-def _print(found: Diagnosis, options: Printing, text: str, *more: str) -> None:
+def _print(diagnosis: Diagnosis, options: Printing, text: str, *more: str) -> None:
     """Print a diagnosis for machines or as text; what blocks scoring ends with an exit code."""
     if options.json:
-        print_json(found.to_dict())
+        print_json(diagnosis.to_dict())
     else:
         print_text("\n".join([text, *more]))
-    if found.blocking:
+    if diagnosis.blocking:
         raise typer.Exit(BAD_DATA)
 
 
-def _summary(found: Diagnosis) -> str:
+def _summary(diagnosis: Diagnosis) -> str:
     """OK or how many problems, what was read, and every issue in a line with its remedy."""
-    lists, table, classes = found.scorable, found.table, found.classes.removesuffix(" classes")
+    lists, table, classes = diagnosis.scorable, diagnosis.table, diagnosis.classes.removesuffix(" classes")
     path, layout, columns = ("", "", ()) if table is None else (table.path, table.layout, table.columns)
-    blocking = [issue for issue in found.issues if issue.blocking]
+    blocking = [issue for issue in diagnosis.issues if issue.blocking]
     verdict = typer.style(number_of(len(blocking), "problem"), fg="red", bold=True)
-    about = [number_of(found.cases, "case"), f"classes: {classes}"]
+    about = [number_of(diagnosis.cases, "case"), f"classes: {classes}"]
     if lists.sizes:
         low, high = min(lists.sizes), max(lists.sizes)
         k = number_of(high, "class", "classes") if low == high else f"{low:,} to {high:,} classes"
@@ -64,7 +72,7 @@ def _summary(found: Diagnosis) -> str:
         about += [f"lists of {k}{mean}", f"mean listed probability {significant(lists.mean_mass, 3)}"]
     first = f"{verdict} in" if blocking else typer.style("OK", fg="green", bold=True)
     lines = [f"{first} {visible(path)}: {', '.join(about)}"]
-    for issue in found.issues:
+    for issue in diagnosis.issues:
         n = f", {number_of(issue.cases, 'case')}" if issue.example and issue.cases else ""
         sign = typer.style("!", fg="red", bold=True) if issue.blocking else "-"
         lines.append(f" {sign} {issue.kind}{n}: {visible(issue.example or issue.message)}")
@@ -97,59 +105,49 @@ def diagnose(inputs: Inputs, options: DiagnoseOptions, inference: Annotated[Infe
 
     if options.plot is not None:
         _require_place(options.plot, inputs)
-    with progress_bar(options.quiet) as update:
-        found = diagnosis_of(
-            inputs.models[inputs.name],
-            inputs.truth,
-            space=inputs.space,
-            name=inputs.name,
-            missing=options.missing,
-            draws=options.draws,
-            inference=inference,
-            read=inputs.read,
-            progress=update,
-        )
-    figures = [] if options.plot is None else _drawn(found, options.plot)
-    told = [f"\nFigures: {', '.join(visible(str(path)) for path in figures)}"] if figures else []
+    asked: Any = {"missing": options.missing, "draws": options.draws, "inference": inference}
+    with inputs.reading(options.quiet) as reading:
+        diagnosis = diagnosis_of(inputs.models[inputs.name], inputs.truth, name=inputs.name, **asked, **reading)
+    figures = [] if options.plot is None else _drawn(diagnosis, options.plot)
+    about_figures = [f"\nFigures: {', '.join(visible(str(path)) for path in figures)}"] if figures else []
     if options.plot is not None and not figures:
-        told = ["\nNo figures: they show calibration, which needs lists that can be scored, and outcomes (--truth)."]
+        about_figures = [
+            "\nNo figures: they show calibration, which needs lists that can be scored, and outcomes (--truth)."
+        ]
     typed = None
-    if found.calibration is not None:
-        typed = inputs.invocation(options.missing, inference, per_case=found.classes == SEVERAL)
+    if diagnosis.calibration is not None:
+        typed = inputs.invocation(options.missing, inference, per_case=diagnosis.classes == SEVERAL)
     command = "" if typed is None else typed.recalibrate(inputs.name, "brier", "auto")
     width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
-    _print(found, options, found.to_text(width, command=command), *told)
+    _print(diagnosis, options, diagnosis.to_text(width, command=command), *about_figures)
 
 
 def _require_place(plot: Path, inputs: Inputs) -> None:
     """A figure has a suffix, and a folder none; either stands in a folder that is there, apart from what is read."""
-    from toplist._files import require_apart
     from toplist.evaluation.diagnosis import PLOTS
 
-    if plot.suffix and plot.suffix.lower() not in _FIGURES and not plot.is_dir():
-        raise UsageError(f"--plot is a folder, or a file that ends in {', '.join(_FIGURES)}; not {str(plot)!r}.")
-    if plot.is_file() and plot.suffix.lower() not in _FIGURES:
-        raise UsageError(f"--plot {plot}: this is a file already; name a folder, or a file that ends in .svg.")
+    if not (_is_figure(plot) or plot.is_dir()) and (plot.suffix or plot.is_file()):
+        raise UsageError(f"--plot is a folder, or a file that ends in {either(_FIGURES)}; not {str(plot)!r}.")
     if not plot.parent.is_dir():
         raise UsageError(f"--plot {plot}: there is no folder {str(plot.parent)!r}.")
-    require_apart([plot] if _is_figure(plot) else [plot / f"{one}.svg" for one in PLOTS], inputs.paths)
+    require_apart([plot] if _is_figure(plot) else [plot / f"{name}.svg" for name in PLOTS], inputs.paths)
 
 
 def _is_figure(plot: Path) -> bool:
     return plot.suffix.lower() in _FIGURES and not plot.is_dir()
 
 
-def _drawn(found: Diagnosis, plot: Path) -> list[Path]:
+def _drawn(diagnosis: Diagnosis, plot: Path) -> list[Path]:
     """Every figure into a folder, or the first one into a file."""
-    if not found.plots:
+    if not diagnosis.plots:
         return []
     if _is_figure(plot):
-        found.plot(found.plots[0]).save(plot)
+        diagnosis.plot(diagnosis.plots[0]).save(plot)
         return [plot]
     plot.mkdir(exist_ok=True)
-    for name in found.plots:
-        found.plot(name).save(plot / f"{name}.svg")
-    return [plot / f"{name}.svg" for name in found.plots]
+    for name in diagnosis.plots:
+        diagnosis.plot(name).save(plot / f"{name}.svg")
+    return [plot / f"{name}.svg" for name in diagnosis.plots]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,18 +162,16 @@ class ConvertOptions:
 def convert(inputs: Inputs, options: ConvertOptions) -> None:
     """Write predictions in any form as lists in Parquet: case, classes, confidences."""
     require_outputs([options.output], inputs.paths)
-    from toplist.io import ReadRequest, empty_set_explained, open_request, space_in_files, tell
     from toplist.io import convert as write_lists
+    from toplist.io import empty_set_explained, open_request, space_in_files, tell
 
     request = ReadRequest.of(inputs.models, None, inputs.read)
     separator = request.set_separator
     space = None if inputs.space is None else space_in_files(inputs.space, separator)
     (source,) = open_request(request, space)
     tell([source])
-    made = Counter[str]()
+    repaired = Counter[str]()
     with progress_bar(options.quiet) as update, empty_set_explained(separator):
-        cases = write_lists(source, options.output, source.repairs, space, separator, update, made.update)
-    told = ", ".join(f"{what} ({count:,} cases)" for what, count in made.items() if count)
-    if told:
-        typer.echo(f"repaired: {told}")
+        cases = write_lists(source, options.output, source.repairs, space, separator, update, repaired.update)
+    print_changes({source.name: repaired}, {})
     typer.echo(f"{cases:,} cases in {visible(str(options.output))}")

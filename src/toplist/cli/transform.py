@@ -3,46 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from toplist._text import did_you_mean, listed, visible
+from toplist._files import read_json, to_json_number, write_json
+from toplist._text import did_you_mean, listed, quote, visible
 from toplist.cli.choices import PADDED_RULES, RECALIBRATORS
-from toplist.cli.options import (
-    Inputs,
-    Printing,
-    Reads,
-    command,
-    missing_option,
-    option,
-    positional,
-)
+from toplist.cli.options import Inputs, Printing, Reads, command, missing_option, option, positional
 from toplist.cli.output import (
     UsageError,
     print_changes,
     print_json,
     print_text,
     print_written,
-    progress_bar,
-    require_json,
     require_outputs,
+    require_suffix,
 )
-from toplist.core.memory import keep_freed_memory
 from toplist.errors import FileError, TopListError
 from toplist.inference.settings import Inference
 from toplist.io import MISSING
 from toplist.report.text import rule_name
 
 if TYPE_CHECKING:
-    from toplist._typing import Progress
     from toplist.postprocess.combination import Ambiguity, PoolWeights
     from toplist.postprocess.recalibration import Recalibrator
     from toplist.postprocess.recalibration.automatic import Selection
+    from toplist.postprocess.truncation import Truncation
 
 SCHEMA = "toplist.weights/1"
 
@@ -62,12 +53,12 @@ class ListsOutput(Printing):
 
 
 @contextmanager
-def _reading(inputs: Inputs, options: Printing) -> Iterator[Progress]:
+def _reading(inputs: Inputs, options: Printing) -> Iterator[dict[str, Any]]:
     """While files are read: progress, and what is said of empty sets."""
     from toplist.io import empty_set_explained
 
-    with progress_bar(options.quiet) as update, empty_set_explained(inputs.read.set_separator):
-        yield update
+    with inputs.reading(options.quiet) as reading, empty_set_explained(inputs.read.set_separator):
+        yield reading
 
 
 def _require_truth(inputs: Inputs, **words: object) -> None:
@@ -100,39 +91,30 @@ class FitOptions(FittingOptions):
 )
 def fit(inputs: Inputs, options: FitOptions, inference: Annotated[Inference, "seed"]) -> None:
     """Fit a recalibrator on labelled predictions, with its gain by cross-validation."""
-    require_json(options.output, "--output")
+    require_suffix("--output", [options.output], (".json",))
     require_outputs([options.output], inputs.paths)
-    from toplist._files import write_json
     from toplist.evaluation.transform import fit_recalibrator
     from toplist.lists.space import show_size
 
-    with _reading(inputs, options) as update:
-        found = fit_recalibrator(
-            inputs.models[inputs.name],
-            inputs.truth,
-            kind=options.kind,
-            rule=options.rule,
-            folds=options.folds,
-            seed=inference.seed,
-            space=inputs.space,
-            missing=options.missing,
-            name=inputs.name,
-            read=inputs.read,
-            progress=update,
+    asked = {name: getattr(options, name) for name in ("kind", "rule", "folds", "missing")}
+    with _reading(inputs, options) as reading:
+        fitted = fit_recalibrator(
+            inputs.models[inputs.name], inputs.truth, name=inputs.name, seed=inference.seed, **asked, **reading
         )
-    model, choice = found.model, found.choice
-    to = {"cases": found.cases, "classes": show_size(found.classes)}
+    model, choice = fitted.model, fitted.choice
+    to = {"cases": fitted.cases, "classes": show_size(fitted.classes)}
     write_json(options.output, model.to_dict() | {"fitted_to": to})
     if options.json:
-        left = {one: n for one, n in found.left_out.items() if n}
-        changed = {"repairs": found.repairs, "left_out": left, "output": str(options.output)}
+        left = {name: cases for name, cases in fitted.left_out.items() if cases}
+        changed = {"repairs": fitted.repairs, "left_out": left, "output": str(options.output)}
         print_json({"schema": "toplist.recalibrate/1", **_table(choice, model, options.kind), **to, **changed})
         return
-    print_changes(found.repairs, found.left_out)
+    print_changes(fitted.repairs, fitted.left_out)
     print_text(_describe(choice, model, options.kind))
-    counted = "" if found.weight is None else f", weighted by {visible(found.weight)}"
-    apart = "" if found.cluster is None else f", clusters by {visible(found.cluster)}"
-    typer.echo(f"{model!r}, fitted to {found.cases:,} cases{counted}{apart}, in {visible(str(options.output))}")
+    weighted = "" if fitted.weight is None else f", weighted by {visible(fitted.weight)}"
+    clustered = "" if fitted.cluster is None else f", clusters by {visible(fitted.cluster)}"
+    place = visible(str(options.output))
+    typer.echo(f"{model!r}, fitted to {fitted.cases:,} cases{weighted}{clustered}, in {place}")
 
 
 def _line(choice: Selection, kind: str) -> int:
@@ -170,35 +152,35 @@ class ApplyOptions(ListsOutput):
 def apply(inputs: Inputs, options: ApplyOptions) -> None:
     """Recalibrate predictions with a fitted recalibrator."""
     require_outputs([options.output], [*inputs.paths, options.model])
-    keep_freed_memory()
     from toplist.io import ReadRequest, open_aligned, transform
     from toplist.lists.space import show_size
 
-    known, was = _loaded(options.model)
-    with _reading(inputs, options) as update:
+    model, among = _loaded(options.model)
+    with _reading(inputs, options) as reading:
         files = open_aligned(ReadRequest.of(inputs.models, None, inputs.read), inputs.space)
-        written = transform(files, options.output, lambda lists: known.transform(lists[0]), update, "recalibrating")
+        written = transform(
+            files, options.output, lambda lists: model.transform(lists[0]), reading["progress"], "recalibrating"
+        )
     now = show_size(files.space.size)
-    if not options.json and was not in (None, now):
-        typer.echo(f"fitted among {visible(was)} classes, used among {now}: what was learned there may not hold here")
-    print_written(written, options.json, "toplist.recalibrated/1", model=repr(known), fitted_among=was)
+    if not options.json and among not in (None, now):
+        typer.echo(f"fitted among {visible(among)} classes, used among {now}: what was learned there may not hold here")
+    print_written(written, options.json, "toplist.recalibrated/1", model=repr(model), fitted_among=among)
 
 
 def _loaded(path: Path) -> tuple[Any, str | None]:
     """A saved recalibrator, and among how many classes it was fitted, where the file says so."""
-    from toplist._files import read_json
     from toplist.postprocess.recalibration import Recalibrator
 
     try:
-        known = Recalibrator.load(path)
+        model = Recalibrator.load(path)
     except FileError as error:
         order = "Predictions come first, then what `toplist recalibrate fit` wrote."
         raise FileError(str(path), f"{error.problem} {order}") from None
     except TopListError as error:
         raise FileError(str(path), str(error)) from None
-    told = read_json(path, "a recalibrator").get("fitted_to")
-    was = told.get("classes") if isinstance(told, dict) else None
-    return known, was if isinstance(was, str) else None
+    fitted_to = read_json(path, "a recalibrator").get("fitted_to")
+    among = fitted_to.get("classes") if isinstance(fitted_to, dict) else None
+    return model, among if isinstance(among, str) else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,38 +213,33 @@ def pool(inputs: Inputs, options: PoolOptions) -> None:
     if sum(value is not None for value in given.values()) > 1:
         raise UsageError(f"weights come from one of {', '.join(given)}.")
     _require_truth(inputs, rule=options.rule)
-    require_json(options.save_weights, "--save-weights")
+    require_suffix("--save-weights", [options.save_weights], (".json",))
     require_outputs([options.output, options.save_weights], [*inputs.paths, options.weights_from])
-    keep_freed_memory()
     _require_several(inputs.files)
-    from toplist._files import write_json
     from toplist.evaluation.transform import fit_weights, pool_files
 
-    names = list(inputs.files)
-    kind: Literal["linear", "geometric"] = "geometric" if options.geometric else "linear"
-    how: Any = {"pool": kind, "space": inputs.space, "missing": options.missing, "read": inputs.read}
-    found, gained = None, None
-    with _reading(inputs, options) as update:
+    names, kind = list(inputs.files), "geometric" if options.geometric else "linear"
+    fitted, gain = None, None
+    with _reading(inputs, options) as reading:
+        how: Any = {"pool": kind, "missing": options.missing, **reading}
         if inputs.truth_file is not None:
-            found, gained = fit_weights(inputs.models, inputs.truth, rule=options.rule, progress=update, **how)
-            weights = dict(zip(names, map(float, found.weights), strict=True))
+            fitted, gain = fit_weights(inputs.models, inputs.truth, rule=options.rule, **how)
+            weights = dict(zip(names, map(float, fitted.weights), strict=True))
         elif options.weights_from is not None:
-            weights = _read(options.weights_from, names, kind)
+            weights = _saved(options.weights_from, names, kind)
         else:
-            weights = _given(options.weights, names)
+            weights = _typed(options.weights, names)
         shares = list(weights.values())
-        how |= {"weights": shares, "k": options.k, "truth": inputs.carried}
-        written = pool_files(inputs.models, options.output, progress=update, **how)
+        written = pool_files(inputs.models, options.output, weights=shares, k=options.k, truth=inputs.carried, **how)
     if options.save_weights is not None:
-        by = None if found is None else found.rule
-        write_json(options.save_weights, {"schema": SCHEMA, "pool": kind, "rule": by, "weights": weights})
-    gain = None if gained is None else gained.gain
-    fitted = {} if found is None else {"fitted": found.to_dict() | {"gain": gain}}
+        rule = None if fitted is None else fitted.rule
+        write_json(options.save_weights, {"schema": SCHEMA, "pool": kind, "rule": rule, "weights": weights})
+    more = {} if fitted is None else {"fitted": fitted.to_dict() | {"gain": None if gain is None else gain.gain}}
     if not options.json:
         typer.echo(f"{kind} pool: {', '.join(f'{visible(name)} {share:.6g}' for name, share in weights.items())}")
-        for line in () if found is None else _gains(found, gained):
+        for line in () if fitted is None else _gains(fitted, gain):
             typer.echo(line)
-    print_written(written, options.json, "toplist.pooled/1", pool=kind, weights=weights, **fitted)
+    print_written(written, options.json, "toplist.pooled/1", pool=kind, weights=weights, **more)
 
 
 def _require_several(predictions: Mapping[str, str]) -> None:
@@ -277,69 +254,51 @@ def _require_several(predictions: Mapping[str, str]) -> None:
         )
 
 
-def _gains(found: PoolWeights, gained: Ambiguity | None) -> list[str]:
+def _gains(fitted: PoolWeights, gain: Ambiguity | None) -> list[str]:
     """What the weights were fitted by, and what disagreement gains."""
-    own = ", ".join(f"{visible(name)} {score:.6g}" for name, score in zip(found.names, found.members, strict=True))
-    by = f"weights fitted to {found.cases:,} cases by the {found.rule} score"
-    lines = [f"{by}, which is {found.score:.6g} on them; alone: {own}"]
-    if found.impossible:
+    scores = zip(fitted.names, fitted.members, strict=True)
+    alone = ", ".join(f"{visible(name)} {score:.6g}" for name, score in scores)
+    by = f"weights fitted to {fitted.cases:,} cases by the {fitted.rule} score"
+    lines = [f"{by}, which is {fitted.score:.6g} on them; alone: {alone}"]
+    if fitted.impossible:
         lines.append(
-            f"in {found.impossible:,} cases every file gives probability 0 to the true class; these have no weight"
+            f"in {fitted.impossible:,} cases every file gives probability 0 to the true class; these have no weight"
         )
-    if gained is not None:
+    if gain is not None:
         lines.append(
-            f"by the brier score: {gained.mean:.6g} on average, less {gained.gain:.6g} for disagreement, "
-            f"is {gained.pool:.6g} for the pool"
+            f"by the brier score: {gain.mean:.6g} on average, less {gain.gain:.6g} for disagreement, "
+            f"is {gain.pool:.6g} for the pool"
         )
     return lines
 
 
-def _given(words: Sequence[str] | None, names: Sequence[str]) -> dict[str, float]:
+def _typed(words: Sequence[str], names: Sequence[str]) -> dict[str, float]:
     """`name=weight` for every file; equal ones by default."""
     if not words:
         return dict.fromkeys(names, 1.0 / len(names))
-    found: dict[str, float] = {}
+    shares: dict[str, float | str] = {}
     for word in words:
-        name, mark, value = word.rpartition("=")
-        if not mark or name not in names:
-            near = did_you_mean(name or word, names)
-            raise UsageError(
-                f"--weights {word}: say name=weight, once for each of {', '.join(map(repr, names))}.{near}"
-            )
-        if name in found:
+        name, _, value = word.rpartition("=")
+        if name not in names:
+            every, near = ", ".join(map(repr, names)), did_you_mean(name or word, names)
+            raise UsageError(f"--weights {word}: say name=weight, once for each of {every}.{near}")
+        if name in shares:
             raise UsageError(f"--weights gives {name!r} two weights.")
-        found[name] = _share(value, f"--weights {word}")
-    lacks = [name for name in names if name not in found]
+        try:
+            shares[name] = float(value)
+        except ValueError:
+            shares[name] = value
+    lacks = [name for name in names if name not in shares]
     if lacks:
         raise UsageError(f"--weights gives none to {', '.join(map(repr, lacks))}: say {lacks[0]}=0 to leave it out.")
-    return _whole({name: found[name] for name in names})
+    return _require_shares({name: shares[name] for name in names}, UsageError)
 
 
-def _share(text: str, where: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value >= 0):
-        raise UsageError(f"{where}: a weight is a number, zero or more.")
-    return value
-
-
-def _whole(shares: dict[str, float]) -> dict[str, float]:
-    total = math.fsum(shares.values())
-    if not abs(total - 1) <= 1e-9:
-        remedy = f"Divide each by {total:g}" if total else "Give one that is above zero"
-        raise UsageError(f"weights add up to one; these add up to {total:g}. {remedy}.")
-    return shares
-
-
-def _read(path: Path, names: Sequence[str], kind: str) -> dict[str, float]:
+def _saved(path: Path, names: Sequence[str], kind: str) -> dict[str, float]:
     """Weights that were saved, for files of the same names."""
-    from toplist._files import read_json
-
     saved = read_json(path, "the weights of a pool")
-    shares = saved.get("weights") if isinstance(saved, Mapping) and saved.get("schema") == SCHEMA else None
-    if not isinstance(shares, Mapping):
+    shares = saved.get("weights") if isinstance(saved, dict) and saved.get("schema") == SCHEMA else None
+    if not isinstance(shares, dict):
         raise FileError(str(path), f"these are no weights of a pool: the schema is not {SCHEMA!r}.")
     if saved.get("pool") != kind:
         raise FileError(str(path), f"these weights are of a {str(saved.get('pool'))[:60]} pool: pool in the same way.")
@@ -348,12 +307,18 @@ def _read(path: Path, names: Sequence[str], kind: str) -> dict[str, float]:
         raise FileError(
             str(path), f"the weights are of {known}: name the files so, as in {next(iter(shares), 'a')[:60]}=FILE."
         )
-    if not all(isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= 1 for one in shares.values()):
-        raise FileError(str(path), "a weight is a number between 0 and 1.")
-    found = {name: float(shares[name]) for name in names}
-    if not abs(math.fsum(found.values()) - 1) <= 1e-9:
-        raise FileError(str(path), "the weights do not add up to one.")
-    return found
+    return _require_shares({name: shares[name] for name in names}, lambda problem: FileError(str(path), problem))
+
+
+def _require_shares(shares: Mapping[str, Any], refused: Callable[[str], Exception]) -> dict[str, float]:
+    for name, share in shares.items():
+        if type(share) not in (int, float) or not (math.isfinite(share) and share >= 0):
+            raise refused(f"the weight of {name!r} is a number, zero or more, not {quote(share)}.")
+    total = math.fsum(shares.values())
+    if not abs(total - 1) <= 1e-9:
+        remedy = f"Divide each by {total:g}" if total else "Give one that is above zero"
+        raise refused(f"weights add up to one; these add up to {total:g}. {remedy}.")
+    return {name: float(share) for name, share in shares.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -386,31 +351,28 @@ def truncate(inputs: Inputs, options: TruncateOptions) -> None:
     given = {"-k": options.k, "--mass": options.mass, "--gain": options.gain, "--truth": inputs.truth_file}
     if sum(value is not None for value in given.values()) != 1:
         raise UsageError(f"say how to cut with one of {', '.join(given)}, and with no other of them.")
-    _require_truth(inputs, choose=options.choose, rule=options.rule, ordinal=inputs.ordinal or None)
+    _require_truth(
+        inputs, choose=options.choose, rule=options.rule, ordinal=getattr(inputs.space, "ordinal", False) or None
+    )
     require_outputs([options.output], inputs.paths)
-    keep_freed_memory()
     from toplist.evaluation.transform import fit_truncation, truncate_file
 
-    model, by = inputs.models[inputs.name], options.choose or "k"
-    how: Any = {"space": inputs.space, "name": inputs.name, "read": inputs.read}
-    values = cuts
-    with _reading(inputs, options) as update:
+    model, values = inputs.models[inputs.name], cuts
+    with _reading(inputs, options) as reading:
         if inputs.truth_file is not None:
-            rule, missing = options.rule or "brier", options.missing
-            found = fit_truncation(model, inputs.truth, rule=rule, by=by, missing=missing, progress=update, **how)
-            cuts = {by: found.chosen}
-            values = {**cuts, "best": found.best, "rule": found.rule, "curve": _curve(found)}
-        written = truncate_file(model, options.output, progress=update, truth=inputs.carried, **cuts, **how)
+            how: Any = {"rule": options.rule or "brier", "by": options.choose or "k", "missing": options.missing}
+            fitted = fit_truncation(model, inputs.truth, name=inputs.name, **how, **reading)
+            cuts = {how["by"]: fitted.chosen}
+            values = {**cuts, "best": fitted.best, "rule": fitted.rule, "curve": _curve(fitted)}
+        written = truncate_file(model, options.output, name=inputs.name, truth=inputs.carried, **cuts, **reading)
     if inputs.truth_file is not None and not options.json:
-        typer.echo(repr(found))
+        typer.echo(repr(fitted))
     print_written(written, options.json, "toplist.truncated/1", **values)
 
 
-def _curve(found: Any) -> list[dict[str, Any]]:
+def _curve(fitted: Truncation) -> list[dict[str, Any]]:
     """The score against k or mass, one row per length."""
-    from toplist._files import to_json_number
-
     names = ("at", "score", "gap", "error", "size")
-    columns = [[to_json_number(value) for value in getattr(found, name).tolist()] for name in names]
-    rows = zip(*columns, found.infinite.tolist(), strict=True)
+    columns = [[to_json_number(value) for value in getattr(fitted, name).tolist()] for name in names]
+    rows = zip(*columns, fitted.infinite.tolist(), strict=True)
     return [dict(zip((*names, "infinite"), row, strict=True)) for row in rows]

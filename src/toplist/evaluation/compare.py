@@ -11,19 +11,22 @@ from typing import Any
 from toplist._files import shown, url_of
 from toplist._typing import Progress
 from toplist.evaluation.arrays import together
-from toplist.evaluation.distributed import compare_on
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.next_steps import Invocation
 from toplist.evaluation.ranking import Question, Scored, held_models, planned, rank
 from toplist.evaluation.samples import SampleCollector, columns_of, reading
-from toplist.evaluation.stream import (
-    MatrixCollector,
-    SumCollector,
-    run,
-    scores_of_files,
-)
+from toplist.evaluation.stream import MatrixCollector, SumCollector, run, scores_of_files
 from toplist.inference.settings import Inference, as_inference
-from toplist.io import ReadOptions, ReadRequest, as_tables, empty_set_explained, names_of, plan_of, with_indicators
+from toplist.io import (
+    ReadOptions,
+    ReadRequest,
+    as_tables,
+    empty_set_explained,
+    names_of,
+    plan_of,
+    silent,
+    with_indicators,
+)
 from toplist.scoring.case_scores import CaseScores
 
 
@@ -106,16 +109,20 @@ def compare(
     ['a', 'b']
     """
     question = Question.of(names_of(models), rules, k, baseline, missing, penalty, as_inference(inference))
-    given_as = ReadRequest.of(models, truth, read)
-    request = with_indicators(given_as, space)
-    told = progress or (lambda what, done, total: None)
+    given = ReadRequest.of(models, truth, read)
+    request, update = with_indicators(given, space), progress or silent
     if engine is not None:
-        board = compare_on(engine, given_as, space, question, told)
+        from toplist.evaluation.distributed import compare_on  # noqa: PLC0415  engines are extras
+
+        board = compare_on(engine, given, space, question, update)
         if board is not None:
             return replace(board, _invocation=_typed(request, space, question))
-    tables, size = as_tables(request, space), (space, question)
-    scored = _score_arrays(request, *size) if tables is None else _score_files(tables, *size, told)
-    inputs = tuple(shown(one) if url_of(one) else os.path.abspath(one) for one in request.paths)
+    tables = as_tables(request, space)
+    if tables is None:
+        scored = _score_arrays(request, space, question)
+    else:
+        scored = _score_files(tables, space, question, update)
+    inputs = tuple(shown(path) if url_of(path) else os.path.abspath(path) for path in request.paths)
     typed = _typed(request, space, question)
     if typed is not None and scored.size is None:
         typed = replace(typed, one_space=False)
@@ -124,7 +131,7 @@ def compare(
 
 def _typed(request: ReadRequest, space: Any, question: Question) -> Invocation | None:
     """How the files are written in a shell; None where they, or their classes, are in memory."""
-    if space is not None and not (isinstance(space, int | float) and not isinstance(space, bool)):
+    if space is not None and (isinstance(space, bool) or not isinstance(space, int | float)):
         return None
     classes = None if space is None else "inf" if space == math.inf else str(space)
     return Invocation.of(request, classes, missing=question.missing, inference=question.inference)
@@ -174,10 +181,10 @@ def score_cases(
 
     Examples
     --------
-    >>> found = score_cases([{"a": 0.7, "b": 0.2}, {"b": 0.5}], ["a", "c"], space=3, rules="brier", k=2)
-    >>> found["brier"].round(3).tolist(), found["coverage"].tolist()
+    >>> cases = score_cases([{"a": 0.7, "b": 0.2}, {"b": 0.5}], ["a", "c"], space=3, rules="brier", k=2)
+    >>> cases["brier"].round(3).tolist(), cases["coverage"].tolist()
     ([0.14, 0.875], [True, False])
-    >>> list(found.columns())
+    >>> list(cases.columns())
     ['case', 'brier', 'accuracy', 'top_2_error', 'coverage', 'mean_length', 'mean_mass', 'invalid_rate']
     """
     name = "model"
@@ -189,7 +196,7 @@ def score_cases(
         return together(request, space, scoring).scores()[name]
     plan = plan_of(tables, space, missing="error", find=("cluster", "time", "group"))
     with empty_set_explained(plan.set_separator):
-        return scores_of_files(plan, scoring, progress or (lambda what, done, total: None))[name]
+        return scores_of_files(plan, scoring, progress or silent)[name]
 
 
 def _score_files(request: ReadRequest, space: Any, question: Question, progress: Progress) -> Scored:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from toplist._files import as_path
 from toplist._typing import Progress
 from toplist.core.arguments import as_probability, as_units, as_whole, is_several
-from toplist.core.kernel import Rows
 from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.arrays import given
 from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, TableSummary, measure
@@ -20,10 +19,11 @@ from toplist.evaluation.stream import Collector, ScoredRows, ScoringSpec, run
 from toplist.inference.settings import Inference, as_inference
 from toplist.io import (
     N_CLASSES,
-    OpenTable,
+    PER_CASE,
     Plan,
     ReadOptions,
     ReadRequest,
+    Source,
     as_source,
     as_tables,
     as_truth,
@@ -40,99 +40,15 @@ from toplist.lists import DeviceLists, TopList, TopLists
 from toplist.lists.checks import BLOCKING, Issue, ListSummary, QualityCounts, repaired_kinds
 from toplist.lists.checks.detect import MemoryNames
 from toplist.lists.converters import is_soft, raw_rows
-from toplist.lists.space import ClassSpace, as_space, show_size
-from toplist.lists.validation import Repairs
+from toplist.lists.space import as_space, show_size
 from toplist.scoring.rules import as_rule
-
-Checked = tuple[Diagnosis, CaseSample | None]
-"""What is known of predictions before their calibration is measured, and cases with outcomes to measure it on."""
-
-
-def _in_files(
-    request: ReadRequest, called: str, space: Any, *, missing: str, progress: Progress, outcomes: bool
-) -> Checked:
-    """Check every case of a file or frame; with outcomes, and without blocking issues, read both side by side.
-
-    Outcomes that a producer's file carries are used where no truth is given, unless `outcomes` says otherwise.
-    """
-    separator = request.set_separator
-    known = None if space is None else space_in_files(as_space(space), separator)
-    *_, source = open_request(request, known)
-    unread = request.truth.data is None and not (outcomes and source.outcome is not None)
-    if unread:
-        tell([source])
-    repairs = source.repairs
-    checks = check_file(source, known, repairs, separator, progress)
-    issues = checks.issues()
-    many = _many(known, source, request.truth.n_classes)
-    table = TableSummary(source.path, source.layout.kind, tuple(source.layout.columns), source.notes)
-    reason = checks.unreadable or _unscored(issues)
-    found = _checks(called, many, checks.counts, issues, checks.scorable, reason, table)
-    if unread or reason:
-        return found, None
-    plan = plan_of(request, space, missing=missing, find=("cluster",))
-    if plan.truth.layout.kind != "labels":
-        raise OutcomeError(
-            "calibration needs one outcome per case, not a distribution.",
-            "Draw an outcome per case from it.",
-        )
-    with empty_set_explained(separator):
-        cases = _Sampling(plan, EXACT)
-        run(plan, ScoringSpec((as_rule("brier"),), ()), [cases], progress)
-    issues = checks.counts.issues(repaired={*BLOCKING, *repaired_kinds(repairs)})
-    many = many if plan.space is None else show_size(plan.space.size)
-    return replace(found, issues=issues, classes=_classes(many), reason=""), cases.sampler.sample()
-
-
-def _checks(
-    called: str,
-    many: str,
-    counts: QualityCounts,
-    issues: tuple[Issue, ...],
-    scorable: ListSummary,
-    reason: str = "",
-    table: TableSummary | None = None,
-) -> Diagnosis:
-    """What the checks found; nothing is said of calibration."""
-    reason = reason or _UNKNOWN
-    return Diagnosis(called, counts.cases, _classes(many), dict(counts.sizes), issues, scorable, table, reason)
-
-
-def _unscored(found: Sequence[Issue]) -> str:
-    kinds = ", ".join(one.kind for one in found if one.blocking)
-    return f"Nothing is said of calibration before this is repaired: {kinds}." if kinds else ""
-
-
-def _many(space: ClassSpace | None, source: OpenTable, n_classes: str | None) -> str:
-    if space is not None:
-        return show_size(space.size)
-    if source.names:
-        return show_size(len(source.names))
-    return "per case" if n_classes is not None or N_CLASSES in source.reader.schema.names else ""
-
-
-class _Sampling(Collector):
-    """Samples the cases of one model, and keeps nothing of their scores."""
-
-    __slots__ = ("cluster", "sampler")
-
-    def __init__(self, plan: Plan, limit: int) -> None:
-        self.cluster, self.sampler = plan.cluster, CaseSampler(limit)
-
-    def make(self, rows: ScoredRows) -> None:
-        """See `Collector`."""
-        for scored in rows.lists:
-            truth = scored.truth
-            clusters = None if self.cluster is None else filled(truth, self.cluster, "cluster")
-            self.sampler.add(scored.lists, scored.y, truth.rows, truth.source, clusters)
-
-    def add(self, made: Any) -> None:
-        """See `Collector`."""
-
 
 MISSING: Final = ("error", "common")
 SEVERAL: Final = "a number of classes per case"
-_UNKNOWN = "No outcomes were given, so nothing is said of calibration."
+_UNKNOWN: Final = "No outcomes were given, so nothing is said of calibration."
+
+Checked = tuple[Diagnosis, CaseSample | None]
+"""What is known of predictions before their calibration is measured, and cases with outcomes to measure it on."""
 
 
 def diagnose(
@@ -191,25 +107,23 @@ def diagnose(
     Examples
     --------
     >>> lists = TopLists.from_topk([[0]] * 200, [[0.9]] * 200, 3)
-    >>> found = diagnose(lists, [0] * 140 + [1] * 60)
-    >>> found.miscalibrated, found.verdict[:13]
+    >>> diagnosis = diagnose(lists, [0] * 140 + [1] * 60)
+    >>> diagnosis.miscalibrated, diagnosis.verdict[:13]
     (True, 'Overconfident')
     """
-    asked, source, about = as_inference(inference), as_source(model), as_truth(truth)
-    asked.require_default("diagnose", "method", "horizon", "min_cases")
+    how, source, about = as_inference(inference), as_source(model), as_truth(truth)
+    how.require_default("diagnose", "method", "horizon", "min_cases")
     band_level, draws = as_probability(band_level, "band_level"), as_whole(draws, "draws", 1)
     if missing not in MISSING:
         raise TopListError(f"missing is one of {', '.join(MISSING)}, not {missing!r}.")
     for what in ("weight", "group", "time"):
         if given(getattr(about, what)) is not None:
             raise TopListError(f"{what} has no effect on diagnose, where every case counts alike.")
-    called = _name(source.data) if name is None else str(name)
-    request = _one_model(ReadRequest.of({called: source}, about, read), called)
-    found, sample = _checked(request, called, space, missing, progress)
-    found = replace(found, level=asked.level)
+    checked, sample = _checked(_request(source, name, about, read), space, missing, progress)
+    checked = replace(checked, level=how.level)
     if sample is None:
-        return found
-    return replace(found, **measure(sample, level=asked.level, band_level=band_level, draws=draws, seed=asked.seed))
+        return checked
+    return replace(checked, **measure(sample, level=how.level, band_level=band_level, draws=draws, seed=how.seed))
 
 
 def check(
@@ -221,92 +135,147 @@ def check(
     progress: Callable[[str, int, int | None], None] | None = None,
 ) -> Diagnosis:
     """The data quality of one model, as `diagnose` has it, whatever outcomes its file carries."""
-    source = as_source(model)
-    called = _name(source.data) if name is None else str(name)
-    request = _one_model(ReadRequest.of({called: source}, None, read), called)
-    found, _ = _checked(request, called, space, "error", progress, outcomes=False)
-    return found
+    checked, _ = _checked(_request(as_source(model), name, None, read), space, "error", progress, outcomes=False)
+    return checked
 
 
-def _checked(
-    request: ReadRequest,
-    called: str,
-    space: Any,
-    missing: str,
-    progress: Progress | None,
-    *,
-    outcomes: bool = True,
-) -> Checked:
-    """Predictions in memory or in files, after the checks."""
-    tables = as_tables(request, space)
-    if tables is None:
-        request.require_memory()
-        return _in_memory(request, called, space)
-    return _in_files(tables, called, space, missing=missing, progress=progress or silent, outcomes=outcomes)
-
-
-def _one_model(request: ReadRequest, name: str) -> ReadRequest:
-    """The predictions of one model, and one list as lists of one case."""
-    model, y = request.models[name], request.truth.data
+def _request(source: Source, name: str | None, truth: Any, read: ReadOptions) -> ReadRequest:
+    """The predictions of one model under its name, and one list as lists of one case."""
+    model = source.data
+    if name is None:
+        name = as_path(model).name if isinstance(model, str | os.PathLike) else UNNAMED
+    request = ReadRequest.of({str(name): source}, truth, read)
     if isinstance(model, DeviceLists):
         raise TopListError("lists on a device cannot be diagnosed: bring classes and confidences to the host first.")
-    if isinstance(model, Mapping) and not request.options[name].names_producer:
+    if isinstance(model, Mapping) and not request.options[str(name)].names_producer:
         raise TopListError("one model at a time: diagnose each entry of the mapping by itself.")
     if isinstance(model, TopList):
-        return request.with_data({name: model.batch}, None if y is None else [y])
+        y = request.truth.data
+        return request.with_data({str(name): model.batch}, None if y is None else [y])
     return request
 
 
-def _name(predictions: Any) -> str:
-    return as_path(predictions).name if isinstance(predictions, str | os.PathLike) else UNNAMED
+def _checked(
+    request: ReadRequest, space: Any, missing: str, progress: Progress | None, *, outcomes: bool = True
+) -> Checked:
+    """Predictions in memory or in files, after the checks; `outcomes` that a producer's file carries may be used."""
+    tables = as_tables(request, space)
+    if tables is None:
+        request.require_memory()
+        return _in_memory(request, space)
+    return _in_files(tables, space, missing, progress or silent, outcomes=outcomes)
 
 
-def _classes(many: str) -> str:
-    if many == "per case":
-        return SEVERAL
-    return f"{many} classes" if many else "an unknown number of classes"
+def _in_files(request: ReadRequest, space: Any, missing: str, progress: Progress, *, outcomes: bool) -> Checked:
+    """Check every case of a file or frame; with outcomes, and without blocking issues, read both side by side."""
+    (name,), separator = request.models, request.set_separator
+    declared = None if space is None else space_in_files(as_space(space), separator)
+    *_, source = open_request(request, declared)
+    unread = request.truth.data is None and not (outcomes and source.outcome is not None)
+    if unread:
+        tell([source])
+    checks = check_file(source, declared, source.repairs, separator, progress)
+    table = TableSummary(source.path, source.layout.kind, tuple(source.layout.columns), source.notes)
+    many = ""
+    if declared is not None:
+        many = show_size(declared.size)
+    elif source.names:
+        many = show_size(len(source.names))
+    elif request.truth.n_classes is not None or N_CLASSES in source.reader.schema.names:
+        many = PER_CASE
+    checked = _diagnosis(name, many, checks.counts, checks.issues(), checks.scorable, table)
+    reason = checks.unreadable
+    if checked.blocking and not reason:
+        kinds = ", ".join(issue.kind for issue in checked.issues if issue.blocking)
+        reason = f"Nothing is said of calibration before this is repaired: {kinds}."
+    if unread or reason:
+        return replace(checked, reason=reason or _UNKNOWN), None
+    plan = plan_of(request, space, missing=missing, find=("cluster",))
+    if plan.truth.layout.kind != "labels":
+        raise OutcomeError(
+            "calibration needs one outcome per case, not a distribution.",
+            "Draw an outcome per case from it.",
+        )
+    with empty_set_explained(separator):
+        cases = _Sampling(plan, EXACT)
+        run(plan, ScoringSpec((as_rule("brier"),), ()), [cases], progress)
+    issues = checks.counts.issues(repaired={*BLOCKING, *repaired_kinds(source.repairs)})
+    classes = checked.classes if plan.space is None else _classes(show_size(plan.space.size))
+    return replace(checked, issues=issues, classes=classes, reason=""), cases.sampler.sample()
 
 
-def _in_memory(request: ReadRequest, name: str, space: Any) -> Checked:
+class _Sampling(Collector):
+    """Samples the cases of one model, and keeps nothing of their scores."""
+
+    __slots__ = ("cluster", "sampler")
+
+    def __init__(self, plan: Plan, limit: int) -> None:
+        self.cluster, self.sampler = plan.cluster, CaseSampler(limit)
+
+    def make(self, rows: ScoredRows) -> None:
+        """See `Collector`."""
+        for scored in rows.lists:
+            truth = scored.truth
+            clusters = None if self.cluster is None else filled(truth, self.cluster, "cluster")
+            self.sampler.add(scored.lists, scored.y, truth.rows, truth.source, clusters)
+
+    def add(self, made: Any) -> None:
+        """See `Collector`."""
+
+
+def _in_memory(request: ReadRequest, space: Any) -> Checked:
     """Check predictions in memory; with outcomes, and without blocking issues, hold the cases."""
-    predictions, y, repairs = request.models[name], request.truth.data, request.repairs[name]
-    clusters = given(request.truth.cluster)
-    rows, known = raw_rows(predictions, space, scale=repairs.scale)
-    declared = isinstance(predictions, TopLists) or space is not None or known.size != math.inf
-    many = "per case" if known.per_case else show_size(known.size) if declared else ""
+    ((name, predictions),), y = request.models.items(), request.truth.data
+    repairs, clusters = request.repairs[name], given(request.truth.cluster)
+    rows, classes = raw_rows(predictions, space, scale=repairs.scale)
+    declared = isinstance(predictions, TopLists) or space is not None or classes.size != math.inf
+    many = PER_CASE if classes.per_case else show_size(classes.size) if declared else ""
     try:
-        lists = predictions if isinstance(predictions, TopLists) else _admitted(rows, known, repairs)
+        if isinstance(predictions, TopLists):
+            lists = predictions
+        elif rows.classes is None:
+            lists = TopLists._validated_whole(rows, classes, None, replace(repairs, duplicates="error"))
+        else:
+            lists = TopLists._validated(rows, classes, None, repairs)  # codes, also where labels are numbers
     except TopListError as error:
-        counts = QualityCounts.of(rows, known, scale=repairs.scale)
-        issues = counts.issues()
-        if not any(one.blocking for one in issues):
+        counts = QualityCounts.of(rows, classes, scale=repairs.scale)
+        checked = _diagnosis(name, many, counts, counts.issues(), ListSummary())
+        if not checked.blocking:
             raise
-        return _checks(name, many, counts, issues, ListSummary(), str(error)), None
+        return replace(checked, reason=str(error)), None
     sample = None
     if y is not None:
         if not declared:
             raise SpaceError(
                 "how many classes are there? Say so with space=: a number, math.inf or ClassSpace(labels=[...])."
             )
-        _require_one_each(lists, y)
+        if hasattr(y, "__len__") and is_several(y) and not is_soft(y, lists.space) and len(y) != len(lists):
+            raise ShapeError(f"{len(y):,} outcomes for {len(lists):,} cases.", "Give one outcome per case.")
         units = None if clusters is None else as_units(clusters, len(lists))
         sample = sample_cases(*by_place(lists, y), units, limit=EXACT)
     names = MemoryNames(lists.space, lists.ids, y)
     if isinstance(predictions, TopLists):
         counts = QualityCounts.of(lists.checked.rows, lists.space, names=names)
     else:
-        counts = QualityCounts.of(rows, known, scale=repairs.scale, names=names)
+        counts = QualityCounts.of(rows, classes, scale=repairs.scale, names=names)
     issues = counts.issues(repaired={*BLOCKING, *repaired_kinds(repairs)})
-    found = _checks(name, many, counts, issues, ListSummary.of(lists))
-    return (found if sample is None else replace(found, reason="")), sample
+    checked = _diagnosis(name, many, counts, issues, ListSummary.of(lists))
+    return (checked if sample is None else replace(checked, reason="")), sample
 
 
-def _admitted(rows: Rows, space: ClassSpace, repairs: Repairs) -> TopLists:
-    if rows.classes is None:
-        return TopLists._validated_whole(rows, space, None, replace(repairs, duplicates="error"))
-    return TopLists._validated(rows, space, None, repairs)  # codes, also where labels are numbers
+def _diagnosis(
+    name: str,
+    many: str,
+    counts: QualityCounts,
+    issues: tuple[Issue, ...],
+    scorable: ListSummary,
+    table: TableSummary | None = None,
+) -> Diagnosis:
+    """What the checks found; nothing is said of calibration."""
+    return Diagnosis(name, counts.cases, _classes(many), dict(counts.sizes), issues, scorable, table, _UNKNOWN)
 
 
-def _require_one_each(lists: TopLists, y: Any) -> None:
-    if hasattr(y, "__len__") and is_several(y) and not is_soft(y, lists.space) and len(y) != len(lists):
-        raise ShapeError(f"{len(y):,} outcomes for {len(lists):,} cases.", "Give one outcome per case.")
+def _classes(many: str) -> str:
+    if many == PER_CASE:
+        return SEVERAL
+    return f"{many} classes" if many else "an unknown number of classes"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,22 +25,13 @@ from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.estimation import POWER
 from toplist.inference.intervals import Intervals
 from toplist.inference.ranking import ComparisonSpec, confidence_set, extra_of, judge
-from toplist.inference.results import (
-    Comparison,
-    ConfidenceSet,
-    Estimate,
-    Group,
-    ModelDetails,
-    ModelRow,
-    Pair,
-)
+from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelDetails, ModelRow, Pair
 from toplist.report import export, markup
 from toplist.report.terminal import as_renderable, as_text
 from toplist.scoring.case_scores import CaseScores
 
 if TYPE_CHECKING:
     from toplist.evaluation.part_details import SumDetails
-    from toplist.report.html import Page, Provenance
     from toplist.report.plot import Plot
 
 
@@ -86,10 +78,10 @@ class Leaderboard:
         rows = self.comparison.overall.rows
         if isinstance(name, int | np.integer):
             return rows[int(name)]
-        found = next((one for one in rows if one.name == name), None)
-        if found is None:
-            raise KeyError(f"{name!r} is not among {', '.join(repr(one.name) for one in rows)}")
-        return found
+        by_name = {row.name: row for row in rows}
+        if name not in by_name:
+            raise KeyError(f"{name!r} is not among {', '.join(map(repr, by_name))}")
+        return by_name[name]
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -123,13 +115,13 @@ class Leaderboard:
         That is if the true difference and spread are the observed ones. Units are cases, clusters or time points, as
         for the intervals. 0 where the difference is significant already; None where it cannot be said.
         """
-        found, power = self.difference(a, b, rule), as_probability(power, "power")
+        difference, power = self.difference(a, b, rule), as_probability(power, "power")
         chosen, level = rule or self._spec.rules[0], self.comparison.level
-        own = [pair for pair in self.pairwise if pair.rule == chosen]
-        if any(judge(pair, level).significant for pair in own if {pair.a, pair.b} == {a, b}):
+        pairs = [pair for pair in self.pairwise if pair.rule == chosen]
+        if any(judge(pair, level).significant for pair in pairs if {pair.a, pair.b} == {a, b}):
             return 0
-        tested = sum(pair.adjusted_p is not None for pair in own)
-        return extra_of(self._intervals, self._places(a, b, rule), found, 1 - (1 - level) / max(1, tested), power)
+        tested = sum(pair.adjusted_p is not None for pair in pairs)
+        return extra_of(self._intervals, self._places(a, b, rule), difference, 1 - (1 - level) / max(1, tested), power)
 
     def confidence_set(self, rule: str | None = None, *, level: float | None = None) -> ConfidenceSet:
         """The models that no other one is significantly better than, by Holm's method over all pairs under the rule.
@@ -143,8 +135,8 @@ class Leaderboard:
     @cached_property
     def scores(self) -> Mapping[str, CaseScores]:
         """Scores and metrics case by case, by model, in the order of the table; files are read again."""
-        found = self._cases.scores()
-        return {row.name: found[row.name] for row in self}
+        scores = self._cases.scores()
+        return {row.name: scores[row.name] for row in self}
 
     def details(self, progress: Progress | None = None) -> CaseDetails:
         """Scores side by side, and what the lists show: files are read again, at the first time of asking.
@@ -166,16 +158,15 @@ class Leaderboard:
         """
         return self._cases.details(self._agrees, against(self.comparison), progress or (lambda what, done, total: None))
 
-    def _agrees(self, found: CaseDetails) -> bool:
+    def _agrees(self, details: CaseDetails) -> bool:
         """Whether reading again finds the scores of the comparison, up to rounding."""
-        scores, x = found.panel.scores, overall(self._aggregates).sums["x"]
-        weights = np.ones(len(scores)) if found.panel.weights is None else found.panel.weights
-        for r in range(len(self._spec.rules)):
-            for a in range(len(self._spec.names)):
-                column = scores[:, r, a]
-                again = float(np.dot(np.where(np.isfinite(column), column, 0.0), weights))
-                if not math.isclose(again, to_float(x[r, a, a]), rel_tol=1e-9, abs_tol=1e-9):
-                    return False
+        scores, sums = details.panel.scores, overall(self._aggregates).sums["x"]
+        weights = np.ones(len(scores)) if details.panel.weights is None else details.panel.weights
+        for r, a in product(range(len(self._spec.rules)), range(len(self._spec.names))):
+            column = scores[:, r, a]
+            again = float(np.dot(np.where(np.isfinite(column), column, 0.0), weights))
+            if not math.isclose(again, to_float(sums[r, a, a]), rel_tol=1e-9, abs_tol=1e-9):
+                return False
         return len(scores) == self.comparison.compared or self.comparison.missing == "pairwise"
 
     # For people
@@ -189,25 +180,24 @@ class Leaderboard:
 
         if kind not in plot.PLOTS:
             raise TopListError(f"{kind!r} is no plot: there are {', '.join(plot.PLOTS)}.")
-        found = self.comparison
-        if kind == "groups":
-            if not found.groups:
-                raise TopListError("there are no groups here: tl.Truth(y, group=...) has them, and compare --group.")
-            return plot.groups(found, rule, self.confidence_set(rule).members)
+        results = self.comparison
+        if kind == "groups" and not results.groups:
+            raise TopListError("there are no groups here: tl.Truth(y, group=...) has them, and compare --group.")
         if kind in plot.OF_RESULTS:
-            return plot.OF_RESULTS[kind](found, rule)
-        if rule not in (None, found.rules[0]):
-            raise TopListError(f"{kind} is drawn for {found.rules[0]!r}, the rule that decides the order.")
+            members = [self.confidence_set(rule).members] if kind == "groups" else []
+            return plot.OF_RESULTS[kind](results, rule, *members)
+        if rule not in (None, results.rules[0]):
+            raise TopListError(f"{kind} is drawn for {results.rules[0]!r}, the rule that decides the order.")
         if kind == "path":
-            if not found.paths:
+            if not results.paths:
                 raise TopListError("there is no path here: tl.monitor(...) has them, and compare --sequential.")
-            return plot.paths(found.paths)
+            return plot.paths(results.paths)
         if not isinstance(self._cases, CaseReader):
-            return self._cases.plot(kind, found)
+            return self._cases.plot(kind, results)
         details = self.details()
         if kind == "reliability":
-            judged, curves, _ = details.calibration(found, seed=self._seed)
-            return plot.reliability(curves, judged, len(self) - len(curves))
+            calibration = details.calibration(results, seed=self._seed)
+            return plot.reliability(calibration.curves, calibration.judged, len(self) - len(calibration.curves))
         return plot.curves(self._exhibits(details), self.confidence_set().members)
 
     def report(
@@ -235,39 +225,32 @@ class Leaderboard:
             Called with what is done, how much of it, and of how much.
         invocation : Invocation, optional
             How the files and options are written in a shell, for the commands that the page suggests.
-
         """
-        from toplist.report.html import Provenance, write  # noqa: PLC0415  templates are not for everyone
+        from toplist.report.html import Page, Provenance, write  # noqa: PLC0415  templates are not for everyone
 
         require_apart([path], self._inputs)
         require_place(path)
-        installed = {name: what for name, what in versions().items() if name != "threads"}  # which change nothing
-        made = Provenance(command=command, versions=installed, written=_today())
-        if isinstance(self._cases, CaseReader):
-            page = self._page(made, self.details(progress), invocation)
+        installed = {name: version for name, version in versions().items() if name != "threads"}  # which change nothing
+        provenance, results = Provenance(command=command, versions=installed, written=_today()), self.comparison
+        if not isinstance(self._cases, CaseReader):
+            page = self._cases.page(results, provenance)
         else:
-            page = self._cases.page(self.comparison, made)
+            details = self.details(progress)
+            page = Page(
+                results,
+                self._exhibits(details),
+                replace(provenance, files=details.files),
+                **details.calibration(results, seed=self._seed)._asdict(),
+                breakdowns=details.breakdowns(results, self._intervals),
+                against=details.against(results),
+                actions=actions(results, self._intervals, details, invocation or self._invocation),
+            )
         write(replace(page, title=title or page.title), path)
-
-    def _page(self, provenance: Provenance, details: CaseDetails, invocation: Invocation | None) -> Page:
-        """All that a report shows, with the cases at hand."""
-        from toplist.report.html import Page  # noqa: PLC0415
-
-        results = self.comparison
-        return Page(
-            results,
-            self._exhibits(details),
-            replace(provenance, files=details.files),
-            **details.calibration(results, seed=self._seed)._asdict(),
-            breakdowns=details.breakdowns(results, self._intervals),
-            against=details.against(results),
-            actions=actions(self, details, invocation),
-        )
 
     def _exhibits(self, details: CaseDetails) -> tuple[ModelDetails, ...]:
         """In the order of the table."""
-        found = {one.name: one for one in details.exhibits}
-        return tuple(found[row.name] for row in self)
+        exhibits = {model.name: model for model in details.exhibits}
+        return tuple(exhibits[row.name] for row in self)
 
     def __repr__(self) -> str:
         return self.to_text(shutil.get_terminal_size((120, 24)).columns)
@@ -302,8 +285,8 @@ class Leaderboard:
         Two models, or a baseline and others, make at most 12 lines. Cases that only one of two models has right are
         counted where cases were read for a report or for details before.
         """
-        known = self._cases.known
-        against = () if known is None or len(self) != 2 else known.against(self.comparison)
+        details = self._cases.known
+        against = () if details is None or len(self) != 2 else details.against(self.comparison)
         return markup.as_markdown(self.comparison, detail=detail, against=against)
 
     def to_latex(self, *, detail: bool = False) -> str:
@@ -343,7 +326,7 @@ class Leaderboard:
 
     def write(self, path: Any) -> None:
         """Write to a file in the format of its name: .json, .csv, .md, .tex, .html or .txt."""
-        made: dict[str, Callable[[], str]] = {
+        writers: dict[str, Callable[[], str]] = {
             ".json": self.to_json,
             ".csv": self.to_csv,
             ".md": self.to_markdown,
@@ -352,16 +335,16 @@ class Leaderboard:
             ".txt": lambda: self.to_text() + "\n",
         }
         suffix = as_path(path).suffix.lower()
-        if suffix not in made:
-            raise TopListError(f"a leaderboard is written as {', '.join(made)}, not {suffix or 'without a suffix'}.")
+        if suffix not in writers:
+            raise TopListError(f"a leaderboard is written as {', '.join(writers)}, not {suffix or 'without a suffix'}.")
         require_apart([path], self._inputs)
-        write_bytes(path, made[suffix]().encode("utf-8"))
+        write_bytes(path, writers[suffix]().encode("utf-8"))
 
 
-def require_known(name: str, known: tuple[str, ...], what: str) -> str:
+def require_known(name: str, names: tuple[str, ...], what: str) -> str:
     """The name of a model or rule that is on the board."""
-    if name not in known:
-        raise TopListError(f"{name!r} is no {what} here: there are {', '.join(map(repr, known))}.")
+    if name not in names:
+        raise TopListError(f"{name!r} is no {what} here: there are {', '.join(map(repr, names))}.")
     return name
 
 

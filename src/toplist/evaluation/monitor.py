@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from toplist.io import Plan, ReadOptions, ReadRequest, as_tables, class_counts, 
 from toplist.lists import TopLists
 from toplist.lists.converters import is_soft
 from toplist.lists.space import ClassSpace
-from toplist.report.export import to_plain
+from toplist.report.export import to_json, to_plain
 from toplist.report.path_statements import paths_table
 from toplist.report.plot import Plot, paths
 from toplist.report.terminal import PAGE, page
@@ -67,11 +67,11 @@ class Monitor:
     rule: str
     baseline: str
     level: float
-    classes: str  # how many there are
-    cases: int  # of the truth
-    left_out: Mapping[str, int]  # by candidate: cases of the truth that it or the baseline lacks
-    unknown: Mapping[str, int]  # by model: predictions for cases that the truth does not have
-    paths: tuple[SequentialPath, ...]  # one for each candidate
+    classes: str
+    cases: int
+    left_out: Mapping[str, int]
+    unknown: Mapping[str, int]
+    paths: tuple[SequentialPath, ...]
 
     # What is in it
 
@@ -83,10 +83,10 @@ class Monitor:
 
     def __getitem__(self, name: str) -> SequentialPath:
         """The path of one candidate."""
-        found = next((path for path in self.paths if path.candidate == name), None)
-        if found is None:
-            raise KeyError(f"{name!r} is not among {', '.join(repr(path.candidate) for path in self.paths)}")
-        return found
+        paths = {path.candidate: path for path in self.paths}
+        if name not in paths:
+            raise KeyError(f"{name!r} is not among {', '.join(map(repr, paths))}")
+        return paths[name]
 
     # For people
 
@@ -95,16 +95,14 @@ class Monitor:
 
     def to_text(self, width: int | None = None) -> str:
         """A line for each candidate, and a sentence that says what may be concluded."""
-        made = paths_table(self.paths)
-        return page(replace(made, notes=(*made.notes, *self._left_out())), max(60, width or PAGE))
-
-    def _left_out(self) -> list[str]:
-        away = [f"{plain(name)} {count(n)}" for name, n in self.left_out.items() if n]
-        beyond = [f"{plain(name)} {count(n)}" for name, n in self.unknown.items() if n]
-        return [
-            *([f"Cases left out, which the candidate or the baseline lacks: {', '.join(away)}."] if away else []),
-            *([f"Predictions without a truth left out: {', '.join(beyond)}."] if beyond else []),
-        ]
+        table, notes = paths_table(self.paths), []
+        for what, counts in (
+            ("Cases left out, which the candidate or the baseline lacks", self.left_out),
+            ("Predictions without a truth left out", self.unknown),
+        ):
+            some = [f"{plain(name)} {count(n)}" for name, n in counts.items() if n]
+            notes += [f"{what}: {', '.join(some)}."] if some else []
+        return page(replace(table, notes=(*table.notes, *notes)), max(60, width or PAGE))
 
     def plot(self) -> Plot[Any]:
         """The paths: mean differences with their bands, and the evidence below."""
@@ -114,31 +112,21 @@ class Monitor:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON; paths as in the JSON of a leaderboard."""
-        return {
-            "schema": SCHEMA,
-            "rule": self.rule,
-            "baseline": self.baseline,
-            "level": self.level,
-            "classes": self.classes,
-            "cases": self.cases,
-            "left_out": dict(self.left_out),
-            "unknown": dict(self.unknown),
-            "paths": [to_plain(path) for path in self.paths],
-        }
+        return {"schema": SCHEMA, **to_plain(self)}
 
     def to_json(self) -> str:
         """The same as text."""
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False).replace("\x7f", "\\u007f")
+        return to_json(self.to_dict())
 
 
-Losses = Mapping[str, tuple[Floats, Floats]]
-"""By candidate: what it may lose against the baseline in each case of both, and what the baseline may lose."""
+Losses = tuple[Floats, Floats]
+"""What a candidate may lose against the baseline in each case of both, and what the baseline may lose."""
 
 
-def losses_between(a: TopLists, b: TopLists, scoring: ScoringSpec) -> tuple[Floats, Floats]:
+def losses_between(a: TopLists, b: TopLists, scoring: ScoringSpec) -> Losses:
     """The most that each of two models may lose against the other in every case."""
-    how: Any = {"rule": scoring.rules[0], "penalty": scoring.penalty}
-    return largest_loss(a, b, **how), largest_loss(b, a, **how)
+    loss = partial(largest_loss, rule=scoring.rules[0], penalty=scoring.penalty)
+    return loss(a, b), loss(b, a)
 
 
 class LossCollector(Collector):
@@ -146,40 +134,37 @@ class LossCollector(Collector):
 
     def __init__(self, plan: Plan, scoring: ScoringSpec, baseline: str) -> None:
         self.plan, self.scoring, self.baseline = plan, scoring, baseline
-        self.candidates = [source.name for source in plan.sources if source.name != baseline]
-        self.parts: list[Losses] = []
+        self.parts: dict[str, list[Losses]] = {source.name: [] for source in plan.sources if source.name != baseline}
 
-    def make(self, rows: ScoredRows) -> Losses:
+    def make(self, rows: ScoredRows) -> dict[str, Losses]:
         """See `Collector`."""
-        lists = {one.name: one for one in rows.lists}
-        return {name: self._between(lists[name], lists[self.baseline]) for name in self.candidates}
+        lists = {batch.name: batch for batch in rows.lists}
+        return {name: self._between(lists[name], lists[self.baseline]) for name in self.parts}
 
-    def _between(self, a: ScoredBatch, b: ScoredBatch) -> tuple[Floats, Floats]:
+    def _between(self, a: ScoredBatch, b: ScoredBatch) -> Losses:
         """Of two models whose codes may mean different classes, so that those of both are made together."""
         plan = self.plan
-        _, mine, theirs = np.intersect1d(a.truth.rows, b.truth.rows, assume_unique=True, return_indices=True)
-        mine, theirs = np.sort(mine), np.sort(theirs)  # in the order of the truth
-        one, other, truth = a.batch.take(mine), b.batch.take(theirs), a.truth.take(mine)
+        _, *places = np.intersect1d(a.truth.rows, b.truth.rows, assume_unique=True, return_indices=True)
+        mine, theirs = map(np.sort, places)  # in the order of the truth
+        first, second, truth = a.batch.take(mine), b.batch.take(theirs), a.truth.take(mine)
         space = ClassSpace(class_counts(truth, str(plan.n_classes))) if plan.space is None else plan.space
-        codes = coder_of(plan).codes(one, a.names, other, b.names)
-        first, second = (
-            lists_of(batch, names, own, space, plan.repairs[name])
-            for batch, names, own, name in zip((one, other), (a.names, b.names), codes, (a.name, b.name), strict=True)
+        codes, others = coder_of(plan).codes(first, a.names, second, b.names)
+        return losses_between(
+            lists_of(first, a.names, codes, space, plan.repairs[a.name]),
+            lists_of(second, b.names, others, space, plan.repairs[b.name]),
+            self.scoring,
         )
-        return losses_between(first, second, self.scoring)
 
-    def add(self, made: Losses) -> None:
+    def add(self, made: dict[str, Losses]) -> None:
         """See `Collector`."""
-        self.parts.append(made)
+        for name, losses in made.items():
+            self.parts[name].append(losses)
 
-    def losses(self) -> Losses:
-        """Those of all cases."""
+    def losses(self) -> dict[str, Losses]:
+        """Those of all cases, by candidate."""
         return {
-            name: (
-                np.concatenate([part[name][0] for part in self.parts]),
-                np.concatenate([part[name][1] for part in self.parts]),
-            )
-            for name in self.candidates
+            name: (np.concatenate([loss for loss, _ in parts]), np.concatenate([win for _, win in parts]))
+            for name, parts in self.parts.items()
         }
 
 
@@ -195,9 +180,9 @@ def steps_of(times: Codes | None, clusters: Codes | None) -> tuple[Codes | None,
         starts = np.append(True, clusters[1:] != clusters[:-1])
         again = np.flatnonzero(starts)[np.bincount(clusters[starts])[clusters[starts]] > 1]
         if len(again):
-            one, other = np.flatnonzero(starts & (clusters == clusters[again[0]]))[:2]
+            begin, on = np.flatnonzero(starts & (clusters == clusters[again[0]]))[:2]
             raise TopListError(
-                f"a cluster begins at case {one} and goes on at case {other}, with other clusters between, but a step "
+                f"a cluster begins at case {begin} and goes on at case {on}, with other clusters between, but a step "
                 "of monitor is a cluster, and has to be over before the next begins. If no prediction uses outcomes of "
                 "other clusters, sort the cases by cluster; if each outcome is known before the next prediction is "
                 f"made, leave out the clusters; otherwise name time points, {argument('time')}."
@@ -262,12 +247,12 @@ def monitor(
 
     Examples
     --------
-    >>> found = monitor({"coin": np.full((60, 2), 0.5), "seer": np.tile([0.1, 0.9], (60, 1))}, [1] * 60)
-    >>> found["seer"].separated, found["seer"].shown_better
+    >>> monitored = monitor({"coin": np.full((60, 2), 0.5), "seer": np.tile([0.1, 0.9], (60, 1))}, [1] * 60)
+    >>> monitored["seer"].separated, monitored["seer"].shown_better
     (21, 26)
     """
-    names, chosen, asked = names_of(models, least=2), as_rule(rule), as_inference(inference)
-    asked.require_default("monitor", "method", "horizon", "seed", "min_cases")
+    names, scored_by, how = names_of(models, least=2), as_rule(rule), as_inference(inference)
+    how.require_default("monitor", "method", "horizon", "seed", "min_cases")
     first = names[0] if baseline is None else baseline
     if first not in names:
         raise TopListError(f"the baseline {first!r} is not among the models {', '.join(map(repr, names))}.")
@@ -278,67 +263,49 @@ def monitor(
     ):
         if given(getattr(request.truth, what)) is not None:
             raise TopListError(f"{what} has no effect on monitor: {why}.")
-    scoring, tables = ScoringSpec((chosen,), (), as_penalty(penalty)), as_tables(request, space)
+    scoring, tables = ScoringSpec((scored_by,), (), as_penalty(penalty)), as_tables(request, space)
+    candidates = [name for name in names if name != first]
     if tables is None:
         request.require_outcomes()
         held = together(request, space, scoring)
         panel, summary, classes = held.panel(held.sheets()), held.read(), held.classes
+        losses = {name: losses_between(held.lists[name], held.lists[first], scoring) for name in candidates}
         soft = is_soft(held.y, held.space)
-        lists = held.lists
-        losses: Losses = {name: losses_between(lists[name], lists[first], scoring) for name in names if name != first}
     else:
         plan = plan_of(tables, space, missing="pairwise")
         plan = replace(plan, ordered=plan.time is not None)
-        matrix, found = MatrixCollector(plan), LossCollector(plan, scoring, first)
-        summary = run(plan, scoring, [matrix, found], progress or silent)
-        panel, losses, classes = matrix.panel(), found.losses(), plan.classes
+        matrix, collected = MatrixCollector(plan), LossCollector(plan, scoring, first)
+        summary = run(plan, scoring, [matrix, collected], progress or silent)
+        panel, losses, classes = matrix.panel(), collected.losses(), plan.classes
         soft = plan.truth.layout.kind != "labels"
-    scores = np.asarray(panel.scores[:, 0])
     steps, unit = steps_of(*((panel.units, panel.clusters) if panel.ordered else (None, panel.units)))
-    paths = [
-        _path(
-            scores[:, [names.index(name), names.index(first)]],
-            steps,
-            losses[name],
-            soft=soft,
-            level=asked.level,
-            rule=name_of(chosen),
-            candidate=name,
-            baseline=first,
-            unit=unit,
-            candidates=len(names) - 1,
-        )
-        for name in names
-        if name != first
-    ]
+    follow_by = partial(follow, level=how.level, rule=name_of(scored_by), baseline=first, candidates=len(candidates))
+    paths = []
+    for name in candidates:
+        scores = np.asarray(panel.scores[:, 0, [names.index(name), names.index(first)]])
+        both = np.flatnonzero(~np.isnan(scores).any(axis=1))
+        if not len(both):
+            raise AlignmentError(f"{name} and {first} have no case in common.")
+        if soft and np.isinf(scores[both]).all(axis=1).any():
+            raise TopListError(
+                f"{name} and {first}: where the truth gives chances to a class that both hold for impossible, both "
+                f"scores in {name_of(scored_by)} are infinite, and nothing can be said of the other classes."
+            )
+        columns, sizes = [subtract(*scores[both].T), *losses[name]], None
+        if steps is not None:
+            codes = np.unique(steps[both], return_inverse=True)[1]
+            columns, sizes = [by_step(column, codes) for column in columns], np.bincount(codes).astype(np.float64)
+        if sizes is None or len(sizes) == len(both):
+            paths.append(follow_by(*columns, candidate=name))
+        else:
+            paths.append(follow_by(*columns, candidate=name, sizes=sizes, unit=unit))
     return Monitor(
-        rule=name_of(chosen),
+        rule=name_of(scored_by),
         baseline=first,
-        level=asked.level,
+        level=how.level,
         classes=classes,
         cases=summary.cases,
         left_out={path.candidate: summary.cases - path.cases for path in paths},
-        unknown={one.name: one.left_out for one in summary.origins},
+        unknown={origin.name: origin.left_out for origin in summary.origins},
         paths=tuple(paths),
     )
-
-
-def _path(
-    scores: Floats, steps: Codes | None, losses: tuple[Floats, Floats], *, soft: bool, unit: str, **what: Any
-) -> SequentialPath:
-    """The path of two models over the cases of both; scores are those of all cases, NaN where one lacks it."""
-    both = np.flatnonzero(~np.isnan(scores).any(axis=1))
-    candidate, baseline, rule = (what[name] for name in ("candidate", "baseline", "rule"))
-    if not len(both):
-        raise AlignmentError(f"{candidate} and {baseline} have no case in common.")
-    if soft and np.isinf(scores[both]).all(axis=1).any():
-        raise TopListError(
-            f"{candidate} and {baseline}: where the truth gives chances to a class that both hold for impossible, both "
-            f"scores in {rule} are infinite, and nothing can be said of the other classes."
-        )
-    columns, sizes = [subtract(*scores[both].T), *losses], None
-    if steps is not None:
-        own = np.unique(steps[both], return_inverse=True)[1]
-        columns, sizes = [by_step(column, own) for column in columns], np.bincount(own).astype(np.float64)
-    alone = sizes is None or len(sizes) == len(both)
-    return follow(*columns, sizes=None if alone else sizes, unit="case" if alone else unit, **what)

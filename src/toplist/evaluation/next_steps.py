@@ -8,23 +8,25 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from toplist._files import shown
 from toplist._text import fixed
-from toplist._typing import Codes, Floats
+from toplist._typing import Codes
 from toplist.calibration import calibration_bias
 from toplist.calibration.miscalibration import excludes_zero
 from toplist.errors import TopListError
+from toplist.evaluation.case_details import CaseDetails, places_of
 from toplist.inference.aggregates import overall, tally
 from toplist.inference.intervals import Intervals
 from toplist.inference.ranking import judge
 from toplist.inference.results import Action, Comparison, Estimate, ModelDetails, ModelRow
 from toplist.inference.settings import Inference
-from toplist.io import ReadRequest, by_appearance, stem_of
+from toplist.io import MISSING, ReadRequest, by_appearance, stem_of
 from toplist.lists import TopLists
 from toplist.lists.space import INFINITELY_MANY
 from toplist.report.text import count, decimals, kind, listed, noun, number_of, percent
@@ -32,8 +34,8 @@ from toplist.scoring.case_scores import CaseScores, Grouping, one_if_alike, side
 from toplist.scoring.rules import RULES, as_rule
 
 if TYPE_CHECKING:
-    from toplist.evaluation.case_details import CaseDetails
     from toplist.evaluation.samples import CaseSample
+
 
 MOST: Final = 4
 """Actions that are returned."""
@@ -50,7 +52,26 @@ _NAMED = 3  # cases that are named
 _OTHERS = 3  # models beside the best that have a case wrong before its label is doubted
 _PILOT = 30  # units from which a number of further ones is named
 _FOLDS = 5
-_IN_COMMANDS = ("error", "common")  # ways to treat missing cases that every command knows
+
+
+class Verb(NamedTuple):
+    """What a command on files of models takes."""
+
+    changes: bool  # lists, which all have the same classes
+    columns: tuple[str, ...] = ()  # of the truth
+    missing: tuple[str, ...] = ()  # ways to treat missing cases
+
+
+_VERBS: Final = {
+    "recalibrate fit": Verb(True, ("outcome", "weight", "cluster"), MISSING[:2]),
+    "recalibrate apply": Verb(True),
+    "pool": Verb(True, (), MISSING[:2]),
+    "truncate": Verb(True),
+    "plan": Verb(False, ("outcome", "weight", "cluster", "time"), MISSING),
+    "diagnose": Verb(False, ("outcome", "cluster"), MISSING[:2]),
+}
+_FLAGS = {"producer": "--from", "where": "--where", "normalize": "--normalize"}  # the others are keys of --read
+_OF_ALL = ("by_position", "set_separator")  # read options that are one for all files
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +125,17 @@ class Invocation:
         """From what is read; `classes` is the value of --classes. None where something is not in a file."""
         about = request.truth
         data = (*request.models.values(), *([] if about.data is None else [about.data]))
-        if not all(isinstance(one, str | os.PathLike) for one in data):
+        if not all(isinstance(path, str | os.PathLike) for path in data):
             return None
         columns = {"outcome": about.outcome, **about.columns}
         per_case = columns.pop("n_classes")
         word = classes if per_case is None else per_case
-        common = {name: value for name, value in request.truth_options.given().items() if name in _COMMON}
         return cls(
             {name: shown(path) for name, path in request.models.items()},
             "" if word is None else shlex.join(["-c", shown(word)]),
             None if about.data is None else shown(about.data),
             {name: options.given() for name, options in request.options.items()},
-            {**common, **{name: value for name, value in about.options.items() if value}},
+            {name: value for name, value in about.options.items() if value and name not in (*_OF_ALL, "normalize")},
             {name: value for name, value in columns.items() if value is not None and name != "group"},
             missing,
             inference or Inference(),
@@ -127,78 +147,63 @@ class Invocation:
 
         `cluster` is the column whose cases stay in one fold, in place of the one that was named.
         """
-        columns = ("outcome", "weight", *(() if cluster else ("cluster",)))
-        how = ["--cluster", cluster] if cluster else []
-        how += [*([] if kind == "auto" else ["--kind", kind]), *([] if rule == "brier" else ["--rule", rule])]
-        return self._change("recalibrate fit", [name], *how, *self._output(name, ".json"), columns=columns)
+        how = [*([] if kind == "auto" else ["--kind", kind]), *([] if rule == "brier" else ["--rule", rule])]
+        typed = replace(self, columns={**self.columns, "cluster": cluster}) if cluster else self
+        return typed._command("recalibrate fit", [name], *how, *self._output(name, ".json"))
 
     def apply(self, name: str) -> str:
         """Use the recalibrator for new cases, in a file like that of the model."""
         _, written = self._output(name, ".json")
-        return self._change("recalibrate apply", [name], "-o", "better.parquet", missing=False, new=written)
+        new = f"NEW{PurePath(self.files.get(name, '')).suffix}"
+        return self._command("recalibrate apply", [name], "-o", "better.parquet", files=[new, written])
 
     def pool(self, names: Sequence[str]) -> str:
         """Pool files with equal weights."""
-        return self._change("pool", names, *self._output("pool", ".parquet"))
+        return self._command("pool", names, *self._output("pool", ".parquet"))
 
     def truncate(self, name: str, k: int) -> str:
         """Keep the k most confident classes."""
-        written = self._output(f"{name}-top{k}", ".parquet")
-        return self._change("truncate", [name], "-k", str(k), *written, missing=False)
+        return self._command("truncate", [name], "-k", str(k), *self._output(f"{name}-top{k}", ".parquet"))
 
     def plan(self, a: str, b: str, smallest: float, results: Comparison) -> str:
         """Say how many cases find a difference of two models."""
-        rule, how, plain = results.rules[0], self.inference, Inference()
+        rule, models, usual = results.rules[0], len(results.overall.rows), Inference()
         if rule not in RULES or self.missing == "baseline":
             return ""
-        words = ["--smallest", f"{smallest:g}", *([] if rule == "brier" else ["--rule", rule])]
-        if len(results.overall.rows) > 2:
-            words += ["--models", str(len(results.overall.rows))]
-        if results.penalty is not None:
-            words += ["--penalty", f"{results.penalty:g}"]
-        for flag, name in (("--inference", "method"), ("--level", "level"), ("--horizon", "horizon")):
-            words += [flag, str(getattr(how, name))] if getattr(how, name) != getattr(plain, name) else []
-        return self._command("plan", [a, b], *words, columns=("outcome", "weight", "cluster", "time"), known=True)
+        words = ["--smallest", f"{smallest:g}"]
+        for flag, value, default in (
+            ("--rule", rule, "brier"),
+            ("--models", models, 2),
+            ("--penalty", None if results.penalty is None else f"{results.penalty:g}", None),
+            ("--inference", self.inference.method, usual.method),
+            ("--level", self.inference.level, usual.level),
+            ("--horizon", self.inference.horizon, usual.horizon),
+        ):
+            words += [] if value == default else [flag, str(value)]
+        return self._command("plan", [a, b], *words)
 
     def diagnose(self, name: str) -> str:
         """Diagnose one model."""
-        return self._command("diagnose", [name], columns=("outcome", "cluster"))
+        return self._command("diagnose", [name])
 
-    def _change(self, verb: str, names: Sequence[str], *more: str, **how: Any) -> str:
-        """A command that changes lists, which all have the same classes."""
-        return self._command(verb, names, *more, **how) if self.one_space else ""
-
-    def _command(
-        self,
-        verb: str,
-        names: Sequence[str],
-        *more: str,
-        columns: Sequence[str] = (),
-        missing: bool = True,
-        known: bool = False,
-        new: str = "",
-    ) -> str:
-        """A command on the files of some models and, with columns, the truth.
-
-        `known` says that the command knows all ways to treat missing cases; `new` is a fitted model for a new file.
-        """
-        if not self.files:
+    def _command(self, verb: str, names: Sequence[str], *more: str, files: Sequence[str] = ()) -> str:
+        """A command on the files of some models, or on others that are read as they are."""
+        how = _VERBS[verb]
+        if not self.files or (how.changes and not self.one_space):
             return ""
-        files = [self._file(name, alone=len(names) == 1) for name in names]
-        words = ["toplist", *verb.split(), *([f"NEW{PurePath(files[0]).suffix}", new] if new else files)]
-        if columns and self.truth is not None:
-            words += ["-t", self.truth]
-            for column in columns:
+        words = ["toplist", *verb.split(), *(files or [self._file(name, len(names) == 1) for name in names])]
+        if how.columns:
+            words += [] if self.truth is None else ["-t", self.truth]
+            for column in how.columns:
                 words += [f"--{column}", self.columns[column]] if column in self.columns else []
             for option, value in self.truth_read.items():
-                if option not in (*_COMMON, "normalize"):
-                    words += _typed(option, value, "truth")
+                words += _typed(option, value, "truth")
         words += self._reading(names)
-        if missing and self.missing != "error":
-            words += ["--missing", self.missing if known or self.missing in _IN_COMMANDS else "common"]
+        if how.missing and self.missing != "error":
+            words += ["--missing", self.missing if self.missing in how.missing else "common"]
         return " ".join(filter(None, [shlex.join(words), self.options, shlex.join(more)]))
 
-    def _file(self, name: str, *, alone: bool) -> str:
+    def _file(self, name: str, alone: bool) -> str:
         """A file as it is typed: with its name, where that is not the one that it would get."""
         path = self.files[name]
         path = f"./{path}" if path.startswith("-") else path
@@ -206,29 +211,22 @@ class Invocation:
 
     def _reading(self, names: Sequence[str]) -> list[str]:
         """The read options of some files: once where all have the same, else by name."""
-        own = [self.read.get(name, {}) for name in names]
         words: list[str] = []
-        for option in dict.fromkeys(option for one in (*own, self.truth_read) for option in one):
-            if option in _COMMON:
-                words += _typed(option, next(one[option] for one in (*own, self.truth_read) if option in one), "")
-            elif all(one.get(option) == own[0].get(option) for one in own):
-                words += _typed(option, own[0].get(option), "")
-            else:
-                for name, one in zip(names, own, strict=True):
-                    words += _typed(option, one.get(option), name)
+        read = [self.read.get(name, {}) for name in names]
+        for option in dict.fromkeys(option for options in read for option in options):
+            values = [options.get(option) for options in read]
+            same = values.count(values[0]) == len(values)
+            for name, value in [("", values[0])] if same else zip(names, values, strict=True):
+                words += _typed(option, value, name)
         return words
 
     def _output(self, name: str, suffix: str) -> list[str]:
-        """An output that is none of the inputs."""
-        stem = _file_name(name)
+        """An output that is none of the inputs, under a name that needs no quotes."""
+        stem = re.sub(r"[^\w.+-]+", "-", name).strip("-.")[:80] or "model"
         read = {PurePath(path).name for path in (*self.files.values(), self.truth or "", *shlex.split(self.options))}
         while stem + suffix in read:
             stem += "-new"
         return ["-o", stem + suffix]
-
-
-_COMMON = ("by_position", "set_separator")  # read options that are one for all files
-_FLAGS = {"producer": "--from", "where": "--where", "normalize": "--normalize"}  # the others are keys of --read
 
 
 def _typed(option: str, value: Any, name: str) -> list[str]:
@@ -241,69 +239,48 @@ def _typed(option: str, value: Any, name: str) -> list[str]:
         return []
     if value is True:
         return ["--read", f"{option}={name}"] if name else [_FLAGS[option]] if option in _FLAGS else ["--read", option]
-    each = [f"{name}={one}" if name else str(one) for one in (value if isinstance(value, tuple) else (value,))]
-    return [
-        word for one in each for word in ((_FLAGS[option], one) if option in _FLAGS else ("--read", f"{option}={one}"))
-    ]
-
-
-def _file_name(name: str) -> str:
-    """A name of a file that needs no quotes."""
-    return re.sub(r"[^\w.+-]+", "-", name).strip("-.")[:80] or "model"
+    words = []
+    for each in value if isinstance(value, tuple) else (value,):
+        word = f"{name}={each}" if name else str(each)
+        words += [_FLAGS[option], word] if option in _FLAGS else ["--read", f"{option}={word}"]
+    return words
 
 
 IN_MEMORY: Final = Invocation({})
 """Stands in for how files are written: there are no commands for what is not in files."""
 
 
-class Board(Protocol):
-    """What of a leaderboard the next steps are found from: its results, its method, and how it was written."""
-
-    @property
-    def comparison(self) -> Comparison:
-        """The results."""
-
-    @property
-    def _intervals(self) -> Intervals: ...
-
-    @property
-    def _invocation(self) -> Invocation | None: ...
-
-
-def actions(board: Board, details: CaseDetails, invocation: Invocation | None = None) -> tuple[Action, ...]:
+def actions(
+    results: Comparison, intervals: Intervals, details: CaseDetails, invocation: Invocation | None = None
+) -> tuple[Action, ...]:
     """What the results suggest to do next, the largest measured gain first.
 
     Parameters
     ----------
-    board : Leaderboard
-        The comparison.
+    results : Comparison
+        What was compared.
+    intervals : Intervals
+        How intervals are made over all cases.
     details : CaseDetails
-        Its cases: recalibration and pooling are tried on a sample of them.
+        The cases: recalibration and pooling are tried on a sample of them.
     invocation : Invocation, optional
-        How its files are written in a shell; else the actions have no commands.
+        How the files are written in a shell; else the actions have no commands.
 
     Returns
     -------
     tuple of Action
         At most four: recalibrate, pool, floor, plan, label, truncate. What would gain nothing is not among them.
     """
-    results, typed = board.comparison, invocation or board._invocation or IN_MEMORY
-    lead, trial = results.overall.rows[0], Trial(board, details, typed)
-    exhibit = next(one for one in details.exhibits if one.name == lead.name)
-    cut = list(trial.shortened(exhibit))
-    gains = [*trial.recalibrated(), *trial.pooled(), *(one for one in cut if one.gain is not None)]
-    gains = sorted(gains, key=lambda one: math.inf if one.gain is None else one.gain.value)
+    typed, lead = invocation or IN_MEMORY, results.overall.rows[0]
+    trial = Trial(results, intervals, details, typed)
+    exhibit = next(model for model in details.exhibits if model.name == lead.name)
+    measured = [*trial.recalibrated(), *trial.pooled(), *trial.shortened(exhibit)]
+    gains = [(action.gain.value, action) for action in measured if action.gain is not None]
     floors = [] if details.held(lead.name) is None else list(_floored(results, typed, trial.cost_of_floor))
-    infinite = bool(_infinite(results, results.rules[0]))
-    found = [
-        *(floors if infinite else ()),
-        *gains,
-        *(() if infinite else floors),
-        *_planned(results, typed),
-        *_doubtful(exhibit),
-        *(one for one in cut if one.gain is None),
-    ]
-    return tuple(found[:MOST])
+    best = [action for _, action in sorted(gains, key=lambda gain: gain[0])]
+    best = [*floors, *best] if _infinite(results, results.rules[0]) else [*best, *floors]
+    best += [*_planned(results, typed), *_doubtful(exhibit), *(action for action in measured if action.gain is None)]
+    return tuple(best[:MOST])
 
 
 def quick(comparison: Comparison, invocation: Invocation | None = None) -> tuple[Action, ...]:
@@ -341,47 +318,34 @@ _CROSS_VALIDATED = f"95% CI, {_FOLDS}-fold cross-validation"  # the level of `se
 # What is tried on the cases
 
 
-@dataclass(frozen=True, slots=True)
-class FittingCases:
+class FittingCases(NamedTuple):
     """Lists and outcomes that recalibrators are fitted to, as `toplist recalibrate fit` does it."""
 
     lists: TopLists
     y: Codes
-    clusters: Codes | None
-    weights: Floats | None
+    about: Mapping[str, Any]  # what is known of the cases beside their outcomes
     on: str  # of which cases this is, where it is not all
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """What is known of the cases beside their outcomes."""
-        return {"clusters": self.clusters, "sample_weight": self.weights}
 
     def bias(self, level: float) -> str:
         """Over- or underconfidence, where its interval excludes zero; else nothing."""
-        if self.weights is not None:
+        if self.about["sample_weight"] is not None:
             return ""
         try:
-            found = calibration_bias(self.lists, self.y, of="top", level=level, clusters=self.clusters)
+            bias = calibration_bias(self.lists, self.y, of="top", level=level, clusters=self.about["clusters"])
         except TopListError:
             return ""
-        if not excludes_zero(found):
-            return ""
-        way = "overconfident" if found.difference > 0 else "underconfident"
-        return f"{way} by {100 * abs(found.difference):.1f} points; "
+        way = "overconfident" if bias.difference > 0 else "underconfident"
+        return f"{way} by {100 * abs(bias.difference):.1f} points; " if excludes_zero(bias) else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
     """Measures what recalibration, pooling, floors and shorter lists would change, on the cases of a leaderboard."""
 
-    board: Board
+    results: Comparison
+    intervals: Intervals
     details: CaseDetails
     typed: Invocation
-
-    @property
-    def results(self) -> Comparison:
-        """What was compared."""
-        return self.board.comparison
 
     @property
     def rule(self) -> str:
@@ -391,58 +355,50 @@ class Trial:
     @property
     def best(self) -> list[str]:
         """The models that no other one is significantly better than, best first; the leader where there is no test."""
-        found = self.results.confidence_set
-        return list(found.members) if found is not None and found.members else [self.results.overall.rows[0].name]
+        members = () if self.results.confidence_set is None else self.results.confidence_set.members
+        return list(members) or [self.results.overall.rows[0].name]
 
     def recalibrated(self) -> Iterator[Action]:
         """The recalibration that leads to the lowest mean score, of those models whose scores it improves.
 
         An isotonic map is the quickest recalibrator, and as good as any with many cases; log scores need another.
         """
-        from toplist.postprocess.recalibration import (  # noqa: PLC0415  optimisers are not cheap to import
-            Isotonic,
-            RestFloor,
-            Temperature,
-            select_recalibrator,
-        )
+        # optimisers are not cheap to import
+        from toplist.evaluation.transform import recalibrator_of  # noqa: PLC0415
+        from toplist.postprocess.recalibration import RECALIBRATORS, select_recalibrator  # noqa: PLC0415
 
         rule, rows = self.rule, {row.name: row for row in self.results.overall.rows}
         right = max(rows.values(), key=lambda row: row.metrics["accuracy"].value)
-        found: list[tuple[float, Action]] = []
+        tried: list[tuple[float, Action]] = []
         for name in list(dict.fromkeys([*self.best[: _RECALIBRATED - 1], right.name, *self.best]))[:_RECALIBRATED]:
-            sample = None if rows[name].scores[rule].infinite or rule not in RULES else self._fitted_to(name)
-            if sample is None:
+            cases = None if rows[name].scores[rule].infinite or rule not in RULES else self._fitted_to(name)
+            if cases is None:
                 continue
-            kinds: dict[str, Any] = {
-                "temperature": Temperature(),
-                "rest-floor": RestFloor(rule="brier"),
-                "isotonic": Isotonic(),
-            }
+            kinds = ["temperature", "rest-floor", "isotonic"]
             if rule == "log":
-                kinds = {"temperature": Temperature(rule="log")}
-            elif len(sample.lists.confidences) > _ENTRIES:
-                kinds = {"isotonic": kinds["isotonic"]}
+                kinds = ["temperature"]
+            elif len(cases.lists.confidences) > _ENTRIES:
+                kinds = ["isotonic"]
+            candidates = [recalibrator_of(kind, rule) for kind in kinds]
             try:
-                choice = select_recalibrator(
-                    sample.lists, sample.y, rule=rule, candidates=list(kinds.values()), **sample.about
-                )
+                choice = select_recalibrator(cases.lists, cases.y, rule=rule, candidates=candidates, **cases.about)
             except TopListError:
                 continue
             row = choice.table[choice.chosen]
             if row.high is None or row.high >= 0:
                 continue
             gain = Estimate(row.difference or 0.0, row.low, row.high, error=row.difference_error)
-            word = next(word for word, one in kinds.items() if type(one) is type(choice.best))
-            bias = sample.bias(1 - (1 - self.results.level) / len(rows))
-            told = f"{bias}{word.replace('-', ' ')} recalibration changes its {_change(gain, rule)}{_CROSS_VALIDATED}"
+            word = next(kind for kind in kinds if isinstance(choice.best, RECALIBRATORS[kind]))
+            bias = cases.bias(1 - (1 - self.results.level) / len(rows))
+            change = f"{word.replace('-', ' ')} recalibration changes its {_change(gain, rule)}{_CROSS_VALIDATED}"
             use = self.typed.apply(name)
             use = f": {use}" if use and not set("{}") & set(use) else ""
-            reason = f"{told}{sample.on}); it is fitted to these cases, so use it for new ones{use}"
+            reason = f"{bias}{change}{cases.on}); it is fitted to these cases, so use it for new ones{use}"
             command = self.typed.recalibrate(name, rule, word, self.results.time)
             action = Action("recalibrate", (name,), "Recalibrate {0}", reason, gain, command)
-            found.append((rows[name].scores[rule].mean.value + gain.value, action))
-        if found:
-            yield min(found, key=lambda one: one[0])[1]
+            tried.append((rows[name].scores[rule].mean.value + gain.value, action))
+        if tried:
+            yield min(tried, key=lambda one: one[0])[1]
 
     def _fitted_to(self, name: str) -> FittingCases | None:
         """The compared cases of a model; None where the truth is a distribution, or there are too few."""
@@ -451,7 +407,7 @@ class Trial:
             return None
         units = None if panel.units is None else by_appearance(panel.units[sample.rows])
         weights = None if panel.weights is None else panel.weights[sample.rows]
-        return FittingCases(sample.lists, sample.y, units, weights, self._on(sample))
+        return FittingCases(sample.lists, sample.y, {"clusters": units, "sample_weight": weights}, self._on(sample))
 
     def _on(self, sample: CaseSample) -> str:
         """Of which cases a number is, where it is not all of the truth."""
@@ -468,18 +424,14 @@ class Trial:
         rows = [row for row in self.results.overall.rows if row.rank is not None and not row.scores[self.rule].infinite]
         order = [row.name for row in rows]
         tied = [name for name in self.best if name in order]
-        tries = [tied[:_POOLED]] if len(tied) > 1 else [order[:2], order[:3]]
-        found: list[tuple[Estimate, list[str]]] = []
-        for names in (list(one) for one in dict.fromkeys(map(tuple, tries)) if len(one) > 1):
-            gain = self._pool_gain(names)
-            if gain is not None and gain.high is not None and gain.high < 0:
-                found.append((gain, names))
-        if not found:
-            return
-        gain, names = min(found, key=lambda one: one[0].value)
-        mean = _change(gain, self.rule).replace(" score by", " score of {0} by")
-        reason = f"the mean of their probabilities changes the {mean}{percent(self.results.level)} CI)"
-        yield Action("pool", tuple(names), "Pool {}", reason, gain, self.typed.pool(names))
+        tries = [tied[:_POOLED]] if len(tied) > 1 else [order[:2], *([order[:3]] if len(order) > 2 else [])]
+        tried = [(self._pool_gain(names), names) for names in tries if len(names) > 1]
+        better = [(gain, names) for gain, names in tried if gain is not None and _below(gain, 0.0)]
+        if better:
+            gain, names = min(better, key=lambda one: one[0].value)
+            mean = _change(gain, self.rule).replace(" score by", " score of {0} by")
+            reason = f"the mean of their probabilities changes the {mean}{percent(self.results.level)} CI)"
+            yield Action("pool", tuple(names), "Pool {}", reason, gain, self.typed.pool(names))
 
     def _pool_gain(self, names: Sequence[str]) -> Estimate | None:
         """The mean score of the pool minus that of the first, on the cases of all, by the method of the board.
@@ -489,30 +441,27 @@ class Trial:
         """
         from toplist.postprocess.combination import linear_pool  # noqa: PLC0415
 
-        held = [self.details.compared(name) for name in names]
-        known = [one for one in held if one is not None and one.named is not None]
-        if len(known) < len(names) or known[0].codes is None or self.rule not in RULES:
+        samples = [one for one in map(self.details.compared, names) if one is not None and one.named is not None]
+        if len(samples) < len(names) or samples[0].codes is None or self.rule not in RULES:
             return None
-        common: Codes = known[0].rows
-        for one in known[1:]:
-            common = np.intersect1d(common, one.rows)
+        common: Codes = reduce(np.intersect1d, [sample.rows for sample in samples])
         if len(common) > _CASES and not self.details.panel.ordered:
             common = common[:: -(-len(common) // _CASES)]
-        places = [np.argsort(one.rows)[np.searchsorted(np.sort(one.rows), common)] for one in known]
+        places = [places_of(common, sample.rows) for sample in samples]
+        lists = [one.named[at] for one, at in zip(samples, places, strict=True) if one.named is not None]
         try:
-            some = [own.named[at] for own, at in zip(known, places, strict=True) if own.named is not None]
-            pool, y = linear_pool(some), known[0].codes[places[0]]
-            first, *others = (self._paired(pool, one, y, common) for one in some)
-            return first if all(one is not None and one.high is not None and one.high < 0 for one in others) else None
+            pool, y = linear_pool(lists), samples[0].codes[places[0]]
+            first, *others = (self._paired(pool, member, y, common) for member in lists)
         except TopListError:
             return None
+        return first if all(gain is not None and _below(gain, 0.0) for gain in others) else None
 
     def _paired(self, lists: TopLists, other: TopLists, y: Codes, places: Codes) -> Estimate | None:
         """The mean score of lists minus that of others, on cases in these places, by the board's method.
 
         None where there are too few cases, or these are not all of those that follow each other in time.
         """
-        panel, how = self.details.panel, self.board._intervals
+        panel, how = self.details.panel, self.intervals
         if len(places) < 2 or (panel.ordered and len(places) < len(panel)):
             return None
         rules, penalty = [as_rule(self.rule)], self.results.penalty
@@ -526,25 +475,25 @@ class Trial:
 
     def cost_of_floor(self, name: str, rule: str) -> str:
         """The finite mean score under a rule that a floor leads to, and what it costs under the rule that ranks."""
-        rules, sample = list(dict.fromkeys([rule, self.rule])), self._fitted_to(name)
-        if sample is None or not set(rules) <= set(RULES):
+        rules, cases = list(dict.fromkeys([rule, self.rule])), self._fitted_to(name)
+        if cases is None or not set(rules) <= set(RULES):
             return ""
         from toplist.postprocess.recalibration import RestFloor  # noqa: PLC0415  optimisers are not cheap to import
         from toplist.postprocess.recalibration.automatic import cross_validated  # noqa: PLC0415
 
         try:
-            (_, finite), *others = cross_validated(RestFloor(rule="log"), sample.lists, sample.y, rules, **sample.about)
+            (_, finite), *others = cross_validated(RestFloor(rule="log"), cases.lists, cases.y, rules, **cases.about)
         except TopListError:
             return ""
         if finite.score is None or finite.infinite:
             return ""
-        told = f"; a floor makes the mean {kind(rule)} score finite, {fixed(finite.score, 4)}"
+        cost = f"; a floor makes the mean {kind(rule)} score finite, {fixed(finite.score, 4)}"
         for before, after in others:
             if after.difference is not None and after.low is not None:
                 change = Estimate(after.difference, after.low, after.high)
-                told += f", and changes the {_change(change, self.rule, (before.score, after.score))}"
-                return f"{told}{_CROSS_VALIDATED}{sample.on})"
-        return f"{told} ({_FOLDS}-fold cross-validation{sample.on})"
+                cost += f", and changes the {_change(change, self.rule, (before.score, after.score))}"
+                return f"{cost}{_CROSS_VALIDATED}{cases.on})"
+        return f"{cost} ({_FOLDS}-fold cross-validation{cases.on})"
 
     def shortened(self, lead: ModelDetails) -> Iterator[Action]:
         """The shortest lists of the best whose mean score is not worse by a thousandth of the uniform score."""
@@ -557,21 +506,27 @@ class Trial:
         mean = sum(size * n for size, n in lead.sizes) / sum(n for _, n in lead.sizes)
         margin = FLAT * lead.curve[0]  # of no classes, which is the uniform prediction
         for k in (k for k in lead.ks if 1 <= k <= mean / 2):
-            found = self._paired(sample.lists.truncate(k), sample.lists, sample.y, sample.rows)
-            if found is not None and found.high is not None and found.high < margin:
+            change = self._paired(sample.lists.truncate(k), sample.lists, sample.y, sample.rows)
+            if change is not None and _below(change, margin):
                 break
         else:
             return
-        better = found.high < 0
+        better = _below(change, 0.0)
         short = "the most probable class alone" if k == 1 else f"the {k} most probable classes"
         length = f"lists of {lead.longest}" if lead.longest == lead.shortest else f"lists of {mean:.1f} on average"
-        changed = f"{'improves' if better else 'changes'} the {_change(found, rule)}{percent(results.level)} CI"
+        changed = f"{'improves' if better else 'changes'} the {_change(change, rule)}{percent(results.level)} CI"
         small = "" if better else f"; at most {percent(FLAT)} of the uniform score"
         reason = f"cutting {length} to {short} {changed}{small}{self._on(sample)})"
-        title = f"Cut the lists of {{0}} to {number_of(k, 'class', 'classes')}"
-        yield Action(
-            "truncate", (lead.name,), title, reason, found if better else None, self.typed.truncate(lead.name, k)
+        title, command = (
+            f"Cut the lists of {{0}} to {number_of(k, 'class', 'classes')}",
+            self.typed.truncate(lead.name, k),
         )
+        yield Action("truncate", (lead.name,), title, reason, change if better else None, command)
+
+
+def _below(change: Estimate, limit: float) -> bool:
+    """Whether a change is significantly below a limit."""
+    return change.high is not None and change.high < limit
 
 
 # What the results say
@@ -595,11 +550,9 @@ def _floored(
     row, *others = _infinite(results, rule)
     more = f", {len(others)} other {noun(len(others), 'model')} in some too" if others else ""
     zero = f"probability 0 for the true class in {count(row.scores[rule].infinite)} of {number_of(row.cases, 'case')}"
-    title, command = (
-        "Give no class probability 0 in {0}",
-        typed.recalibrate(row.name, "log", "rest-floor", results.time),
-    )
-    yield Action("floor", (row.name,), title, f"{zero}{more}{cost(row.name, rule)}", command=command)
+    command = typed.recalibrate(row.name, "log", "rest-floor", results.time)
+    reason = f"{zero}{more}{cost(row.name, rule)}"
+    yield Action("floor", (row.name,), "Give no class probability 0 in {0}", reason, command=command)
 
 
 def _planned(results: Comparison, typed: Invocation) -> Iterator[Action]:
@@ -617,7 +570,7 @@ def _planned(results: Comparison, typed: Invocation) -> Iterator[Action]:
         return
     about = round(more, 2 - len(str(more))) if more >= 100 else more
     apart = abs(pair.difference.value)
-    tested = sum(one.rule == rule and one.adjusted_p is not None for one in results.pairs)
+    tested = sum(other.rule == rule and other.adjusted_p is not None for other in results.pairs)
     family = "" if tested < 2 else f", adjusted for {count(tested)} pairs"
     reason = (
         f"choose the smallest difference that matters{' as --smallest' if typed.files else ''}; with the observed one, "
@@ -630,7 +583,7 @@ def _planned(results: Comparison, typed: Invocation) -> Iterator[Action]:
 
 def _doubtful(lead: ModelDetails) -> Iterator[Action]:
     """The worst predictions of the best in cases that no model has right: their labels may be wrong."""
-    cases = [one.case for one in lead.worst if one.models > _OTHERS and one.right == 0]
+    cases = [view.case for view in lead.worst if view.models > _OTHERS and view.right == 0]
     named = [case for case in cases if not set("{}") & set(case)][:_NAMED]
     if not named:
         return

@@ -22,7 +22,7 @@ from toplist.inference.estimation import (
     two_one_sided,
 )
 from toplist.inference.intervals import SAME
-from toplist.inference.results import Estimate, Pair
+from toplist.inference.results import Estimate
 from toplist.report.export import to_plain
 from toplist.report.terminal import PAGE, page
 from toplist.report.text import (
@@ -50,10 +50,10 @@ class PairPlan:
     a: str  # the one that stands higher in the pilot
     b: str
     units: int  # of the pilot
-    error: float | None  # standard error of the difference in the pilot
-    detectable: float | None  # the smallest true difference that so many units find with this power
-    needed: int | None  # units that find the smallest difference of interest with this power
-    needed_high: int | None  # the same if the spread is at the upper end of its one-sided 80 % interval
+    error: float | None = None  # standard error of the difference in the pilot
+    detectable: float | None = None  # the smallest true difference that so many units find with this power
+    needed: int | None = None  # units that find the smallest difference of interest with this power
+    needed_high: int | None = None  # the same if the spread is at the upper end of its one-sided 80 % interval
     reason: str = ""
 
 
@@ -81,8 +81,8 @@ class SamplePlan:
     Examples
     --------
     >>> pair = PairPlan("a", "b", 100, 0.01, 0.028, 787, 870)
-    >>> found = SamplePlan("brier", 0.01, 0.8, 0.95, 1, "case", (pair,))
-    >>> found.needed, found.needed_high
+    >>> result = SamplePlan("brier", 0.01, 0.8, 0.95, 1, "case", (pair,))
+    >>> result.needed, result.needed_high
     (787, 870)
     """
 
@@ -104,6 +104,10 @@ class SamplePlan:
         """The same if the spread is as large as the pilot allows."""
         return max((pair.needed_high for pair in self.pairs if pair.needed_high is not None), default=None)
 
+    @property
+    def _sought(self) -> str:
+        return f"a difference of {self.smallest:g} in the mean {kind(self.rule)} score"
+
     def __str__(self) -> str:
         return self.to_text()
 
@@ -116,11 +120,16 @@ class SamplePlan:
             Column("needed", essential=True),
             Column("upper limit"),
         )
-        title = (
-            f"{self.unit.capitalize()}s that find a difference of {self.smallest:g} in the mean {kind(self.rule)} score"
-        )
-        table = TextTable(title, columns, tuple(map(_cells, self.pairs)), notes=tuple(self.sentences()))
-        return page(table, max(60, width or PAGE))
+        rows = [
+            (
+                *(plain(pair.a), plain(pair.b), count(pair.units)),
+                *(NOTHING if x is None else f"{x:.3g}" for x in (pair.error, pair.detectable)),
+                *(NOTHING if n is None else count(n) for n in (pair.needed, pair.needed_high)),
+            )
+            for pair in self.pairs
+        ]
+        title = f"{self.unit.capitalize()}s that find {self._sought}"
+        return page(TextTable(title, columns, tuple(rows), notes=tuple(self.sentences())), max(60, width or PAGE))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""
@@ -128,23 +137,23 @@ class SamplePlan:
 
     def sentences(self) -> list[str]:
         """The plan in words: what is needed, under which assumptions, and which pairs have no number."""
-        by, level = f"a difference of {self.smallest:g} in the mean {kind(self.rule)} score", percent(self.level)
+        level = percent(self.level)
         family = "in a test of one pair" if self.tested == 1 else f"among {count(self.tested)} pairs by Holm's method"
         lacking = []
         for why in dict.fromkeys(pair.reason for pair in self.pairs if pair.reason):
             who = listed(f"{plain(pair.a)} and {plain(pair.b)}" for pair in self.pairs if pair.reason == why)
             lacking.append(f"No number for {who}: {why}.")
         if self.needed is None:
-            return [f"How many {self.unit}s find {by} cannot be said.", *lacking]
+            return [f"How many {self.unit}s find {self._sought} cannot be said.", *lacking]
+        few = f"{FEW - 1} {self.unit}s or fewer are too few for such intervals: plan for more."
         high = "" if self.needed_high is None else f" ({count(self.needed_high)} if the spread is at its upper limit)"
-        found = f"{number_of(self.needed, self.unit)}{high} would find {by}, if that is the true difference"
+        finding = f"{number_of(self.needed, self.unit)}{high} would find {self._sought}, if that is the true difference"
         assumed = f"{self.unit}s like those of the pilot, with the same spread and the same dependence"
-        few = self.needed < FEW
         return [
-            f"{found}, {self.power:.0%} of the time at {level}, {family}.",
+            f"{finding}, {self.power:.0%} of the time at {level}, {family}.",
             f"This assumes {assumed}. The upper limit of the spread has a confidence of 80%.",
             "detectable is the smallest true difference that the pilot itself would have found as often.",
-            *([f"{FEW - 1} {self.unit}s or fewer are too few for such intervals: plan for more."] if few else []),
+            *([few] if self.needed < FEW else []),
             *lacking,
         ]
 
@@ -178,8 +187,8 @@ class Equivalence:
 
     Examples
     --------
-    >>> found = Equivalence("brier", "a", "b", 0.01, Estimate(0.001, -0.002, 0.004), 0.95, 1, 0.001, 0.001)
-    >>> found.equivalent, found.noninferior
+    >>> result = Equivalence("brier", "a", "b", 0.01, Estimate(0.001, -0.002, 0.004), 0.95, 1, 0.001, 0.001)
+    >>> result.equivalent, result.noninferior
     (True, True)
     """
 
@@ -214,21 +223,8 @@ class Equivalence:
 
     def __repr__(self) -> str:
         models = f"{plain(self.a)} and {plain(self.b)}"
-        found = "not tested" if self.p is None else f"{'yes' if self.equivalent else 'not shown'}, p = {small(self.p)}"
-        return f"Equivalence({models} within {self.margin:g} in {kind(self.rule)}: {found})"
-
-
-def _cells(pair: PairPlan) -> tuple[str, ...]:
-    def number(x: float | None) -> str:
-        return NOTHING if x is None else f"{x:.3g}"
-
-    def units(n: int | None) -> str:
-        return NOTHING if n is None else count(n)
-
-    return (
-        *(plain(pair.a), plain(pair.b), count(pair.units), number(pair.error), number(pair.detectable)),
-        *(units(pair.needed), units(pair.needed_high)),
-    )
+        shown = "not tested" if self.p is None else f"{'yes' if self.equivalent else 'not shown'}, p = {small(self.p)}"
+        return f"Equivalence({models} within {self.margin:g} in {kind(self.rule)}: {shown})"
 
 
 def plan(
@@ -277,33 +273,31 @@ def plan(
     >>> P = np.random.default_rng(0).dirichlet(np.full(5, 0.5), size=200)
     >>> y = np.array([np.random.default_rng(i).choice(5, p=p) for i, p in enumerate(P)])
     >>> pilot = tl.compare({"all": P, "top 2": tl.TopLists.from_proba(P, k=2)}, y, rules="brier")
-    >>> found = plan(pilot, 0.01)
-    >>> found.needed > 200, found.pairs[0].detectable > 0.01
+    >>> result = plan(pilot, 0.01)
+    >>> result.needed > 200, result.pairs[0].detectable > 0.01
     (True, True)
     """
     smallest, power = _above_zero(smallest, "the smallest difference of interest"), as_probability(power, "power")
     results, intervals = board.comparison, board._intervals
     chosen = require_known(rule or results.rules[0], results.rules, "rule")
-    own = [pair for pair in results.pairs if pair.rule == chosen]
-    if not own:
+    pairs = [pair for pair in results.pairs if pair.rule == chosen]
+    if not pairs:
         raise TopListError("a plan needs a pilot of at least two models.")
     many = len(board) if models is None else as_whole(models, "models", 2)
     tested = many * (many - 1) // 2
     level = 1 - (1 - results.level) / tested
-
-    def planned(pair: Pair) -> PairPlan:
-        found, units = pair.difference, intervals.units(*board._places(pair.a, pair.b, chosen))
-        if intervals.two_way or found.error is None or found.freedom is None:
-            why = found.reason or (_TWO_WAY if intervals.two_way else _NO_ERROR)
-            return PairPlan(pair.a, pair.b, units, None, None, None, None, why)
-        needed = partial(
-            required_units, units=units, smallest=smallest, level=level, power=power, timed=intervals.method == "ewc"
-        )
-        high = None if math.isinf(found.freedom) else needed(pessimistic(found))
-        least = detectable(found.error, found.freedom, level, power)
-        return PairPlan(pair.a, pair.b, units, found.error, least, needed(found), high)
-
-    return SamplePlan(chosen, smallest, power, results.level, tested, results.unit, tuple(map(planned, own)))
+    needed = partial(required_units, smallest=smallest, level=level, power=power, timed=intervals.method == "ewc")
+    plans = []
+    for pair in pairs:
+        estimate, units = pair.difference, intervals.units(*board._places(pair.a, pair.b, chosen))
+        if intervals.two_way or estimate.error is None or estimate.freedom is None:
+            why = estimate.reason or (_TWO_WAY if intervals.two_way else _NO_ERROR)
+            plans.append(PairPlan(pair.a, pair.b, units, reason=why))
+            continue
+        least = detectable(estimate.error, estimate.freedom, level, power)
+        high = None if math.isinf(estimate.freedom) else needed(pessimistic(estimate), units)
+        plans.append(PairPlan(pair.a, pair.b, units, estimate.error, least, needed(estimate, units), high))
+    return SamplePlan(chosen, smallest, power, results.level, tested, results.unit, tuple(plans))
 
 
 def equivalent(
@@ -350,28 +344,25 @@ def equivalent(
     >>> P = np.random.default_rng(0).dirichlet(np.full(5, 0.5), size=200)
     >>> y = np.array([np.random.default_rng(i).choice(5, p=p) for i, p in enumerate(P)])
     >>> board = tl.compare({"all": P, "near": 0.99 * P + 0.002}, y, rules="brier")
-    >>> found = equivalent(board, "all", "near", 0.005)
-    >>> found.equivalent, found.noninferior
+    >>> result = equivalent(board, "all", "near", 0.005)
+    >>> result.equivalent, result.noninferior
     (True, True)
     """
-    margin = _above_zero(margin, "a margin")
-    results = board.comparison
+    margin, results = _above_zero(margin, "a margin"), board.comparison
     chosen = rule or results.rules[0]
-    found = board.difference(a, b, chosen)
+    difference = board.difference(a, b, chosen)
     every = max(1, sum(pair.rule == chosen and pair.difference.p is not None for pair in results.pairs))
     tested = every if pairs is None else as_whole(pairs, "pairs", 1)
-    two, one = two_one_sided(found, margin), one_sided(found, margin)
-    if found.reason == SAME:
-        two = one = 0.0  # the same predictions are equal within any margin
-    elif two is None and not found.reason:
-        found = replace(found, reason=_NO_ERROR)
-    if found.error is not None and found.freedom is not None and two is not None:
-        found = estimate(found.value, found.error, found.freedom, 1 - 2 * (1 - results.level) / tested)
-
-    def adjusted(p: float | None) -> float | None:
-        return None if p is None else min(1.0, tested * p)
-
-    return Equivalence(chosen, a, b, margin, found, results.level, tested, adjusted(two), adjusted(one))
+    p = [two_one_sided(difference, margin), one_sided(difference, margin)]
+    if difference.reason == SAME:
+        p = [0.0, 0.0]  # the same predictions are equal within any margin
+    elif p[0] is None and not difference.reason:
+        difference = replace(difference, reason=_NO_ERROR)
+    if difference.error is not None and difference.freedom is not None and p[0] is not None:
+        level = 1 - 2 * (1 - results.level) / tested
+        difference = estimate(difference.value, difference.error, difference.freedom, level)
+    two, one = (None if each is None else min(1.0, tested * each) for each in p)
+    return Equivalence(chosen, a, b, margin, difference, results.level, tested, two, one)
 
 
 def _above_zero(value: float, what: str) -> float:

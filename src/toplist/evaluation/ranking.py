@@ -16,11 +16,7 @@ from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.case_details import CaseReader, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.samples import ArrayLosses, FileLosses, Losses, SampleCollector, of_arrays
-from toplist.evaluation.stream import (
-    ReadSummary,
-    ScoringSpec,
-    scores_of_files,
-)
+from toplist.evaluation.stream import ReadSummary, ScoringSpec, scores_of_files
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, overall
 from toplist.inference.diagnostics import (
     ScoreSample,
@@ -175,7 +171,7 @@ class Scored:
             None if held.weights is None else "",
             None if held.groups is None else "group",
             CaseReader(lambda shown, progress: from_memory(held), held.scores),
-            partial(spelled_in_memory, held),
+            lambda name: (of_outcomes(held.y, held.lists[name].space), in_lists(held.lists[name])),
             of_arrays(held, sheets, settings),
             ArrayLosses(held),
             question.bounds,
@@ -200,28 +196,33 @@ def held_models(request: ReadRequest, space: Any, question: Question) -> tuple[A
     """Models in memory, and how intervals are made of their cases."""
     request.require_outcomes()
     about = request.truth
-    cluster, time = (None if given(one) is None else "" for one in (about.cluster, about.time))
+    cluster, time = (None if given(values) is None else "" for values in (about.cluster, about.time))
     settings = question.inference.settings(cluster, time, weighted=about.weight is not None)
     return together(request, space, question.scoring, settings), settings
 
 
 def rank(question: Question, scored: Scored, inputs: tuple[str, ...]) -> Leaderboard:
     """The leaderboard of scored cases."""
-    tallies, read, names = scored.tallies, scored.read, question.names
-    everything = overall(tallies)
+    read, names, everything = scored.read, question.names, overall(scored.tallies)
     if not any(everything.sums["weight"]):
         raise TopListError("all weights are zero: there is nothing to compare.")
-    intervals = intervals_of(scored)
-    results, terms = standings(question, scored, intervals)
+    results, terms = judged(question, scored)
+    sure, doubtful = intervals_of(scored)(None, everything), results.warnings
     results = replace(results, pairs=with_leads(results, everything, names, scored.losses.highest, scored.losses.lost))
-    found = warnings(results, everything, names, scored.size, scored.spelled)
     if read.difficulty is not None:
-        found += tuple(read.difficulty.warnings(names, terms.rules[0], min(1.0, results.units / max(1, read.compared))))
-    sure = intervals(None, everything)
-    measured, doubts = diagnose(results, sure, names, scored.sample)
-    chosen = confidence_set(results) if len(names) > 1 else None
-    results = replace(results, confidence_set=chosen, warnings=(*found, *doubts), diagnostics=measured)
-    return Leaderboard(results, tallies, terms, sure, scored.cases, scored.settings.seed, inputs)
+        share = min(1.0, results.units / max(1, read.compared))
+        doubtful += tuple(read.difficulty.warnings(names, terms.rules[0], share))
+    measured, unsure = diagnose(results, sure, names, scored.sample)
+    best = confidence_set(results) if len(names) > 1 else None
+    results = replace(results, confidence_set=best, warnings=(*doubtful, *unsure), diagnostics=measured)
+    return Leaderboard(results, scored.tallies, terms, sure, scored.cases, scored.settings.seed, inputs)
+
+
+def judged(question: Question, scored: Scored) -> tuple[Comparison, ComparisonSpec]:
+    """The standings with what the sums make doubtful, and what was compared."""
+    results, terms = standings(question, scored, intervals_of(scored))
+    doubtful = warnings(results, overall(scored.tallies), question.names, scored.size, scored.spelled)
+    return replace(results, warnings=doubtful), terms
 
 
 def standings(question: Question, scored: Scored, intervals: IntervalsOf) -> tuple[Comparison, ComparisonSpec]:
@@ -274,7 +275,7 @@ def standings(question: Question, scored: Scored, intervals: IntervalsOf) -> tup
 
 def intervals_of(scored: Scored) -> IntervalsOf:
     """What makes the intervals of a group, or of all cases (None), from their sums."""
-    invalid = any(count for one in scored.tallies.values() for count in one.sums["invalid_cases"])
+    invalid = any(count for tally in scored.tallies.values() for count in tally.sums["invalid_cases"])
     ever = invalid or scored.settings.method == "bounded"  # which is about all cases there may be, not these alone
     return IntervalsOf(scored.settings, scored.panel, scored.bounds(ever))
 
@@ -291,18 +292,19 @@ def doubts(question: Question, scored: Scored, alone: Mapping[Hashable, Aggregat
 
     `alone` are sums over cases that count alike, whatever clusters they are in.
     """
-    found: dict[str, Doubts] = {}
-    own = replace(scored, panel=None, settings=InferenceSettings("t", level=_LEVEL))
+    settings, everything = InferenceSettings("t", level=_LEVEL), overall(alone)
+    doubtful: dict[str, Doubts] = {}
     for a, name in enumerate(question.names):
-        found[name] = told = {}
+        sentences = {}
         for r, rule in enumerate(question.scoring.rules):
             asked = Question.of((name,), rule, (), None, "error", question.scoring.penalty, Inference())
-            tally = overall(alone).only(r, a)
-            one = replace(own, tallies={None: tally}, bounds=asked.bounds)
-            board, _ = standings(asked, one, intervals_of(one))
-            doubtful = warnings(board, tally, (name,), scored.size, scored.spelled)
-            told[question.rules[r]] = tuple(one.sentence for one in doubtful if one.kind in _KINDS)
-    return found
+            tallies: dict[Hashable, Aggregates] = {None: everything.only(r, a)}
+            board, _ = judged(
+                asked, replace(scored, panel=None, settings=settings, tallies=tallies, bounds=asked.bounds)
+            )
+            sentences[question.rules[r]] = tuple(doubt.sentence for doubt in board.warnings if doubt.kind in _KINDS)
+        doubtful[name] = sentences
+    return doubtful
 
 
 def _unranked(tally: Aggregates, least: int | None) -> frozenset[int]:
@@ -315,11 +317,5 @@ def _unranked(tally: Aggregates, least: int | None) -> frozenset[int]:
 
 def spelled_in_files(plan: Plan, name: str) -> tuple[list[str], list[str]]:
     """How the outcomes are written in the truth, and the classes by a model."""
-    source = next(one for one in plan.sources if one.name == name)
+    source = next(source for source in plan.sources if source.name == name)
     return sorted(in_file(plan.truth, plan.space)), sorted(in_file(source, plan.space))
-
-
-def spelled_in_memory(held: ArrayModels, name: str) -> tuple[list[str], list[str]]:
-    """The same of predictions in memory."""
-    lists = held.lists[name]
-    return of_outcomes(held.y, lists.space), in_lists(lists)

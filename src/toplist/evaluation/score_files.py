@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, cast
@@ -28,7 +28,7 @@ from toplist.errors import AlignmentError, FileError, TopListError
 from toplist.evaluation.arrays import ArrayModels
 from toplist.evaluation.case_details import class_texts, places_of
 from toplist.evaluation.model_details import ArrayNames
-from toplist.evaluation.ranking import Question, Scored, doubts, intervals_of, planned, standings
+from toplist.evaluation.ranking import Question, Scored, doubts, judged, planned
 from toplist.evaluation.stream import (
     POSITION,
     Collector,
@@ -40,7 +40,6 @@ from toplist.evaluation.stream import (
     run,
 )
 from toplist.inference.aggregates import Aggregates, overall
-from toplist.inference.diagnostics import warnings
 from toplist.inference.results import Comparison
 from toplist.io import (
     Batch,
@@ -155,10 +154,8 @@ def score_model(
         if writer is not None:
             doubtful = doubts(question, scored, sums.tallies)[question.names[0]]
             writer.describe(read.origins[0].filled, question.scoring.penalty, doubtful)
-    results, _ = standings(question, scored, intervals_of(scored))
-    everything = overall(sums.tallies)
-    found = warnings(results, everything, question.names, scored.size, scored.spelled)
-    return ScoredModel(replace(results, warnings=found), everything, read)
+    results, _ = judged(question, scored)
+    return ScoredModel(results, overall(sums.tallies), read)
 
 
 def outcome_texts(truth: Batch, plan: Plan) -> list[str]:

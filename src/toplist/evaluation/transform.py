@@ -235,14 +235,9 @@ def fit_recalibrator(
     request = ReadRequest.of({name: model}, truth, read)
     files = open_aligned(request, space, missing=missing, columns=("weight", "cluster"), outcomes=True)
     lists, y = files.gather(progress)
-    own, candidates = lists[name], None
-    if kind != "auto":
-        chosen = RECALIBRATORS[kind]()
-        if "rule" in chosen.get_params():
-            chosen.set_params(rule="log" if rule == "log" else "brier")
-        candidates = [chosen]
+    predicted, candidates = lists[name], None if kind == "auto" else [recalibrator_of(kind, rule)]
     choice = select_recalibrator(
-        own,
+        predicted,
         y,
         rule=rule,
         candidates=candidates,
@@ -251,10 +246,25 @@ def fit_recalibrator(
         clusters=files.clusters,
         sample_weight=files.weights,
     )
-    best = choice.best if candidates is None else candidates[0].clone().fit(own, y, sample_weight=files.weights)
+    best = choice.best if candidates is None else candidates[0].clone().fit(predicted, y, sample_weight=files.weights)
     return FitResult(
-        best, choice, len(own), files.space.size, files.repairs_made, files.cases.left_out, files.weight, files.cluster
+        best,
+        choice,
+        len(predicted),
+        files.space.size,
+        files.repairs_made,
+        files.cases.left_out,
+        files.weight,
+        files.cluster,
     )
+
+
+def recalibrator_of(kind: str, rule: str) -> Recalibrator:
+    """A recalibrator of one of `RECALIBRATORS`, to be fitted for a rule as far as it goes by one."""
+    recalibrator = RECALIBRATORS[kind]()
+    if "rule" in recalibrator.get_params():
+        recalibrator.set_params(rule="log" if rule == "log" else "brier")
+    return recalibrator
 
 
 def fit_weights(
@@ -295,8 +305,8 @@ def fit_weights(
     >>> fit_weights({"a": "a.csv", "b": "b.csv"}, "y.csv", space=1000)[0].weights  # doctest: +SKIP
     """
     lists, y = open_aligned(ReadRequest.of(models, truth, read), space, missing=missing, outcomes=True).gather(progress)
-    found = pool_weights(lists, y, rule=rule or ("brier" if pool == "linear" else "log"), pool=pool)
-    return found, ambiguity(lists, y, weights=found.weights.tolist()) if pool == "linear" else None
+    fitted = pool_weights(lists, y, rule=rule or ("brier" if pool == "linear" else "log"), pool=pool)
+    return fitted, ambiguity(lists, y, weights=fitted.weights.tolist()) if pool == "linear" else None
 
 
 def fit_truncation(

@@ -156,12 +156,11 @@ class CaseIndex:
         several = np.flatnonzero(stops - starts > 1)
         first = np.minimum.reduceat(self._order, starts)[several] if len(several) else several
         for group in several[np.argsort(first)]:
-            places: NDArray[np.int64] = np.sort(self._order[starts[group] : stops[group]])
+            places = np.sort(self._order[starts[group] : stops[group]])
             codes = as_numpy(self.ids.take(as_arrow(places)).dictionary_encode().indices)  # numbered as they appear
             again = np.flatnonzero(np.bincount(codes) > 1)
             if len(again):
-                places = places[codes == again[0]]
-                return places
+                return places.compress(codes == again[0])
         return several[:0]
 
 

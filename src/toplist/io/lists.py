@@ -31,7 +31,8 @@ from toplist.io.batches import Batch, concat
 from toplist.io.columns import as_numpy, plain
 from toplist.io.encoding import EMPTY_REMEDY, ClassEncoder, empty_set_explained, has_integers, within_case
 from toplist.io.options import ReadOptions, Source
-from toplist.io.sources import OpenTable, open_source
+from toplist.io.sources import OpenTable
+from toplist.io.tables import open_source
 from toplist.io.truth import space_of_producers
 from toplist.lists import TopLists, constructors
 from toplist.lists.checks import Issue, ListSummary, QualityCounts, repaired_kinds

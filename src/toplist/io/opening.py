@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import filter as filter_names
 from fnmatch import fnmatch
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path, PurePath
 from typing import Any
@@ -18,11 +19,11 @@ from toplist._text import argument, closest_file, did_you_mean, listed, quote
 from toplist.errors import FileError, TopListError
 from toplist.io import producers
 from toplist.io.options import ReadOptions
-from toplist.io.producers.base import OUTCOME, Entry, Match, Producer, Request, at_path
+from toplist.io.producers.base import OUTCOME, Entry, Match, Producer, Request, at_path, matched
 from toplist.io.readers import FORMATS, Format, MemoryReader, Reader, open_frame
 from toplist.io.readers.base import COMPRESSIONS
 from toplist.io.readers.first_look import FirstLook
-from toplist.io.recognition.table import Produced, Table
+from toplist.io.sources import Produced, Table
 
 _PLAIN = ("layout", "class_column", "confidence", "records")  # options that say how a plain table is read
 _OF_TABLES = ("case", "ignore", "by_position", "set_separator", "normalize", "duplicates", "blanks", "where")
@@ -45,30 +46,58 @@ def open_table(what: Any, name: str, options: ReadOptions, *, truth: bool = Fals
     """
     is_path = isinstance(what, str | os.PathLike)
     if options.names_producer:
-        return _by_name(what if is_path else None, None if is_path else what, name, options)
+        return _by_name(what, name, options, is_path=is_path)
+    if what is None:
+        raise TopListError(f"{name}: nothing was given.")
     if not is_path:
-        return Table(_frame(what, name), name, options)
-    path = os.fspath(what)
+        return Table(what if isinstance(what, MemoryReader) else open_frame(what, name), name, options)
+    look, match = FirstLook(os.fspath(what)), None
+    notes: tuple[str, ...] = ()
     plain = [field for field in _PLAIN if field in options.given()]
-    recognised_as = None if options.producer == "none" else _recognised(path, strict=not plain)
-    if recognised_as is None:
-        return Table(open_path(path), name, options)
-    produced, match, look = recognised_as
-    if plain:
-        said = " and ".join(argument(field, getattr(options, field)) for field in plain)
-        note = f"Read as a plain table, as {said} says, though it looks like {produced}."
-        return Table(open_path(path), name, options, notes=(note,))
-    reader = producers.load(produced.name).open(Request(shown(path), options, match.paths))
-    if truth and OUTCOME not in reader.schema.names:
-        return Table(open_path(path), name, options)
-    return _of_producer(reader, name, options, produced, (*match.notes, *_not_read(look, match, reader)))
+    if options.producer != "none":
+        try:
+            match = recognised(look, producers.PRODUCERS, producers.load)
+        except FileError:
+            if not plain:  # elsewhere it does not matter which producer it is
+                raise
+    if match is not None:
+        produced = Produced(match[0], producers.PRODUCERS[match[0]].title, match[1].reason)
+        if not plain:
+            request = Request(shown(look.path), options, match[1].paths)
+            reader = producers.load(produced.name).open(request)
+            if not truth or OUTCOME in reader.schema.names:
+                notes = (*match[1].notes, *_not_read(look, match[1], reader))
+                return _of_producer(reader, name, options, produced, notes)
+        else:
+            said = " and ".join(argument(field, getattr(options, field)) for field in plain)
+            notes = (f"Read as a plain table, as {said} says, though it looks like {produced}.",)
+    return Table(open_path(look.path), name, options, remarks=notes)
+
+
+def _by_name(what: Any, name: str, options: ReadOptions, *, is_path: bool) -> Table:
+    """The table of a producer that is asked for."""
+    asked = options.producer
+    if asked not in producers.PRODUCERS:
+        known = [*producers.PRODUCERS, "auto", "none"]
+        raise TopListError(
+            f"there is no producer {asked!r}.{did_you_mean(asked, known)} Known are {listed(known, 50, str)}."
+        )
+    entry, producer = producers.PRODUCERS[asked], producers.load(asked)
+    if is_path:
+        require_path(what)
+        request = Request(shown(what), options, files_of(entry, FirstLook(os.fspath(what))))
+    elif producer.files_only:
+        raise TopListError(f"{name}: {argument('producer', asked)} reads files: give a path.")
+    else:
+        request = Request(name, options, data=what)
+    return _of_producer(producer.open(request), name, options, Produced(asked, entry.title))
 
 
 def _of_producer(
     reader: Reader, name: str, options: ReadOptions, produced: Produced, notes: tuple[str, ...] = ()
 ) -> Table:
     notes = (*notes, *getattr(reader, "notes", ()))
-    return Table(reader, name, options, produced=produced, notes=notes, gaps=getattr(reader, "gaps", 0))
+    return Table(reader, name, options, produced=produced, remarks=notes, gaps=getattr(reader, "gaps", 0))
 
 
 def require_effect(tables: Sequence[Table]) -> None:
@@ -88,26 +117,11 @@ def _has_effect(field: str, table: Table) -> bool:
 
 def _why_not(field: str, table: Table) -> str:
     if table.produced is None:
-        return f"it is about {_ABOUT[field]}, and {table.source} is read as a plain table."
+        return f"it is about {_ABOUT[field]}, and {table.path} is read as a plain table."
     remedy = ""
     if table.produced.reason and field not in _ABOUT:
         remedy = f" To read it as a plain table, pass {argument('producer', 'none')}."
-    return f"{table.source} is read as {table.produced}.{remedy}"
-
-
-def _recognised(path: str, *, strict: bool) -> tuple[Produced, Match, FirstLook] | None:
-    """The producer of these files; where it does not matter which, nothing is refused."""
-    look = FirstLook(path)
-    try:
-        found = recognised(look, producers.PRODUCERS, producers.load)
-    except FileError:
-        if strict:
-            raise
-        return None
-    if found is None:
-        return None
-    name, match = found
-    return Produced(name, producers.PRODUCERS[name].title, match.reason), match, look
+    return f"{table.path} is read as {table.produced}.{remedy}"
 
 
 def recognised(
@@ -118,27 +132,27 @@ def recognised(
     A module is imported only where a file has all that its entry says. In a folder, or among the files that match a
     pattern, every file is looked at.
     """
-    found = {}
+    matches: dict[str, Match] = {}
     for name, entry in producers.items():
-        match = None if entry.asked else _fits(look, entry)
+        if entry.asked:
+            continue
+        match = matched(Match(look.files, ""), partial(_reason, look, entry))
         match = None if match is None else load(name).match(look, match)
         if match is not None:
-            found[name] = match
-    if len(found) > 1:
-        ways = " or ".join(argument("producer", name) for name in found)
-        saw = "; ".join(f"{producers[name].title}: {match.reason}" for name, match in found.items())
-        problem = f"this may come from {listed(list(found), show=str)} ({saw}). Say which: {ways}."
+            matches[name] = match
+    if len(matches) > 1:
+        ways = " or ".join(argument("producer", name) for name in matches)
+        saw = "; ".join(f"{producers[name].title}: {match.reason}" for name, match in matches.items())
+        problem = f"this may come from {listed(list(matches), show=str)} ({saw}). Say which: {ways}."
         raise FileError(shown(look.path), problem)
-    if not found:
-        return None
-    (one,) = found.items()
-    if look.too_many:
-        raise FileError(
-            shown(look.path),
-            f"these are more than {look.most:,} files, some of them of {producers[one[0]].title}: name those to read, "
-            "as a folder or by a pattern.",
-        )
-    return one
+    for name in matches:
+        if look.too_many:
+            raise FileError(
+                shown(look.path),
+                f"these are more than {look.most:,} files, some of them of {producers[name].title}: name those to "
+                "read, as a folder or by a pattern.",
+            )
+    return next(iter(matches.items()), None)
 
 
 def files_of(entry: Entry, look: FirstLook) -> tuple[Path, ...]:
@@ -146,33 +160,14 @@ def files_of(entry: Entry, look: FirstLook) -> tuple[Path, ...]:
     return tuple(p for p in look.files if _is_named(p, entry)) or look.files
 
 
-def _fits(look: FirstLook, entry: Entry) -> Match | None:
-    """The files that have all that an entry says."""
-    if not (entry.keys or entry.columns) and "*" in entry.names:
-        return None
-    able = (path for path in look.files if _is_named(path, entry) and _may_fit(look, path, entry))
-    reasons = {path: reason for path in able for reason in [_reason(look, path, entry)] if reason}
-    return Match(tuple(reasons), next(iter(reasons.values()))) if reasons else None
-
-
 def _is_named(path: Path, entry: Entry) -> bool:
     return any(fnmatch(path.name.lower(), pattern) for pattern in entry.names)
 
 
-def _may_fit(look: FirstLook, path: Path, entry: Entry) -> bool:
-    """Whether a file has the words that an entry needs: most have not, and need not be taken apart."""
-    sight = look.sight(path)
-    words = [max(pattern.split("*"), key=len) for pattern in entry.columns]
-    words += [f'"{part}"' for key in entry.keys for part in key.split(".") if not part.isdigit()]
-    if entry.head and not re.search(entry.head.encode(), sight[:_BEGINNING]):
-        return False
-    line = sight.partition(b"\n")[0].rstrip()
-    whole = not entry.keys or line[-1:] in (b"}", b"]")  # a header, or a record in a line of its own
-    return all(word.encode() in (line if whole else sight) for word in words)
-
-
-def _reason(look: FirstLook, path: Path, entry: Entry) -> str:
+def _reason(look: FirstLook, entry: Entry, path: Path) -> str:
     """What tells that a file has all that an entry says; nothing where it has not."""
+    if not _is_named(path, entry) or not re.search(entry.head.encode(), look.sight(path)[:_BEGINNING]):
+        return ""
     if entry.keys:
         record: Any = look.first(path)
         seen = record is not None and all(at_path(record, key) is not None for key in entry.keys)
@@ -184,42 +179,14 @@ def _reason(look: FirstLook, path: Path, entry: Entry) -> str:
     return f"it has the columns {listed(list(entry.columns))}" if seen else ""
 
 
-def _not_read(look: FirstLook, match: Match, made: Reader) -> list[str]:
+def _not_read(look: FirstLook, match: Match, reader: Reader) -> list[str]:
     """That there are tables beside those that are read, which may be thought to be read too."""
-    own = {*match.paths, *made.paths}
-    names = [path.name for path in look.files if path not in own and _looks_like_predictions(path)]
+    read, names = {*match.paths, *reader.paths}, []
+    for path in look.files:
+        chosen = None if path in read else format_of(path)
+        if chosen is not None and chosen.certain and chosen.beside:  # one of JSON mostly describes those beside it
+            names.append(path.name)
     return [f"Not read, since they are other tables: {listed(names, 3, str)}."] if names else []
-
-
-def _looks_like_predictions(path: Path) -> bool:
-    """Whether a file may be taken for predictions; one of JSON mostly describes those beside it."""
-    found = format_of(path)
-    return found is not None and found.certain and found.beside
-
-
-def _by_name(path: Any, data: Any, name: str, options: ReadOptions) -> Table:
-    asked = options.producer
-    if asked not in producers.PRODUCERS:
-        known = [*producers.PRODUCERS, "auto", "none"]
-        raise TopListError(
-            f"there is no producer {asked!r}.{did_you_mean(asked, known)} Known are {listed(known, 50, str)}."
-        )
-    if path is None:
-        if producers.load(asked).files_only:
-            raise TopListError(f"{name}: {argument('producer', asked)} reads files: give a path.")
-        request = Request(name, options, data=data)
-    else:
-        require_path(path)
-        look = FirstLook(os.fspath(path))
-        request = Request(shown(path), options, files_of(producers.PRODUCERS[asked], look))
-    produced = Produced(asked, producers.PRODUCERS[asked].title)
-    return _of_producer(producers.load(asked).open(request), name, options, produced)
-
-
-def _frame(what: Any, name: str) -> Reader:
-    if what is None:
-        raise TopListError(f"{name}: nothing was given.")
-    return what if isinstance(what, MemoryReader) else open_frame(what, name)
 
 
 def open_path(path: str | os.PathLike[str]) -> Reader:
@@ -271,7 +238,7 @@ def format_of(path: Path) -> Format | None:
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     packed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
     last = suffixes[-2] if packed and len(suffixes) > 1 else suffixes[-1] if suffixes and not packed else ""
-    return next((one for one in FORMATS if last in one.suffixes and (one.compressed or not packed)), None)
+    return next((known for known in FORMATS if last in known.suffixes and (known.compressed or not packed)), None)
 
 
 def _is_text(name: str) -> bool:
@@ -284,7 +251,7 @@ def _is_text(name: str) -> bool:
 
 
 def _formats() -> str:
-    return f"{', '.join(one.described or one.suffixes[0] for one in FORMATS)}; text also as .gz or .zst"
+    return f"{', '.join(known.described or known.suffixes[0] for known in FORMATS)}; text also as .gz or .zst"
 
 
 def stem_of(path: str | os.PathLike[str]) -> str:
@@ -294,9 +261,9 @@ def stem_of(path: str | os.PathLike[str]) -> str:
     ('a', 'b.txt', '.csv', 'c')
     """
     name = as_path(path).name or shown(path)
-    known = "|".join(suffix[1:] for suffix in (*(s for one in FORMATS if one.certain for s in one.suffixes), *_OTHERS))
-    packed = "|".join(suffix[1:] for suffix in COMPRESSIONS)
-    return re.sub(rf"(\.({known}))?(\.({packed}))?$", "", name, flags=re.IGNORECASE) or name
+    suffixes = [*(suffix for known in FORMATS if known.certain for suffix in known.suffixes), *_OTHERS]
+    known, packed = ("|".join(map(re.escape, every)) for every in (suffixes, COMPRESSIONS))
+    return re.sub(rf"({known})?({packed})?$", "", name, flags=re.IGNORECASE) or name
 
 
 def require_path(path: str | os.PathLike[str]) -> None:
@@ -360,54 +327,49 @@ def models_by_path(*paths: str | os.PathLike[str]) -> dict[str, str]:
     """
     given: list[tuple[str, str]] = []  # names, where there are any, and paths
     for word in (os.fspath(path) for path in paths):
-        name, mark, path = ("", "", word) if url_of(word) else word.partition("=")
-        if mark and name and path and not os.path.exists(word):
-            given.append((name, _one(name, path)))
-        else:
-            given += [("", folder) for folder in _folders(word)] or [("", word)]
+        name, _, path = ("", "", word) if url_of(word) else word.partition("=")
+        if not (name and path) or os.path.exists(word):
+            name, path = "", word
+        folders = _folders(path)
+        if name and len(folders) > 1:
+            raise TopListError(
+                f"{name}={shown(path)}: this pattern matches {len(folders):,} folders, and each of them is a model. "
+                "Leave out the name, or name each folder."
+            )
+        given += [(name, folder) for folder in folders or [path]]
     names = _distinct([path for name, path in given if not name], {name for name, _ in given if name})
-    found: dict[str, str] = {}
+    models: dict[str, str] = {}
     for name, path in given:
         called = name or names[path]
-        if called in found:
+        if called in models:
             raise TopListError(f"two files are called {called!r}: give them names, as in old={shown(path)}.")
-        found[called] = path
-    return found
-
-
-def _one(name: str, path: str) -> str:
-    """The path of one model, which no pattern of several folders is."""
-    folders = _folders(path)
-    if len(folders) > 1:
-        raise TopListError(
-            f"{name}={shown(path)}: this pattern matches {len(folders):,} folders, and each of them is a model. Leave "
-            "out the name, or name each folder."
-        )
-    return folders[0] if folders else path
+        models[called] = path
+    return models
 
 
 def _folders(path: str) -> list[str]:
     """The folders that match a pattern which no file matches."""
     remote = as_remote(path)
     if remote is not None:
-        found = [] if not remote.is_pattern or remote.exists() else remote.matching()
-        return [] if any(one.is_file() for one in found) else [os.fspath(one) for one in found]
+        places = [] if not remote.is_pattern or remote.exists() else remote.matching()
+        return [] if any(place.is_file() for place in places) else [os.fspath(place) for place in places]
     if not glob.has_magic(path) or "\0" in path or os.path.exists(path):
         return []
     matches = sorted(glob.glob(path, recursive=True))
-    return [] if any(map(os.path.isfile, matches)) else [one for one in matches if os.path.isdir(one)]
+    return [] if any(map(os.path.isfile, matches)) else [match for match in matches if os.path.isdir(match)]
 
 
 def _distinct(paths: Sequence[str], taken: set[str]) -> dict[str, str]:
     """A name for each path: its own, or the part by which paths with the same name differ, as few as needed."""
-    own = {path: stem_of(path) for path in paths}
-    names = dict(own)
-    for name, count in Counter(own.values()).items():
+    stems = {path: stem_of(path) for path in paths}
+    names = dict(stems)
+    for stem, count in Counter(stems.values()).items():
         if count > 1:
-            names |= _apart([path for path in own if own[path] == name], name)
+            names |= _apart([path for path in stems if stems[path] == stem], stem)
     used = Counter([*names.values(), *taken])
     return {
-        path: name if used[name] == 1 or name == own[path] else f"{name}/{own[path]}" for path, name in names.items()
+        path: name if used[name] == 1 or name == stems[path] else f"{name}/{stems[path]}"
+        for path, name in names.items()
     }
 
 
@@ -417,13 +379,9 @@ def _apart(paths: Sequence[str], name: str) -> dict[str, str]:
     A path that has no such part keeps its name.
     """
     parts = [PurePath(os.path.normpath(shown(path))).parts[-2::-1] for path in paths]
-    rows = list(zip_longest(*parts, fillvalue=""))
-    differing = [row for row in rows if len(set(row)) > 1]
-    whole = next((row for row in differing if len(set(row)) == len(paths)), None)
-    if whole is not None:
-        return {path: part or name for path, part in zip(paths, whole, strict=True)}
-    for count in range(2, len(differing) + 1):
-        made = ["/".join(filter(None, reversed(column))) for column in zip(*differing[:count], strict=True)]
-        if len(set(made)) == len(paths):
-            return {path: one or name for path, one in zip(paths, made, strict=True)}
+    differing = [row for row in zip_longest(*parts, fillvalue="") if len(set(row)) > 1]
+    for rows in (*([row] for row in differing), *(differing[:count] for count in range(2, len(differing) + 1))):
+        names = ["/".join(filter(None, reversed(column))) for column in zip(*rows, strict=True)]
+        if len(set(names)) == len(paths):
+            return {path: own or name for path, own in zip(paths, names, strict=True)}
     return {}

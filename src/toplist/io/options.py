@@ -169,7 +169,8 @@ class ReadOptions:
 
     def given(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
+        every = {option.name: (getattr(self, option.name), option.default) for option in fields(self)}
+        return {name: value for name, (value, default) in every.items() if value != default}
 
 
 class Source:
@@ -265,14 +266,6 @@ class Truth:
         n_classes: str | None = None,
         **options: Any,
     ) -> None:
-        carried = isinstance(data, str) and data == SAME
-        for what, column in (("weight", weight), ("group", group)):
-            if isinstance(column, str) and not column.strip() and not (carried and what == "group"):
-                raise TopListError(f"{what} names a column of the truth: what is given is empty.")
-        _require_column("outcome", outcome)
-        _require_column("n_classes", n_classes)
-        if outcome is not None and options.get("class_column") is not None:
-            raise TopListError("outcome and class_column are the same column of the truth: give one of them.")
         given = {
             "data": _located(data),
             "outcome": outcome,
@@ -280,19 +273,27 @@ class Truth:
             "group": group,
             "cluster": cluster,
             "time": time,
+            "n_classes": n_classes,
+            "options": _checked(options, "Truth", data),
         }
         for what, value in given.items():
             object.__setattr__(self, what, value)
-        object.__setattr__(self, "n_classes", n_classes)
-        object.__setattr__(self, "options", _checked(options, "Truth", data))
-        lone = next((what for what, value in {"outcome": outcome, **self.columns}.items() if value is not None), None)
-        if data is None and lone is not None:
-            raise TopListError(f"{lone} is about cases with an outcome: give the outcomes too.")
-        vain = next((what for what in ("scale", "duplicates", "blanks") if what in options), None)
-        if vain is not None:
-            raise TopListError(f"{vain} is about predictions: it has no effect on the truth.")
-        named = [what for what, value in self.columns.items() if isinstance(value, str) and value]
-        arrays = [what for what, value in self.columns.items() if value is not None and not isinstance(value, str)]
+        for what, column in (("weight", weight), ("group", group)):
+            if isinstance(column, str) and not column.strip() and not (self.is_carried and what == "group"):
+                raise TopListError(f"{what} names a column of the truth: what is given is empty.")
+        _require_column("outcome", outcome)
+        _require_column("n_classes", n_classes)
+        if outcome is not None and options.get("class_column") is not None:
+            raise TopListError("outcome and class_column are the same column of the truth: give one of them.")
+        known = {what: value for what, value in {"outcome": outcome, **self.columns}.items() if value is not None}
+        if data is None and known:
+            raise TopListError(f"{next(iter(known))} is about cases with an outcome: give the outcomes too.")
+        idle = next((what for what in ("scale", "duplicates", "blanks") if what in options), None)
+        if idle is not None:
+            raise TopListError(f"{idle} is about predictions: it has no effect on the truth.")
+        known.pop("outcome", None)
+        named = [what for what, value in known.items() if isinstance(value, str) and value]
+        arrays = [what for what, value in known.items() if not isinstance(value, str)]
         if named and arrays:
             raise TopListError(
                 f"{named[0]} names a column and {arrays[0]} is an array: give columns of a table, or arrays in memory."
@@ -348,14 +349,20 @@ class ReadRequest:
     @classmethod
     def of(cls, models: Mapping[str, Any], truth: Any, read: ReadOptions) -> ReadRequest:
         """Each source with its options over those of `read`."""
-        sources = {str(name): as_source(one) for name, one in models.items()}
+        sources = {str(name): as_source(data) for name, data in models.items()}
         about = as_truth(truth)
         if not isinstance(read, ReadOptions):
             raise TopListError(f"read is a ReadOptions, not {type(read).__name__}.")
-        common = _common([read.given(), *(one.options for one in sources.values()), about.options])
+        common: dict[str, Any] = {}  # the options that are one for all files, wherever they are given
+        for options in (read.given(), *(source.options for source in sources.values()), about.options):
+            for what in _COMMON:
+                if what in options and options[what] != common.setdefault(what, options[what]):
+                    raise TopListError(
+                        f"{what} is the same for all files: give it once, as read=ReadOptions({what}=...)."
+                    )
         base = replace(read, **common)
-        own = {name: one.read(base) for name, one in sources.items()}
-        return cls({name: one.data for name, one in sources.items()}, own, about, about.read(base))
+        by_model = {name: source.read(base) for name, source in sources.items()}
+        return cls({name: source.data for name, source in sources.items()}, by_model, about, about.read(base))
 
     def with_data(self, models: Mapping[str, Any], outcomes: Any) -> ReadRequest:
         """The same request for the same data in another form."""
@@ -365,18 +372,18 @@ class ReadRequest:
     def paths(self) -> list[str]:
         """The files that are named, the truth last."""
         every = (*self.models.values(), None if self.truth.is_carried else self.truth.data)
-        return [os.fspath(one) for one in every if isinstance(one, str | os.PathLike)]
+        return [os.fspath(data) for data in every if isinstance(data, str | os.PathLike)]
 
     @property
     def repairs(self) -> dict[str, Repairs]:
         """What is repaired in the lists of each model."""
-        return {name: one.repairs for name, one in self.options.items()}
+        return {name: options.repairs for name, options in self.options.items()}
 
     @property
     def truth_normalized(self) -> bool:
         """Whether a truth that is a distribution per case is normalized: as it says, or else where all models are."""
         given: bool | None = self.truth.options.get("normalize")
-        return all(one.normalize for one in self.options.values()) if given is None else given
+        return all(options.normalize for options in self.options.values()) if given is None else given
 
     @property
     def set_separator(self) -> str | None:
@@ -385,18 +392,17 @@ class ReadRequest:
 
     def require_memory(self) -> None:
         """Of what is no file or frame, only the values can be read in several ways."""
-        made = all(_is_made(one) for one in self.models.values())
-        for one in self.options.values():
-            vain = next((what for what in one.given() if made or what not in _VALUES), None)
-            if vain == "blanks":
+        are_lists = all(map(_is_made, self.models.values()))
+        for options in self.options.values():
+            idle = next((what for what in options.given() if are_lists or what not in _VALUES), None)
+            if idle == "blanks":
                 raise TopListError("blanks are about files and frames: leave out of lists in memory what is not known.")
-            if vain in _VALUES:
-                raise TopListError(f"{vain} has no effect on lists that are made: give it where they are made.")
-            if vain is not None:
-                raise TopListError(f"{vain} is about files and frames: it has no effect with predictions in memory.")
-        vain = next(iter(self.truth.options), None)
-        if vain is not None:
-            raise TopListError(f"{vain} is about files and frames: it has no effect with outcomes in memory.")
+            if idle in _VALUES:
+                raise TopListError(f"{idle} has no effect on lists that are made: give it where they are made.")
+            if idle is not None:
+                raise TopListError(f"{idle} is about files and frames: it has no effect with predictions in memory.")
+        for idle in self.truth.options:
+            raise TopListError(f"{idle} is about files and frames: it has no effect with outcomes in memory.")
         self.truth.require_arrays()
 
     def require_outcomes(self) -> None:
@@ -434,7 +440,7 @@ def _checked(options: Mapping[str, Any], kind: str, data: Any) -> dict[str, Any]
         raise TopListError(f"a {kind} is made of data, not of a {type(data).__name__}.")
     if options and kind == "Source" and _is_made(data):
         raise TopListError(f"{next(iter(options))} has no effect on lists that are made: give it where they are made.")
-    known = [one.name for one in fields(ReadOptions)]
+    known = [option.name for option in fields(ReadOptions)]
     odd = next((name for name in options if name not in known), None)
     if odd is not None:
         raise TypeError(f"{kind}() has no option {odd!r}.{did_you_mean(odd, known)}")
@@ -442,26 +448,15 @@ def _checked(options: Mapping[str, Any], kind: str, data: Any) -> dict[str, Any]
     return {name: getattr(checked, name) for name in options}
 
 
-def _common(given: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The options that are one for all files, wherever they are given."""
-    found: dict[str, Any] = {}
-    for options in given:
-        for what in _COMMON:
-            if what in options and options[what] != found.setdefault(what, options[what]):
-                raise TopListError(f"{what} is the same for all files: give it once, as read=ReadOptions({what}=...).")
-    return found
-
-
 def _texts(what: str, meaning: str, value: Any) -> tuple[str, ...]:
     """One text or several as several."""
     every = (value,) if isinstance(value, str) else value
     if isinstance(every, Mapping) or not isinstance(every, Iterable):
         raise TopListError(f"{what} {meaning}, not {value!r}.{_by_file(what, value)}")
-    found = tuple(every)
-    odd = next((one for one in found if not isinstance(one, str)), None)
-    if odd is not None:
-        raise TopListError(f"{what} {meaning}, not {odd!r}.")
-    return found
+    for text in (texts := tuple(every)):
+        if not isinstance(text, str):
+            raise TopListError(f"{what} {meaning}, not {text!r}.")
+    return texts
 
 
 def _require_choice(what: str, value: Any, allowed: Sequence[str]) -> None:

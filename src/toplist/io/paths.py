@@ -62,19 +62,19 @@ def resolve(schema: Any, text: str) -> ColumnPath | None:
     (('score',), (0, 'score'), None)
     """
     for name, rest in heads(schema.names, text):
-        found = _steps(schema.field(name).type, rest)
-        if found is not None:
-            return ColumnPath(name, *found)
+        inside = _steps(schema.field(name).type, rest)
+        if inside is not None:
+            return ColumnPath(name, *inside)
     return None
 
 
 def heads(names: Sequence[str], text: str) -> list[tuple[str, str]]:
     """The names that a path may begin with, each with what follows it; the longest first."""
-    found = [(name, text[len(name) :]) for name in set(names) if text.startswith(name) and name]
+    pairs = [(name, text[len(name) :]) for name in set(names) if text.startswith(name) and name]
     quoted = re.match(r'"((?:[^"]|"")*)"', text)
     if quoted is not None and quoted[1].replace('""', '"') in names:
-        found.append((quoted[1].replace('""', '"'), text[quoted.end() :]))
-    return sorted((pair for pair in found if pair[1][:1] in ("", ".", "[")), key=lambda pair: len(pair[1]))
+        pairs.append((quoted[1].replace('""', '"'), text[quoted.end() :]))
+    return sorted((pair for pair in pairs if pair[1][:1] in ("", ".", "[")), key=lambda pair: len(pair[1]))
 
 
 def _steps(kind: Any, rest: str) -> tuple[tuple[Step, ...], Any] | None:
@@ -97,9 +97,9 @@ def _steps(kind: Any, rest: str) -> tuple[tuple[Step, ...], Any] | None:
         kinds = {kind.field(i).name: kind.field(i).type for i in range(kind.num_fields)}
         once = [name for name in kinds if kind.get_field_index(name) >= 0]  # a name that is there twice says nothing
         for name, further in heads(once, rest[1:]):
-            found = _steps(kinds[name], further)
-            if found is not None:
-                return (name, *found[0]), found[1]
+            inside = _steps(kinds[name], further)
+            if inside is not None:
+                return (name, *inside[0]), inside[1]
     return None
 
 
@@ -157,14 +157,9 @@ def _sides(kind: Any) -> tuple[Any, Any] | None:
     if not pa.types.is_struct(kind) or not kind.num_fields:
         return None
     kinds = [usual(kind.field(i).type) for i in range(kind.num_fields)]
-    one = reduce(lambda a, b: None if a is None else common(a, b), kinds)
-    if (
-        one is None
-        or pa.types.is_nested(one)
-        or not any(test(one) for test in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal))
-    ):
-        return None
-    return pa.string(), one
+    value = reduce(lambda a, b: None if a is None else common(a, b), kinds)
+    is_number = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    return None if value is None or not any(test(value) for test in is_number) else (pa.string(), value)
 
 
 def _list_type(kind: Any, inner: Any) -> Any:
@@ -237,7 +232,7 @@ def _side(column: Any, side: Side) -> Any:
     pa, pc, n, k = need("pyarrow"), need("pyarrow.compute"), len(column), column.type.num_fields
     nothing, names = blanks(column), [column.type.field(i).name for i in range(k)]
     fields = [pc.struct_field(column, [i]) for i in range(k)]
-    there = np.stack([~blanks(one) for one in fields], axis=1)
+    there = np.stack([~blanks(field) for field in fields], axis=1)
     if side is Side.KEYS:
         values = pa.array(names, pa.string()).take(pa.array(np.nonzero(there)[1]))
     else:

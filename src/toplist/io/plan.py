@@ -6,7 +6,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,13 @@ from toplist.io.batches import Batch
 from toplist.io.encoding import ClassEncoder, ClassNames, Gathering, has_integers, space_in_files
 from toplist.io.lists import lists_of, repairs_made, require_all_columns
 from toplist.io.opening import open_table, require_effect
-from toplist.io.options import MISSING, TRUTH, ReadRequest, Truth
+from toplist.io.options import MISSING, TRUTH, ReadRequest
 from toplist.io.producers.base import N_CLASSES
 from toplist.io.readers import MemoryReader
-from toplist.io.sources import OpenTable, open_together, tell
+from toplist.io.sources import OpenTable, tell
+from toplist.io.tables import open_together
 from toplist.io.truth import (
+    CarriedTruth,
     by_appearance,
     carried_truth,
     clusters_in_order,
@@ -51,19 +53,24 @@ class Plan:
 
     truth: OpenTable
     sources: tuple[OpenTable, ...]
-    repairs: Mapping[str, Repairs]
     space: ClassSpace | None  # None: the column `n_classes` of the truth says how many classes each case has
-    n_classes: str | None = None
-    set_separator: str | None = None
-    missing: str = "error"
-    weight: str | None = None
+    _: KW_ONLY
+    weight: str | None = None  # columns of the truth
     group: str | None = None
     cluster: str | None = None
     time: str | None = None
-    ordered: bool = False  # whether cases are in the order of time: by the column `time`, or as they come
+    n_classes: str | None = None
     keep: tuple[str, ...] = ()
+    ordered: bool = False  # whether cases are in the order of time: by the column `time`, or as they come
+    set_separator: str | None = None
+    missing: str = "error"
     truth_repairs: Repairs = field(default_factory=Repairs)  # of a truth that is a distribution per case
     choices: tuple[str, ...] = MISSING  # what may be done about missing predictions
+
+    @property
+    def repairs(self) -> dict[str, Repairs]:
+        """What is repaired in the lists of each model."""
+        return {source.name: source.repairs for source in self.sources}
 
     @property
     def classes(self) -> str:
@@ -92,8 +99,8 @@ def as_tables(request: ReadRequest, space: Any) -> ReadRequest | None:
     if not (_is_table(y) or any(tables.values())):
         return None
     known = None if space is None else as_space(space)
-    made = {name: what if tables[name] else _predicted(what, name, known) for name, what in request.models.items()}
-    return request.with_data(made, y if y is None or _is_table(y) else _outcomes(y))
+    models = {name: what if tables[name] else _predicted(what, name, known) for name, what in request.models.items()}
+    return request.with_data(models, y if y is None or _is_table(y) else _outcomes(y))
 
 
 def _outcomes(y: Any) -> Any:
@@ -128,16 +135,15 @@ def _predicted(what: Any, name: str, space: ClassSpace | None) -> Any:
 
 
 def _table_of_lists(lists: TopLists, name: str) -> Any:
-    if isinstance(lists.space, LabelSets):
-        raise TopListError(
-            f"{name}: these are lists of label sets, which a table cannot hold beside files and frames: give all "
-            "predictions and outcomes in memory."
-        )
-    if lists.log_rest is not None:
-        raise TopListError(
-            f"{name}: these lists know the mass that is not listed by its logarithm, which a table cannot hold: give "
-            "all predictions and outcomes in memory."
-        )
+    for what, there in (
+        ("are lists of label sets", isinstance(lists.space, LabelSets)),
+        ("know the mass that is not listed by its logarithm", lists.log_rest is not None),
+    ):
+        if there:
+            raise TopListError(
+                f"{name}: these {what}, which a table cannot hold beside files and frames: give all predictions and "
+                "outcomes in memory."
+            )
     pa, labels, at = need("pyarrow"), lists.space.labels, lists.offsets
     codes = lists.classes
     values = [labels[code] for code in codes.tolist()] if labels is not None else codes
@@ -154,28 +160,29 @@ def _is_series(value: Any) -> bool:
 
 def with_indicators(request: ReadRequest, space: Any) -> ReadRequest:
     """The request with frames of zeros and ones, a column per label, as matrices where the classes are label sets."""
-    given = [space, *(one.space for one in request.models.values() if isinstance(one, TopLists | TopList))]
-    known = next((one for one in given if one is not None), None)
+    spaces = [space, *(data.space for data in request.models.values() if isinstance(data, TopLists | TopList))]
+    known = next(filter(None, spaces), None)
     if request.set_separator is not None or not isinstance(known, LabelSets):
         return request
-    made = {name: _indicators(one, known) for name, one in request.models.items()}
-    return request.with_data(made, _indicators(request.truth.data, known))
+    models = {name: _indicators(data, known) for name, data in request.models.items()}
+    return request.with_data(models, _indicators(request.truth.data, known))
 
 
 def _indicators(value: Any, space: LabelSets) -> Any:
     """A matrix with its columns in the order of the labels; anything else as it is."""
     if isinstance(value, os.PathLike | str) or not _is_table(value) or len(getattr(value, "shape", ())) != 2:
         return value
-    columns = {str(name): place for place, name in enumerate(value.columns)}
-    names = [str(name) for name in space.names]
-    unnamed = list(columns) == list(map(str, range(len(names))))
-    if value.shape[1] != len(names) or not (unnamed or columns.keys() == set(names)):
+    columns, names = ([str(name) for name in every] for every in (value.columns, space.names))
+    if sorted(columns) == sorted(names):
+        order = [columns.index(name) for name in names]
+    elif columns == [str(place) for place in range(len(names))]:
+        order = list(range(len(names)))
+    else:
         return value
     matrix = np.asarray(value)
     if matrix.dtype.kind not in "biufO" or not np.isin(matrix, (0, 1)).all():
         return value
-    order = range(len(names)) if unnamed and columns.keys() != set(names) else [columns[name] for name in names]
-    return matrix[:, list(order)].astype(bool)
+    return matrix[:, order].astype(bool)
 
 
 def _is_table(value: Any) -> bool:
@@ -197,95 +204,91 @@ def plan_of(
     `find` may hold "cluster" and "time": columns of the truth with these names are what they say, unless the caller
     names one of the two, or ignores it (""). Weights, which change more than intervals, are always named.
     """
-    about, separator = request.truth, request.set_separator
-    about.require_columns()
-    known = None if space is None else space_in_files(space, separator)
-    if known is not None and known.per_case:
-        raise SpaceError(
-            "with files and frames, n_classes names the column of the truth that says how many classes there are."
-        )
-    if about.is_carried or about.data is None:
-        return _with_carried(request, known, missing, find, keep)
-    named = (about.weight, about.group, about.cluster, about.time, about.n_classes)
-    truth, *sources = open_request(request, known, _distinct(*named, *keep))
-    truth, cluster, time = _dependence(truth, about, find)
-    tell([*sources, truth])
-    if about.n_classes is None and known is None:
+    about = request.truth
+    known = _declared(
+        request,
+        space,
+        "with files and frames, n_classes names the column of the truth that says how many classes there are.",
+    )
+    carried = about.is_carried or about.data is None
+    (*sources, truth), columns, from_models = _opened(request, known, find, keep, carried=carried)
+    if from_models is None and known is None and about.n_classes is None:
         known = space_of_producers(sources) or space_of_columns((*sources, truth))
         _require_same_names(truth, known)
+    elif from_models is not None:
+        if known is None and columns["n_classes"] is None:
+            known = space_of_columns(sources)
+        elif known is None and about.n_classes is None:
+            known = from_models.one_space(sources)
+        if known is not None:
+            columns["n_classes"] = about.n_classes
     return Plan(
         truth,
         tuple(sources),
-        {source.name: source.repairs for source in sources},
         known,
-        about.n_classes,
-        separator,
-        missing,
-        about.weight,
-        about.group or None,
-        cluster,
-        time,
-        bool(time),
-        keep,
-        Repairs(normalize=request.truth_normalized),
+        **columns,
+        keep=keep,
+        ordered=columns["time"] is not None,
+        set_separator=request.set_separator,
+        missing=missing,
+        truth_repairs=Repairs(normalize=not carried and request.truth_normalized),
     )
 
 
-def _with_carried(
-    request: ReadRequest, known: ClassSpace | None, missing: str, find: Sequence[str], keep: tuple[str, ...]
-) -> Plan:
-    """The plan where predictions carry the outcomes."""
-    sources = open_request(request, known)
-    found = carried_truth(sources, request.truth, find=find, keep=keep)
-    tell([*sources, found.table])
-    columns = dict(found.columns)
-    if known is None and columns["n_classes"] is None:
-        known = space_of_columns(sources)
-    elif known is None and request.truth.n_classes is None:
-        known = found.one_space(sources)
-    if known is not None:
-        columns["n_classes"] = request.truth.n_classes
-    return Plan(
-        found.table,
-        tuple(sources),
-        {source.name: source.repairs for source in sources},
-        known,
-        columns["n_classes"],
-        request.set_separator,
-        missing,
-        columns["weight"],
-        columns["group"],
-        columns["cluster"],
-        columns["time"],
-        columns["time"] is not None,
-        keep,
-    )
+def _declared(request: ReadRequest, space: Any, no_column: str) -> ClassSpace | None:
+    """The classes as they are declared; of files, not for each case."""
+    request.truth.require_columns()
+    known = None if space is None else space_in_files(space, request.set_separator)
+    if known is not None and known.per_case:
+        raise SpaceError(no_column)
+    return known
 
 
-def open_request(request: ReadRequest, space: ClassSpace | None, extra: tuple[str, ...] = ()) -> list[OpenTable]:
-    """The tables of predictions, with the truth before them where there is one."""
-    sets = request.set_separator is not None or isinstance(space, LabelSets)
+def open_request(request: ReadRequest, space: ClassSpace | None, keep: Sequence[str] = ()) -> list[OpenTable]:
+    """The tables of predictions, with the truth before them where it is a table of its own.
+
+    `keep` are columns of the truth that are read beside those that it says something of.
+    """
+    about, sets = request.truth, request.set_separator is not None or isinstance(space, LabelSets)
     models = [open_table(data, name, request.options[name]) for name, data in request.models.items()]
     require_effect(models)
     models = [replace(table, space=space, sets=sets) for table in models]
-    about, options = request.truth, request.truth_options
     if about.is_carried or about.data is None:
         return open_together(models, carried=about)
+    options = request.truth_options
     options = replace(options, class_column=about.outcome or options.class_column)
     truth = open_table(about.data, TRUTH, options, truth=True)
     require_effect([truth])
+    extra = tuple(dict.fromkeys(filter(None, (*about.columns.values(), *keep))))
     return open_together(models, replace(truth, space=space, sets=sets, truth=True, extra=extra))
 
 
-def _dependence(truth: OpenTable, about: Truth, find: Sequence[str]) -> tuple[OpenTable, str | None, str | None]:
-    """The truth with the columns by which cases depend on each other: of clusters, and of time."""
-    columns: dict[str, str | None] = {"cluster": about.cluster, "time": about.time}
-    if not any(columns.values()):
-        found = [name for name in columns if name in find and columns[name] is None and name in truth.layout.ignored]
-        columns |= {name: name for name in found}
-        left = tuple(other for other in truth.layout.ignored if other not in found)
-        truth = replace(truth, layout=replace(truth.layout, extra=(*truth.layout.extra, *found), ignored=left))
-    return truth, columns["cluster"] or None, columns["time"] or None
+def _opened(
+    request: ReadRequest, space: ClassSpace | None, find: Sequence[str], keep: Sequence[str] = (), *, carried: bool
+) -> tuple[list[OpenTable], dict[str, Any], CarriedTruth | None]:
+    """The tables of predictions, and the truth behind them where there is one; and which column of it is what.
+
+    `carried` says that the outcomes are those that predictions carry.
+    """
+    about, columns = request.truth, request.truth.columns
+    from_models = None
+    tables = open_request(request, space, keep)
+    if carried:
+        from_models = carried_truth(tables, about, find=find, keep=keep)
+        columns = dict(from_models.columns)
+        tables.append(from_models.table)
+    elif about.data is not None and not about.is_carried:
+        truth, *tables = tables
+        if not (about.cluster or about.time):
+            unread = truth.layout.ignored
+            names = [name for name in ("cluster", "time") if name in find and columns[name] is None and name in unread]
+            columns |= {name: name for name in names}
+            left = tuple(name for name in unread if name not in names)
+            truth = replace(truth, layout=replace(truth.layout, extra=(*truth.layout.extra, *names), ignored=left))
+        columns = {what: name or None for what, name in columns.items()}
+        tables.append(truth)
+    tell(tables)
+    return tables, columns, from_models
 
 
 def _require_same_names(truth: OpenTable, space: ClassSpace) -> None:
@@ -296,10 +299,6 @@ def _require_same_names(truth: OpenTable, space: ClassSpace) -> None:
             "has said which class is which number: give the outcomes as labels, or declare the labels in the "
             f"order of the numbers with {argument('space')}."
         )
-
-
-def _distinct(*names: str | None) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, names)))
 
 
 def space_of_columns(sources: Sequence[OpenTable]) -> ClassSpace:
@@ -339,30 +338,22 @@ def open_aligned(
     if missing not in MISSING[:2]:
         raise TopListError(f'missing is "error" or "common" here, not {missing!r}.')
     about, separator = request.truth, request.set_separator
+    known = _declared(request, space, "files are changed with one number of classes for all cases, not one per case.")
+    idle = next((what for what, name in about.columns.items() if name is not None and what not in columns), None)
+    if idle is not None:
+        raise TopListError(f"{idle} has no effect here: every case counts alike.")
     carried = outcomes is not False and (about.is_carried or (outcomes is True and about.data is None))
-    truth = carried or (about.data is not None and not about.is_carried)
-    about.require_columns()
-    named = {what: value for what, value in about.columns.items() if value is not None}
-    vain = next((what for what in named if what not in columns), None)
-    if vain is not None:
-        raise TopListError(f"{vain} has no effect here: every case counts alike.")
-    known = None if space is None else space_in_files(space, separator)
-    if known is not None and known.per_case:
-        raise SpaceError("files are changed with one number of classes for all cases, not one per case.")
-    sources = open_request(request, known, _distinct(*named.values()))
-    weight, cluster, find = about.weight, None, ("cluster",) if "cluster" in columns else ()
-    if carried:
-        found = carried_truth(sources, about, find=find)
+    with_truth = carried or (about.data is not None and not about.is_carried)
+    sources, by_name, from_models = _opened(request, known, columns, carried=carried)
+    if with_truth:  # before the others: in its order cases are read
+        sources = [sources[-1], *sources[:-1]]
+    if from_models is not None and known is None:
+        known = from_models.one_space(sources[1:])
         if known is None:
-            known = found.one_space(sources)
-        if known is None:
-            found.require_one_space()
-        sources, cluster = [found.table, *sources], found.columns["cluster"]
-    elif truth:
+            from_models.require_one_space()
+    elif with_truth:
         _require_labels(sources[0])
-        sources[0], cluster, _ = _dependence(sources[0], about, find)
-    tell(sources)
-    if known is None and not truth:
+    elif known is None:
         known = space_of_producers(sources)
     if known is None:
         unnamed = not counted and not any(source.names for source in sources)
@@ -371,8 +362,7 @@ def open_aligned(
         require_all_columns(source, known)
     whole = separator is None and all(map(has_integers, sources))
     encoder = ClassEncoder(known, whole, separator)
-    repairs = [source.repairs for source in sources[truth:]]
-    return AlignedFiles(AlignedCases(sources, missing), encoder, repairs, truth, weight, cluster)
+    return AlignedFiles(AlignedCases(sources, missing), encoder, with_truth, about.weight, by_name["cluster"])
 
 
 @dataclass(slots=True)
@@ -381,8 +371,7 @@ class AlignedFiles:
 
     cases: AlignedCases
     coder: ClassEncoder
-    repairs: Sequence[Repairs]
-    truth: bool
+    truth: bool  # whether it is the first of them
     weight: str | None = None  # columns of the truth
     cluster: str | None = None
     weights: NDArray[np.float64] | None = None  # of all cases, by `gather`
@@ -407,12 +396,11 @@ class AlignedFiles:
         codes, names = self.coder.together(batches, columns, truth=self.truth)
         if self.truth:
             _require_inside(codes[0], batches[0], self.space)
-        own = slice(1, None) if self.truth else slice(None)
-        made = [
-            lists_of(batch, column, code, self.space, repairs)
-            for batch, column, code, repairs in zip(batches[own], columns[own], codes[own], self.repairs, strict=True)
+        lists = [
+            lists_of(batch, source.names, code, self.space, source.repairs)
+            for batch, source, code in list(zip(batches, self.cases.sources, codes, strict=True))[self.truth :]
         ]
-        return made, codes[0] if self.truth else None, names
+        return lists, codes[0] if self.truth else None, names
 
     def gather(self, progress: Progress = silent) -> tuple[dict[str, TopLists], NDArray[np.int64]]:
         """All lists of each file, and the outcomes, in memory and with codes that are the same throughout."""
@@ -427,8 +415,8 @@ class AlignedFiles:
                 clusters.append(filled(batches[0], self.cluster, "cluster"))
             lists, outcomes, names = self.lists(batches)
             everything.add(lists, outcomes, names)
-            for name, own, batch in zip(self.names, lists, batches[int(self.truth) :], strict=True):
-                self.repairs_made[name].update(repairs_made(own, batch))
+            for name, of_model, batch in zip(self.names, lists, batches[self.truth :], strict=True):
+                self.repairs_made[name].update(repairs_made(of_model, batch))
             progress("reading", everything.cases, self.cases.total)
         self.coder.finish()
         if not everything.cases:

@@ -1,57 +1,202 @@
-"""Files and frames as open tables with a layout, and the column of each that holds the case ids of them all."""
+"""A table on its way from what the caller named to its lists: as it is to be recognised, and open with its layout."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from toplist._files import identity, need
 from toplist._text import argument, listed, quote
 from toplist._typing import Floats
-from toplist.io import producers
+from toplist.errors import FileError
 from toplist.io.answers import AnswerSpace
 from toplist.io.batches import Batch, case_by_case, of_one_kind, starts_of, to_batch, to_batches
-from toplist.io.columns import CaseIndex, UniqueIds, are_text, as_arrow, as_numpy, identifiers, is_half, plain
+from toplist.io.columns import (
+    CaseIndex,
+    UniqueIds,
+    are_text,
+    as_arrow,
+    as_numpy,
+    identifiers,
+    is_half,
+    is_list,
+    plain,
+)
 from toplist.io.layout import Layout
-from toplist.io.opening import open_table, require_effect
-from toplist.io.options import ReadOptions, Truth
-from toplist.io.producers.base import ANSWER_MASS, CLASSES, CONFIDENCES, LISTED_TOKENS, OUTCOME
+from toplist.io.options import ReadOptions
+from toplist.io.producers.base import ANSWER_MASS, LISTED_TOKENS
 from toplist.io.readers import Reader, TableChunk
 from toplist.io.readers.soundness import sound
-from toplist.io.recognition.case_ids import case_columns, require_whole_cases
-from toplist.io.recognition.layouts import recognise, require_columns
-from toplist.io.recognition.table import Produced, Table, matching
-from toplist.io.views import View, view_of, with_columns
-from toplist.io.words import TRUTH, named
+from toplist.io.views import View
+from toplist.io.words import CASE, CERTAIN_IDS, CONFIDENCE, NEITHER, is_named
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import Repairs
 
 log = logging.getLogger("toplist")
 
+_SAMPLE = 1000  # rows that are looked at
 
-@dataclass(frozen=True)
-class OpenTable:
-    """Where predictions, or the truth, come from."""
+
+@dataclass(frozen=True, slots=True)
+class Produced:
+    """The producer of a table, and what it was recognised by."""
 
     name: str
+    title: str  # as messages call it
+    reason: str = ""  # nothing where it was asked for
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.reason or argument('producer', self.name)})"
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of a file or frame, with their types and first values, and what the caller says of them.
+
+    Of a truth, `class_column` among the options is the column with outcomes.
+    """
+
     reader: Reader
-    layout: Layout
+    name: str = ""  # of the model, or "truth"
     options: ReadOptions = field(default_factory=ReadOptions)
+    space: ClassSpace | None = None
     truth: bool = False
-    aligned: bool = True  # whether there are other files with the same cases
+    extra: tuple[str, ...] = ()  # further columns to keep
+    sets: bool = False  # whether a list without confidences is a class: a set of labels
     produced: Produced | None = None
     remarks: tuple[str, ...] = ()  # sentences about what was read
-    outcome: str | None = None  # of predictions: the column with outcomes that they carry
-    told: str = ""  # how it is read, where the layout does not say it
+    gaps: int = 0  # cases that are missing, of a table without ids
+    outcome: str | None = None  # the column with outcomes, of predictions that carry them
 
     @property
     def path(self) -> str:
-        """The file, or what the table was called."""
+        """The file, or what a table in memory was called."""
         return self.reader.name
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """Their names."""
+        return [str(name) for name in self.schema.names]
+
+    @cached_property
+    def schema(self) -> Any:
+        """Names and types."""
+        return self.reader.schema
+
+    @cached_property
+    def labels(self) -> Collection[str]:
+        """The names of the classes in their order; none where they are not known."""
+        return dict.fromkeys(map(str, (self.space and self.space.labels) or ()))
+
+    @property
+    def files(self) -> frozenset[Any]:
+        """What is read, however it is called: files, or a table in memory."""
+        reader = self.reader
+        if not reader.paths:
+            return frozenset([id(reader if reader.origin is None else reader.origin)])
+        return frozenset(identity(path) for path in reader.paths)
+
+    @cached_property
+    def left_out(self) -> frozenset[str]:
+        """The columns that are to be ignored."""
+        return frozenset(name for pattern in self.options.ignore for name in matching(self.columns, pattern))
+
+    def is_list(self, name: str) -> bool:
+        """Whether a column holds lists."""
+        return is_list(self.schema.field(name).type)
+
+    def is_object(self, name: str) -> bool:
+        """Whether a column holds objects, or lists of them."""
+        kind = self.schema.field(name).type
+        while is_list(kind):
+            kind = kind.value_type
+        return bool(need("pyarrow").types.is_nested(kind))
+
+    def is_scalar(self, name: str) -> bool:
+        """Whether a column holds one value per row."""
+        return not need("pyarrow").types.is_nested(self.schema.field(name).type)
+
+    def look(self, name: str) -> FirstRows:
+        """What the first values of a column are."""
+        return self._looks[name]
+
+    @cached_property
+    def _looks(self) -> dict[str, FirstRows]:
+        """The look of every column, from one read of the first rows."""
+        scalar = [name for name in self.columns if self.is_scalar(name)]
+        looks = {name: FirstRows(nested=True) for name in self.columns}
+        first = next(iter(self.reader.pieces(scalar)), None) if scalar else None
+        if first is None:
+            return looks | dict.fromkeys(scalar, FirstRows(blank=True))
+        first = replace(first, table=first.table.slice(0, _SAMPLE), rows=None)
+        first = first if self.reader.text else sound(first)
+        return looks | {name: _look(first.table.column(at)) for at, name in enumerate(scalar)}
+
+    def is_number(self, name: str) -> bool:
+        """Whether a column holds numbers, or nothing."""
+        look = self.look(name)
+        return look.number or look.blank
+
+    def is_fraction(self, name: str) -> bool:
+        """Whether a column holds numbers that are no ids, codes or counts."""
+        look = self.look(name)
+        return look.number and look.fractional
+
+    def could_be_confidence(self, name: str) -> bool:
+        """Whether a column may hold confidences: by its name, as lists or objects, or as numbers of their range."""
+        if is_named(name, CONFIDENCE):
+            return True
+        look = self.look(name)
+        if look.nested or look.blank or not look.number:
+            return look.nested or look.blank
+        if is_named(name, (*NEITHER, *CASE)):  # a rank or an id, unless it is a fraction
+            return look.fractional and look.within_one
+        return (look.low >= 0 and look.high <= 100) or (look.fractional and look.high <= 0)
+
+    def is_id(self, name: str) -> bool:
+        """Whether a column bears the name of an id, and holds no fractions: a class may be called image as well."""
+        if not is_named(name, CASE) or not self.is_scalar(name) or self.is_fraction(name):
+            return False
+        return is_named(name, CERTAIN_IDS) or not self.look(name).within_one
+
+    def texts(self, *names: str) -> Iterator[list[Any]]:
+        """The values of columns as text, batch by batch."""
+        pa, pc = need("pyarrow"), need("pyarrow.compute")
+        for piece in self.reader.pieces(names):
+            yield [pc.cast(plain(column), pa.string()) for column in piece.table.columns]
+
+    def has_unique(self, name: str) -> bool:
+        """Whether no value of a column is there twice; the whole column is read."""
+        pa, pc = need("pyarrow"), need("pyarrow.compute")
+        try:
+            values = pa.chunked_array([column for (column,) in self.texts(name)], pa.string()).drop_null()
+        except (pa.ArrowException, FileError):
+            return False
+        return bool(0 < len(values) == pc.count_distinct(values).as_py())
+
+    def refuse(self, problem: str) -> NoReturn:
+        """What cannot be recognised is an error that says what to type."""
+        raise FileError(self.path, problem)
+
+
+def matching(names: Sequence[str], pattern: str) -> list[str]:
+    """The columns that are called so, or that fit a pattern."""
+    return [name for name in names if name == pattern or fnmatchcase(name, pattern)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenTable(Table):
+    """A table with its layout: where predictions, or the truth, come from."""
+
+    layout: Layout
+    aligned: bool = True  # whether there are other files with the same cases
+    told: str = ""  # how it is read, where the layout does not say it
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,26 +206,22 @@ class OpenTable:
     @property
     def repairs(self) -> Repairs:
         """What is repaired in its lists; those of a producer are of probabilities."""
-        made = self.options.repairs
-        return made if self.produced is None else replace(made, scale="probability")
+        repairs = self.options.repairs
+        return repairs if self.produced is None else replace(repairs, scale="probability")
 
     @property
     def reading(self) -> str:
         """How it is read: the layout, which column is what, and which are ignored; or the producer."""
-        how = self.told
-        if not how and self.produced is not None:
-            how = str(self.produced)
-        how = how or self._described
+        if self.told or self.produced is not None:
+            how = self.told or str(self.produced)
+        else:
+            left = tuple(name for name in self.layout.ignored if name != self.outcome)
+            used = tuple(name for name in self.layout.extra if name not in self.layout.ignored)  # not only looked at
+            how = replace(self.layout, ignored=left, extra=used).describe(truth=self.truth, aligned=self.aligned)
+            how = how if self.outcome is None else f"{how}; outcome in {quote(self.outcome)}"
         how = f"{how}; {self.reader.row}" if self.reader.row else how
         rows = self.reader.where if isinstance(self.reader, View) else ()
         return f"{how}; rows with {' and '.join(rows)}" if rows else how
-
-    @property
-    def _described(self) -> str:
-        left = tuple(name for name in self.layout.ignored if name != self.outcome)
-        used = tuple(name for name in self.layout.extra if name not in self.layout.ignored)  # not only looked at
-        how = replace(self.layout, ignored=left, extra=used).describe(truth=self.truth, aligned=self.aligned)
-        return how if self.outcome is None else f"{how}; outcome in {quote(self.outcome)}"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -91,8 +232,9 @@ class OpenTable:
     @property
     def has_other(self) -> bool:
         """Whether a class of all that is no declared answer is among the classes: no outcome is of it."""
-        declared, made = self.options.answers, ANSWER_MASS in self.reader.schema.names
-        return made and (declared is None or AnswerSpace.of(declared).other == "class")
+        declared = self.options.answers
+        has_mass = ANSWER_MASS in self.reader.schema.names
+        return has_mass and (declared is None or AnswerSpace.of(declared).other == "class")
 
     def answer_mass(self) -> Floats:
         """The probability on declared answers, of each case where it is known."""
@@ -153,13 +295,13 @@ class OpenTable:
     def _rounded(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Batches that know what their numbers were: text, as in JSON, or half floats."""
         columns = self.layout.classes if self.layout.kind == "wide" else self.layout.confidences
-        kinds = [one.type for one in self.reader.schema if one.name in columns]
+        kinds = [column.type for column in self.reader.schema if column.name in columns]
         half = bool(kinds) and all(map(is_half, kinds))
         for batch in batches:
-            made = replace(batch, precision=11) if half else batch
-            if self.reader.decimal and made.rounding is None and columns:
-                made = replace(made, rounding=np.full(len(made), np.nan))
-            yield made
+            rounding = batch.rounding
+            if self.reader.decimal and rounding is None and columns:
+                rounding = np.full(len(batch), np.nan)
+            yield replace(batch, rounding=rounding, precision=11 if half else batch.precision)
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, with text and numbers of the usual kinds."""
@@ -175,138 +317,10 @@ class OpenTable:
             yield identifiers(piece.table.column(0), piece.source, piece.row_numbers), piece.row_numbers
 
 
-def open_source(what: Any, name: str, options: ReadOptions, space: ClassSpace | None = None) -> OpenTable:
-    """A source from a path, a pattern, a folder, or a table in memory."""
-    table = open_table(what, name, options)
-    require_effect([table])
-    return open_together([replace(table, space=space)])[0]
-
-
-def open_together(models: Sequence[Table], truth: Table | None = None, carried: Truth | None = None) -> list[OpenTable]:
-    """Tables that belong together, the truth before the others: which column is what is settled among all of them.
-
-    Where there is no truth among them, `carried` says which columns of the predictions are about outcomes.
-    """
-    every = [_with_columns_of_producer(table) for table in (*filter(None, [truth]), *models)]
-    composite = next((table.options.case for table in every[-len(models) :] if "," in (table.options.case or "")), None)
-    every = [_viewed(table, composite) for table in every]
-    if truth is not None:
-        every = [every[0], *(_apart(table, every[0]) for table in every[1:])]
-    if carried is not None:
-        every = [_with_outcome(table, carried) for table in every]
-    for table in every:
-        require_columns(table)
-    _require_ignored(every)
-    return [
-        _open(table, case, [other for other in every if other is not table])
-        for table, case in zip(every, case_columns(every), strict=True)
-    ]
-
-
-def _open(table: Table, case: str | None, others: Sequence[Table]) -> OpenTable:
-    """The table with its layout, in which the reader takes note of what the columns mean."""
-    layout = recognise(table, case)
-    reader = table.reader
-    if not set(layout.columns) <= set(table.names):
-        reader = with_columns(reader, layout.columns)
-    both = next((name for name in layout.classes if name in layout.confidences), None)
-    if both is not None:
-        table.refuse(
-            f"the column {quote(both)} cannot hold both the classes and the confidences: name one column for each."
-        )
-    reader.prepare(layout)
-    require_whole_cases(table, layout, others)
-    return OpenTable(
-        table.name,
-        reader,
-        layout,
-        table.options,
-        table.truth,
-        bool(others),
-        table.produced,
-        table.notes,
-        table.outcome,
-    )
-
-
-def _with_columns_of_producer(table: Table) -> Table:
-    """The columns of a producer's table have names of their own; some producers fulfil conditions themselves."""
-    if table.produced is None:
-        return table
-    columns: dict[str, Any] = {"class_column": OUTCOME}
-    if not table.truth:
-        columns = {"layout": "lists", "class_column": CLASSES, "confidence": CONFIDENCES}
-    if "where" in producers.load(table.produced.name).options:
-        columns["where"] = ()
-    return replace(table, options=replace(table.options, **columns))
-
-
-def _viewed(table: Table, composite: str | None) -> Table:
-    """The same with the paths, conditions and composite ids that are asked for, or that other tables have."""
-    options = table.options
-    named = {options.case, options.class_column, options.confidence, *table.extra} - {None}
-    if not (options.where or options.records or composite) and named <= set(table.names):
-        return table
-    view = view_of(table.reader, options, table.extra, composite)
-    return replace(table, reader=view, _looks={})
-
-
-def _with_outcome(table: Table, about: Truth) -> Table:
-    """Predictions that carry outcomes: these, and what is known beside them, are no predictions.
-
-    Outcomes are in the column that is named; else a producer says where. Where the truth is "same", the only column
-    with a usual name of outcomes holds them.
-    """
-    names = table.names
-    outcome = about.outcome if about.outcome in names else None
-    if table.produced is not None:
-        return replace(table, outcome=outcome or (OUTCOME if OUTCOME in names else None))
-    if about.is_carried and about.outcome is None:
-        able = named([name for name in names if name != table.options.class_column], TRUTH)
-        if len(able) > 1:
-            ways = " or ".join(argument("outcome", name) for name in able)
-            table.refuse(f"{listed(able)} may all hold outcomes. Say which: {ways}.")
-        outcome = next(iter(able), None)
-    known = [name for name in about.columns.values() if isinstance(name, str) and name in names]
-    return _without(replace(table, outcome=outcome), *(known if outcome is None else [outcome, *known]))
-
-
-def _apart(table: Table, truth: Table) -> Table:
-    """Predictions beside the truth; where both are in one file, the outcome is named, and is no prediction."""
-    if not table.files & truth.files:
-        return table
-    if table.files != truth.files:
-        table.refuse(f"the truth, {truth.source}, is among these files: name the predictions without it.")
-    outcome = truth.options.class_column
-    if outcome is None:
-        table.refuse(
-            f"predictions and truth ({truth.source}) are the same file: say which column holds the outcomes, "
-            f"{argument('outcome')}."
-        )
-    return _without(table, outcome)
-
-
-def _without(table: Table, *names: str) -> Table:
-    """The table with these columns left aside."""
-    return replace(table, options=replace(table.options, ignore=(*table.options.ignore, *names)))
-
-
-def _require_ignored(tables: Sequence[Table]) -> None:
-    """What is to be ignored is there, in some file at least."""
-    for pattern in dict.fromkeys(pattern for table in tables for pattern in table.options.ignore):
-        about = [table for table in tables if pattern in table.options.ignore]
-        if not any(matching(table.names, pattern) for table in about):
-            names = dict.fromkeys(name for table in about for name in table.names)
-            about[0].refuse(
-                f"{argument('ignore', pattern)} has no effect: no column is called so. The columns are "
-                f"{', '.join(map(quote, list(names)[:8]))}."
-            )
-
-
 def tell(sources: Sequence[OpenTable]) -> None:
     """Log how each source is read: those that are read alike in one line, and then what is to be noted of each."""
     alike: dict[tuple[bool, str], list[str]] = {}
-    for source in sorted(sources, key=lambda one: one.truth):
+    for source in sorted(sources, key=lambda source: source.truth):
         alike.setdefault((source.truth, source.reading), []).append(source.path)
     for (truth, reading), paths in alike.items():
         which = paths[0] if len(paths) == 1 else f"{len(paths):,} files ({listed(paths, 3, str)})"
@@ -317,3 +331,69 @@ def tell(sources: Sequence[OpenTable]) -> None:
             noted.setdefault(note, []).append(source.path)
     for note, paths in noted.items():
         log.info("%s: %s", listed(paths, 3, str), note)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRows:
+    """What the first values of a column are."""
+
+    nested: bool = False  # lists or objects
+    blank: bool = False  # nothing but blanks
+    number: bool = False
+    fractional: bool = False  # some are no whole numbers
+    low: float = 0.0
+    high: float = 0.0
+    ranked: int = 0  # labels that each text ranks, with blanks between them
+
+    @property
+    def within_one(self) -> bool:
+        """Whether these are numbers from 0 to 1."""
+        return self.number and self.low >= 0 and self.high <= 1
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether values are such as ids are: neither blank nor fractions nor zeros and ones."""
+        return not (self.blank or self.fractional or self.within_one)
+
+
+def _look(column: Any) -> FirstRows:
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    values = plain(column).drop_null()
+    if pa.types.is_string(values.type):
+        values = pc.utf8_trim_whitespace(values)
+        values = values.filter(pc.not_equal(values, ""))
+    if not len(values):
+        return FirstRows(blank=True)
+    try:
+        if pa.types.is_boolean(values.type) or pa.types.is_temporal(values.type):
+            return FirstRows()
+        x = as_numpy(pc.cast(_numeric(values), pa.float64(), safe=False))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return FirstRows(ranked=_ranked(values.to_pylist()) if pa.types.is_string(values.type) else 0)
+    x = x[np.isfinite(x)]
+    if not len(x):
+        return FirstRows(number=True)
+    return FirstRows(number=True, fractional=bool((x % 1 != 0).any()), low=float(x.min()), high=float(x.max()))
+
+
+def _ranked(texts: Sequence[str]) -> int:
+    """How many labels each text ranks; 0 where that is not certain.
+
+    It is where all have equally many different words, and a word stands at different places: the words of one label
+    keep their order.
+    """
+    ranks = [text.split() for text in texts]
+    if len({len(words) for words in ranks}) > 1 or any(len(set(words)) < len(words) for words in ranks):
+        return 0
+    places: dict[str, int] = {}
+    moved = any(places.setdefault(word, at) != at for words in ranks for at, word in enumerate(words))
+    return len(ranks[0]) if moved else 0
+
+
+def _numeric(values: Any) -> Any:
+    """Text that is mostly numbers, without what is none: that is an error of its row, not of the column."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    if not pa.types.is_string(values.type):
+        return values
+    numbers = pc.match_substring_regex(values, r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
+    return values.filter(numbers) if 2 * pc.sum(numbers).as_py() > len(values) else values

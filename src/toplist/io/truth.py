@@ -112,7 +112,7 @@ def carried_truth(
     told += f"; also used: {listed(extra)}" if extra else ""
     told += f"; {unresolved:,} cases without an outcome are left out" if unresolved else ""
     sizes = frozenset() if columns["n_classes"] is None else _whole_numbers(cases.column(columns["n_classes"]))
-    table = OpenTable(TRUTH, _TruthReader(cases), layout, truth=True, told=told)
+    table = OpenTable(_TruthReader(cases), TRUTH, layout=layout, truth=True, told=told)
     return CarriedTruth(table, cases.column(), columns, sizes)
 
 

@@ -8,15 +8,20 @@
     view.kept, view.total  # after a pass: how many rows fulfil the conditions, and of how many
     view.filtering         # the same in words, to tell; "" without conditions
 
+    conditions = RecordConditions(("filter=none", "doc.subject!=law"), "runs")     # the same language for producers
+    conditions.hold(record)                                                        # whether a record fulfils all
+
 Whoever opens a table calls `view_of(reader, options)` before its layout is looked for, and `with_columns(reader,
 layout.columns)` once that is known, before `prepare`: both give back the reader itself where it has all columns.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._files import need
-from toplist._text import argument, listed, quote
+from toplist._text import argument, did_you_mean, listed, quote
 from toplist.errors import FileError
-from toplist.io.columns import as_arrow, kind_of, offsets_of, plain
-from toplist.io.conditions import Condition, as_text, conditions_of, is_blank, no_column
-from toplist.io.paths import ColumnPath, Step, extract, pruned, resolve
+from toplist.io.columns import as_arrow, as_numpy, blanks, kind_of, offsets_of, plain, truths
+from toplist.io.paths import ColumnPath, Step, extract, pruned, resolve, value_at
 from toplist.io.readers.base import Entries, Reader, TableChunk, without_columns
 from toplist.io.readers.soundness import sound
 
@@ -37,6 +41,9 @@ if TYPE_CHECKING:
     from toplist.io.options import ReadOptions
 
 _MOST = 10_000  # values of a condition's column that are counted
+_DIGITS = 400  # of a number that has a value
+_NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?")  # 01 is a code, not a number
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?")  # a date, or a time in UTC or in no zone
 
 
 def parts_of(schema: Any, case: str) -> dict[str, ColumnPath | None]:
@@ -132,7 +139,7 @@ class View(Reader):
     @cached_property
     def parts(self) -> tuple[str, ...]:  # type: ignore[override]
         """See the class."""
-        fixed = [one.name for one in self._conditions if not one.negated]
+        fixed = [condition.name for condition in self._conditions if not condition.negated]
         return tuple(dict.fromkeys([*self.reader.parts, *self._composite, *fixed]))
 
     @cached_property
@@ -148,18 +155,15 @@ class View(Reader):
     @cached_property
     def _further(self) -> dict[str, ColumnPath]:
         """The paths that are columns here, but not in the reader."""
-        found, names = {}, set(self.reader.schema.names)
+        names = set(self.reader.schema.names)
         lone = [] if self.case is None or self._composite else [self.case]
-        for text in (*lone, *self.asked):
-            if text not in names:
-                found[text] = self._path(text)
-        return found
+        return {text: self._path(text) for text in (*lone, *self.asked) if text not in names}
 
     @cached_property
     def _composite(self) -> dict[str, ColumnPath]:
         """The columns of a composite id."""
-        found = {} if self.case is None else parts_of(self.reader.schema, self.case)
-        return {name: path or self._path(name) for name, path in found.items()}
+        parts = {} if self.case is None else parts_of(self.reader.schema, self.case)
+        return {name: path or self._path(name) for name, path in parts.items()}
 
     @cached_property
     def _conditions(self) -> dict[Condition, ColumnPath]:
@@ -185,8 +189,8 @@ class View(Reader):
         further = {name: self._further[name] for name in columns if name in self._further}
         parts = self._composite if self.case in columns else {}
         paths = [*further.values(), *parts.values(), *self._conditions.values()]
-        own = [name for name in columns if name not in further and not (parts and name == self.case)]
-        routes: dict[str, list[tuple[Step, ...]]] = {name: [()] for name in own}
+        plain_ones = [name for name in columns if name not in further and not (parts and name == self.case)]
+        routes: dict[str, list[tuple[Step, ...]]] = {name: [()] for name in plain_ones}
         for path in paths:
             routes.setdefault(path.root, []).append(path.steps)
         schema = self.reader.schema
@@ -215,41 +219,29 @@ class View(Reader):
         return TableChunk(piece.source, piece.start, piece.table.take(as_arrow(at)), piece.row_numbers[at], entries)
 
     def _seen(self, piece: TableChunk, columns: Sequence[str], further: Any, parts: Any) -> TableChunk:
-        pa, table, made = need("pyarrow"), piece.table, {}
+        pa, table = need("pyarrow"), piece.table
+        arrays = {name: table.column(name) for name in columns if name in table.schema.names}  # entries are elsewhere
         for name, path in further.items():
-            made[name] = extract(table.column(path.root), path.steps)
+            arrays[name] = extract(table.column(path.root), path.steps)
         if parts:
             values = [extract(table.column(path.root), path.steps) for path in parts.values()]
-            made[str(self.case)] = _joined(values, list(parts), piece.source, piece.row_numbers)
-        names = [name for name in columns if name in made or name in table.schema.names]  # entries are elsewhere
-        arrays = [made[name] if name in made else table.column(name) for name in names]
-        batch = pa.record_batch(arrays, names=names) if names else without_columns(len(table))
-        return replace(piece, table=batch)
+            arrays[str(self.case)] = _joined(values, list(parts), piece.source, piece.row_numbers)
+        names = [name for name in columns if name in arrays]
+        batch = pa.record_batch([arrays[name] for name in names], names=names)
+        return replace(piece, table=batch if names else without_columns(len(table)))
 
     def _refuse_all(self) -> None:
         """Say which values there are, where no row fulfils the conditions."""
-        fulfilled = [0] * len(self._conditions)
-        occurring: list[dict[str, None]] = [{} for _ in self._conditions]
+        fulfilled: dict[Condition, int] = dict.fromkeys(self._conditions, 0)
+        values: dict[Condition, dict[Any, None]] = {condition: {} for condition in self._conditions}
         for piece in self.reader.pieces(list(dict.fromkeys(path.root for path in self._conditions.values()))):
             table = (piece if self.reader.text else sound(piece)).table
-            for i, (condition, path) in enumerate(self._conditions.items()):
-                values = extract(table.column(path.root), path.steps)
-                fulfilled[i] += int(condition.holds(values, piece.source).sum())
-                if len(occurring[i]) < _MOST:
-                    occurring[i] |= dict.fromkeys(_shown(plain(values)))
-        for one, count, values in zip(self._conditions, fulfilled, occurring, strict=True):
-            if not count:
-                found = listed(list(values), show=str)
-                raise FileError(self.name, f"{argument('where', one.text)}: no row fulfils it. The values are {found}.")
-        each = ", ".join(f"{count:,} {one.text}" for one, count in zip(self._conditions, fulfilled, strict=True))
-        raise FileError(self.name, f"no row fulfils all conditions together: {each}. Leave out one of them.")
-
-
-def _shown(values: Any) -> list[str]:
-    """Values as they are written in a condition."""
-    return [
-        "(blank)" if value is None or value == "" else quote(value) for value in as_text(values.unique()).to_pylist()
-    ]
+            for condition, path in self._conditions.items():
+                column = extract(table.column(path.root), path.steps)
+                fulfilled[condition] += int(condition.holds(column, piece.source).sum())
+                if len(values[condition]) < _MOST:
+                    values[condition] |= dict.fromkeys(as_text(plain(column).unique()).to_pylist())
+        raise _unmet(self.name, "row", fulfilled, values)
 
 
 def _some(entries: Entries, rows: NDArray[np.int64]) -> Entries:
@@ -297,3 +289,236 @@ def with_columns(reader: Reader, columns: Sequence[str]) -> Reader:
     if not isinstance(reader, View):
         return View(reader, paths=paths)
     return View(reader.reader, where=reader.where, case=reader.case, paths=(*reader.asked, *paths))
+
+
+# Conditions, as in where="filter=none"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A value that a column has in the rows that are kept, or does not have."""
+
+    text: str  # as the caller wrote it
+    name: str
+    value: str  # "" for null
+    negated: bool
+
+    def holds(self, column: Any, source: str) -> NDArray[np.bool_]:
+        """Which rows fulfil it; a null is not equal to anything but a blank."""
+        values = plain(column)
+        if need("pyarrow").types.is_nested(values.type):
+            raise FileError(
+                source,
+                f"{argument('where', self.text)}: {quote(self.name)} holds {kind_of(values.type)}, but a condition is "
+                "about one value per row. Name a field in it, or an element such as [0].",
+            )
+        return _equal(values, self.value) ^ self.negated
+
+
+def conditions_of(where: Sequence[str], schema: Any, source: str) -> dict[Condition, ColumnPath]:
+    """Conditions on the columns of a table, each with the path that it is about."""
+    conditions: dict[Condition, ColumnPath] = {}
+    for text in where:
+        readings = _readings(text, source)
+        paths = {reading: path for reading in readings if (path := resolve(schema, reading.name)) is not None}
+        if not paths:
+            raise no_column(readings[0].name, schema.names, source)
+        conditions |= {_only(list(paths), source): next(iter(paths.values()))}
+    return conditions
+
+
+def no_column(name: str, names: Sequence[str], source: str) -> FileError:
+    """The error about a column or path that is not there."""
+    near = did_you_mean(name, names) or f" The columns are {listed(names)}."
+    return FileError(source, f"there is no column {quote(name)}.{near}")
+
+
+def _readings(text: str, source: str) -> list[Condition]:
+    """What a condition may say: the name ends at any of its signs, since names and values may hold the sign too."""
+    signs = [(at - (text[at - 1 : at] == "!"), at + 1) for at, sign in enumerate(text) if sign == "="]
+    if not signs:
+        raise FileError(source, f"{argument('where', text)} is no condition: write 'column=value' or 'column!=value'.")
+    return [Condition(text, text[:end].strip(), text[start:].strip(), negated=start - end > 1) for end, start in signs]
+
+
+def _only(readings: Sequence[Condition], source: str) -> Condition:
+    """The reading whose name is there."""
+    if len(readings) > 1:
+        raise FileError(
+            source,
+            f"{argument('where', readings[0].text)}: {listed([reading.name for reading in readings])} are columns. Put "
+            "the name of the one that is meant into double quotes.",
+        )
+    return readings[0]
+
+
+class RecordConditions:
+    """What records fulfil that a producer reads one by one; and whether any of them has the fields that are named."""
+
+    def __init__(self, where: Sequence[str], source: str) -> None:
+        self.source = source
+        self._readings = {text: _readings(text, source) for text in where}
+        self._settled: dict[str, Condition] = {}  # by text: the reading whose field some record had
+        self._fields: dict[str, None] = {}
+        self._results: dict[tuple[Condition, type, Any], bool] = {}  # most records have one of a few values
+        self._fulfilled: Counter[Condition] = Counter()
+        self.total = self.kept = 0  # records
+
+    def hold(self, record: Mapping[str, Any]) -> bool:
+        """Whether a record fulfils all of them."""
+        if self._readings:
+            self._fields |= dict.fromkeys(record)
+        fulfilled = [self._holds(text, record) for text in self._readings]  # each notes whether its field is there
+        return all(fulfilled)
+
+    def keep(self, *views: Mapping[str, Any]) -> list[int]:
+        """Count a record that may be seen in several ways; the places of those views that fulfil all conditions."""
+        places = [place for place, view in enumerate(views) if self.hold(view)]
+        self.total += 1
+        self.kept += bool(places)
+        return places
+
+    def notes(self) -> list[str]:
+        """How many records were kept, where it is not all of them."""
+        every = " and ".join(argument("where", text) for text in self._readings)
+        return [f"{self.kept:,} of {self.total:,} records fulfil {every}"] if self.kept < self.total else []
+
+    def _holds(self, text: str, record: Mapping[str, Any]) -> bool:
+        if text not in self._settled:
+            readings = self._readings[text]
+            there = [reading for reading in readings if value_at(record, reading.name, _ABSENT) is not _ABSENT]
+            condition = _only(there or readings[:1], self.source)
+            if there:
+                self._settled[text] = condition
+        else:
+            condition = self._settled[text]
+        value = value_at(record, condition.name)
+        if isinstance(value, list | dict):
+            condition.holds(need("pyarrow").array([type(value)()]), self.source)  # refuses it, whatever is in it
+        key = (condition, type(value), value)
+        if key not in self._results:
+            if isinstance(value, int) and not -(2**63) <= value < 2**63:
+                value = float(value) if abs(value) < 2**1023 else math.inf
+            elif isinstance(value, str):
+                value = value.encode("utf-8", "backslashreplace").decode()  # half a character is no text of Arrow
+            self._results[key] = bool(condition.holds(need("pyarrow").array([value]), self.source)[0])
+        self._fulfilled[condition] += self._results[key]
+        return self._results[key]
+
+    def require_met(self) -> None:
+        """Once all records are read: every field that is named was there, and some record fulfils all conditions."""
+        for text, (reading, *_) in self._readings.items():
+            if text not in self._settled and self._fields:
+                near = did_you_mean(reading.name, self._fields)
+                raise FileError(self.source, f"{argument('where', text)}: no record has {quote(reading.name)}.{near}")
+        if self.total and not self.kept:
+            values = {
+                condition: dict.fromkeys(value for asked, _, value in self._results if asked == condition)
+                for condition in self._settled.values()
+            }
+            raise _unmet(self.source, "record", self._fulfilled, values)
+
+
+_ABSENT = object()
+
+
+def _unmet(
+    source: str, what: str, fulfilled: Mapping[Condition, int], values: Mapping[Condition, Iterable[Any]]
+) -> FileError:
+    """That nothing fulfils all conditions: how many fulfil each of them, or the values that there are instead."""
+    for condition, occurring in values.items():
+        if not fulfilled[condition]:
+            there = ["(blank)" if value is None or value == "" else quote(value) for value in occurring]
+            said = argument("where", condition.text)
+            return FileError(source, f"{said}: no {what} fulfils it. The values are {listed(there, show=str)}.")
+    each = ", ".join(f"{fulfilled[condition]:,} {condition.text}" for condition in values)
+    return FileError(source, f"no {what} fulfils all conditions together: {each}. Leave out one of them.")
+
+
+def _equal(values: Any, wanted: str) -> NDArray[np.bool_]:
+    pa, pc, kind = need("pyarrow"), need("pyarrow.compute"), values.type
+    number = wanted if len(wanted) < _DIGITS and _NUMBER.fullmatch(wanted) else None
+    if not wanted:
+        return is_blank(values)
+    if pa.types.is_null(kind):
+        return np.zeros(len(values), bool)
+    if pa.types.is_boolean(kind):
+        same = pc.equal(pc.cast(values, pa.string()), wanted.lower())
+    elif pa.types.is_string(kind):
+        trimmed = pc.utf8_trim_whitespace(values)
+        same = pc.equal(trimmed, wanted)
+        if wanted.lower() in ("true", "false"):  # pandas writes True, spreadsheets TRUE
+            same = pc.equal(pc.utf8_lower(trimmed), wanted.lower())
+        if _MOMENT.fullmatch(wanted):
+            moments = pc.if_else(pc.match_substring_regex(trimmed, f"^({_MOMENT.pattern})$"), trimmed, None)
+            same = pc.or_kleene(same, pc.equal(_moments(moments), _moments(pa.scalar(wanted))))
+        if number is not None and abs(float(number)) < 2.0**53:
+            numeric = pc.match_substring_regex(trimmed, f"^({_NUMBER.pattern})$")
+            cast = pc.cast(pc.if_else(numeric, trimmed, None), pa.float64())
+            same = pc.or_kleene(same, pc.equal(cast, float(number)))
+    elif pa.types.is_integer(kind):
+        same = pc.equal(pc.cast(values, pa.string()), str(_whole(number)))
+    elif pa.types.is_floating(kind):
+        single = pa.types.is_float32(kind)
+        values = values if single else pc.cast(values, pa.float64())
+        same = pc.equal(values, pa.scalar(math.nan if number is None else float(number), values.type))
+    elif pa.types.is_temporal(kind) and _MOMENT.fullmatch(wanted):
+        same = pc.equal(_moments(as_text(values)), _moments(pa.scalar(wanted)))
+    else:
+        same = pc.equal(as_text(values), wanted)
+    return truths(pc.fill_null(same, False))
+
+
+def _moments(text: Any) -> Any:
+    """Dates and times in one spelling: a blank before the time, no zone (UTC), no zeros of a fraction, no midnight."""
+    pc = need("pyarrow.compute")
+    for pattern, written in (
+        (r"^(\d{4}-\d\d-\d\d)T", r"\1 "),
+        (r"Z$", ""),
+        (r"(\.\d*?)0+$", r"\1"),
+        (r"\.$", ""),
+        (r"^(\S+ \d\d:\d\d)$", r"\1:00"),
+        (r" 00:00:00$", ""),
+    ):
+        text = pc.replace_substring_regex(text, pattern, written)
+    return text
+
+
+def _whole(number: str | None) -> int | None:
+    """The whole number that a text is, exactly; None where it is none."""
+    if number is None:
+        return None
+    if re.fullmatch(r"[+-]?\d+", number):
+        return int(number)
+    value = float(number)
+    return int(value) if value.is_integer() else None
+
+
+def is_blank(values: Any) -> NDArray[np.bool_]:
+    """Which values are null, no text at all, or no number."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    nothing = blanks(values)
+    if pa.types.is_string(values.type):
+        nothing |= truths(pc.fill_null(pc.equal(pc.utf8_trim_whitespace(values), ""), False))
+    if pa.types.is_floating(values.type):
+        nothing |= truths(pc.fill_null(pc.is_nan(pc.cast(values, pa.float64())), False))
+    return nothing
+
+
+def as_text(values: Any) -> Any:
+    """Values as text that is the same for the same value, whatever the type: 1, 1.0 and "1", dates and ISO text."""
+    pa, pc, kind = need("pyarrow"), need("pyarrow.compute"), values.type
+    if pa.types.is_floating(kind):
+        numbers = as_numpy(pc.cast(values, pa.float64()).fill_null(math.nan))
+        whole = (numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**53)
+        whole_text = pc.cast(as_arrow(np.where(whole, numbers, 0).astype(np.int64)), pa.string())
+        return pc.if_else(as_arrow(whole), whole_text, pc.cast(values, pa.string()))
+    try:
+        text = values if pa.types.is_string(kind) else pc.cast(values, pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # durations, bytes of one length
+        return pa.array([None if value is None else str(value) for value in values.to_pylist()], pa.string())
+    if pa.types.is_decimal(kind) or pa.types.is_timestamp(kind):  # no zeros at the end, and midnight is a date
+        text = pc.replace_substring_regex(text, r"(\.\d*?)0+(Z?)$", r"\1\2")
+        text = pc.replace_substring_regex(text, r"\.(Z?)$", r"\1")
+        text = pc.replace_substring_regex(text, r" 00:00:00$", "")
+    return text

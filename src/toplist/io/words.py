@@ -71,8 +71,7 @@ def named(names: Sequence[str], known: Sequence[str]) -> list[str]:
     ['class', 'Label']
     """
     order = {name: place for place, name in enumerate(known)}
-    found = [(order[spelled(name)], name) for name in names if spelled(name) in order]
-    return [name for _, name in sorted(found, key=lambda pair: pair[0])]
+    return sorted((name for name in names if spelled(name) in order), key=lambda name: order[spelled(name)])
 
 
 def spelled_field(name: str) -> str:
@@ -95,9 +94,9 @@ def numbered(names: Sequence[str], known: Sequence[str]) -> dict[str, dict[int, 
     >>> numbered(["class_1", "class_2", "p1"], CLASS)
     {'class': {1: 'class_1', 2: 'class_2'}}
     """
-    found: dict[str, dict[int, str]] = {}
+    columns: dict[str, dict[int, str]] = {}
     for name in names:
         match = re.fullmatch(r"(.*?)_?(\d{1,6})", spelled(name))
         if match and match.group(1) in known:
-            found.setdefault(match.group(1), {})[int(match.group(2))] = name
-    return found
+            columns.setdefault(match.group(1), {})[int(match.group(2))] = name
+    return columns

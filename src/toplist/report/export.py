@@ -62,8 +62,13 @@ def as_dict(results: Comparison) -> dict[str, Any]:
 
 
 def as_json(results: Comparison) -> str:
-    """The same as a document in ASCII, without control characters but the ends of lines."""
-    return json.dumps(as_dict(results), indent=2, allow_nan=False).replace("\x7f", "\\u007f")
+    """The same as text."""
+    return to_json(as_dict(results))
+
+
+def to_json(values: Mapping[str, Any]) -> str:
+    """Plain values as a document in ASCII, without control characters but the ends of lines."""
+    return json.dumps(values, indent=2, allow_nan=False).replace("\x7f", "\\u007f")
 
 
 def schema() -> dict[str, Any]:

@@ -5,7 +5,6 @@ A loss is the score of the new model minus that of the baseline: below zero, the
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from toplist import _html
 from toplist._html import TableHead
 from toplist._text import fixed, significant, visible
 from toplist.inference.intervals import SAME
-from toplist.report.export import to_plain
+from toplist.report.export import to_json, to_plain
 from toplist.report.markup import in_markdown
 from toplist.report.text import count, kind, listed, noun, number_of, percent, plain, shorten, wrap
 
@@ -229,7 +228,7 @@ class GateReport:
 
     def to_json(self) -> str:
         """The same as text in ASCII."""
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False).replace("\x7f", "\\u007f")
+        return to_json(self.to_dict())
 
     def to_junit(self, *, inconclusive: str = "fail") -> str:
         """A JUnit XML document: one suite, one test case per check.
@@ -267,15 +266,20 @@ def _headline(found: GateReport) -> str:
         first = failed[0]
         if first.rule == "case":
             return f"{new} loses more than {first.limit:g} to {old} in {number_of(first.over, 'case')}."
-        where = "" if first.group is None else f" in {_groups(found, failed)}"
+        where = "" if first.group is None else f" in {groups_in_words(failed)}"
         if math.isinf(first.value):
             return f"{new} scores infinitely where {old} does not{where}."
         return f"{new} is worse than {old} by more than {first.limit:g} {score}{where}."
-    where = "" if open_[0].group is None else f" in {_groups(found, open_)}"
+    where = "" if open_[0].group is None else f" in {groups_in_words(open_)}"
     return f"that {new} is not worse than {old} by {open_[0].limit:g} or more {score}{where} is not shown."
 
 
-def _groups(found: GateReport, checks: Sequence[GateCheck]) -> str:
+def groups_in_words(checks: Sequence[GateCheck]) -> str:
+    """The groups among what was checked.
+
+    >>> groups_in_words([GateCheck("group", "pass", 0.01, 0.0, group=name) for name in "ab"])
+    'groups a and b'
+    """
     own = [check for check in checks if check.rule == "group"]
     return f"{noun(len(own), 'group')} {listed((plain(str(check.group)) for check in own), 3)}"
 

@@ -303,7 +303,7 @@ def by_group(results: Comparison) -> list[TextTable]:
 def as_html(results: Comparison, *, detail: bool = False) -> str:
     """A fragment of HTML for notebooks: the verdict, the table, and the rest folded; with `detail` all tables."""
     if detail:
-        return _html.fragment(*(part for table in details(results) for part in _parts(table)))
+        return _html.fragment(*(part for table in details(results) for part in html_of(table)))
     table = board(results)
     basis, *others = table.notes
     ties = _ties(results)
@@ -314,12 +314,12 @@ def as_html(results: Comparison, *, detail: bool = False) -> str:
         _html.paragraph(f"{basis}{' Bars at the left join ties: no significant difference.' if ties else ''}", "muted"),
         *(_html.paragraph(one, "warn") for one in table.warnings),
         _leaderboard(results, table, ties),
-        *(_html.folded(one.title, *_parts(replace(one, title=""))) for one in sections),
+        *(_html.folded(one.title, *html_of(replace(one, title=""))) for one in sections),
         _html.folded("Notes", _html.items(dict.fromkeys([*others, *method_notes(results, shown)]))),
     )
 
 
-def _parts(table: TextTable) -> list[Html]:
+def html_of(table: TextTable) -> list[Html]:
     """A table with its title above and its notes below."""
     heads = [
         TableHead(column.header, number=column.align == "right", heading=column.heading) for column in table.columns

@@ -108,14 +108,7 @@ def method_notes(results: Comparison, shown: Shown) -> tuple[str, ...]:
     if few and results.min_cases is not None:
         who = listed(f"{shown[row.name]} ({count(row.cases)})" for row in few)
         found.append(f"Not ranked, with fewer than {number_of(results.min_cases, 'compared case')}: {who}.")
-    found += [
-        sentence(shown[o.name], f" was read on the {plain(scale)} scale.")
-        for o in results.sources
-        for scale in read_in(o)
-    ]
-    files = [(str(shown[o.name]), repaired(o)) for o in results.sources] + [("the truth", dict(results.truth_repairs))]
-    found += [f"Repaired in {file}: {done}." for file, counts in files if (done := repairs(counts))]
-    found += [*infinities(results, shown), *missing_intervals(results.overall, shown)]
+    found += [*repairs_made(results, shown), *infinities(results, shown), *missing_intervals(results.overall, shown)]
     tested = verdicts(results, results.rules[0])
     if tested:
         found.append(tally(results, results.rules[0]))
@@ -200,6 +193,17 @@ def read_in(origin: Source) -> list[str]:
 def repaired(origin: Source) -> dict[str, int]:
     """What was repaired, and in how many cases."""
     return {what: n for what, n in origin.repairs.items() if n and not what.startswith(SCALE)}
+
+
+def repairs_made(results: Comparison, shown: Shown) -> list[Words]:
+    """On which scale confidences were read, and what was repaired in which file."""
+    scales = [(shown[source.name], scale) for source in results.sources for scale in read_in(source)]
+    files = [(str(shown[one.name]), repaired(one)) for one in results.sources]
+    files.append(("the truth", dict(results.truth_repairs)))
+    return [
+        *(sentence(who, f" was read on the {plain(scale)} scale.") for who, scale in scales),
+        *(f"Repaired in {file}: {done}." for file, counts in files if (done := repairs(counts))),
+    ]
 
 
 def repairs(counts: Mapping[str, int], limit: int = LIMIT) -> str:

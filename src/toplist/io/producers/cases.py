@@ -30,7 +30,6 @@ from typing import Any
 from toplist._files import need
 from toplist._text import argument, quote
 from toplist.errors import FileError
-from toplist.io.conditions import RecordConditions
 from toplist.io.producers.base import (
     ANSWER_MASS,
     CASE,
@@ -53,6 +52,7 @@ from toplist.io.readers.base import NOT_UTF8, lines_of, opened
 from toplist.io.readers.delimited import crooked
 from toplist.io.readers.first_look import FirstLook
 from toplist.io.readers.json_lines import MisfitError, RepeatedFieldError, as_array, json_value
+from toplist.io.views import RecordConditions
 from toplist.io.words import CASE as CASE_NAMES
 from toplist.io.words import named
 from toplist.lists.pipelines import Remedy, in_own_precision

@@ -1,4 +1,4 @@
-"""Which column holds the ids of cases: settled among all tables of a call, whose ids have to mean the same cases.
+"""The tables of a call, opened together: which column of each holds the case ids that mean the same in all of them.
 
 Rows are matched by their position only where the caller asks for it, or where no column could hold ids.
 """
@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 from toplist._files import need
 from toplist._text import argument, listed, quote
 from toplist.errors import AlignmentError
-from toplist.io.columns import plain
+from toplist.io import producers
 from toplist.io.layout import Layout
-from toplist.io.recognition.layouts import recognise
-from toplist.io.recognition.table import Table
+from toplist.io.opening import open_table, require_effect
+from toplist.io.options import ReadOptions, Truth
+from toplist.io.producers.base import CLASSES, CONFIDENCES, OUTCOME
+from toplist.io.recognition import recognise, require_columns
+from toplist.io.sources import OpenTable, Table, matching
+from toplist.io.views import view_of, with_columns
 from toplist.io.words import (
     CASE,
     CERTAIN_IDS,
@@ -29,8 +34,117 @@ from toplist.io.words import (
     named,
     numbered,
 )
+from toplist.lists.space import ClassSpace
 
 _LOOKED = 1000  # rows whose ids are compared
+
+
+def open_source(what: Any, name: str, options: ReadOptions, space: ClassSpace | None = None) -> OpenTable:
+    """A source from a path, a pattern, a folder, or a table in memory."""
+    table = open_table(what, name, options)
+    require_effect([table])
+    return open_together([replace(table, space=space)])[0]
+
+
+def open_together(models: Sequence[Table], truth: Table | None = None, carried: Truth | None = None) -> list[OpenTable]:
+    """Tables that belong together, the truth before the others: which column is what is settled among all of them.
+
+    Where there is no truth among them, `carried` says which columns of the predictions are about outcomes.
+    """
+    every = [_with_columns_of_producer(table) for table in (*filter(None, [truth]), *models)]
+    composite = next((table.options.case for table in every[-len(models) :] if "," in (table.options.case or "")), None)
+    every = [replace(table, reader=view_of(table.reader, table.options, table.extra, composite)) for table in every]
+    if truth is not None:
+        every = [every[0], *(_apart(table, every[0]) for table in every[1:])]
+    if carried is not None:
+        every = [_with_outcome(table, carried) for table in every]
+    for table in every:
+        require_columns(table)
+    _require_ignored(every)
+    cases = case_columns(every)
+    return [
+        _open(table, case, [other for other in every if other is not table])
+        for table, case in zip(every, cases, strict=True)
+    ]
+
+
+def _open(table: Table, case: str | None, others: Sequence[Table]) -> OpenTable:
+    """The table with its layout, in which the reader takes note of what the columns mean."""
+    layout = recognise(table, case)
+    reader = with_columns(table.reader, layout.columns)
+    both = next((name for name in layout.classes if name in layout.confidences), None)
+    if both is not None:
+        table.refuse(
+            f"the column {quote(both)} cannot hold both the classes and the confidences: name one column for each."
+        )
+    reader.prepare(layout)
+    _require_whole_cases(table, layout, others)
+    known = {field.name: getattr(table, field.name) for field in fields(table)}
+    return OpenTable(**{**known, "reader": reader}, layout=layout, aligned=bool(others))
+
+
+def _with_columns_of_producer(table: Table) -> Table:
+    """The columns of a producer's table have names of their own; some producers fulfil conditions themselves."""
+    if table.produced is None:
+        return table
+    columns: dict[str, Any] = {"class_column": OUTCOME}
+    if not table.truth:
+        columns = {"layout": "lists", "class_column": CLASSES, "confidence": CONFIDENCES}
+    if "where" in producers.load(table.produced.name).options:
+        columns["where"] = ()
+    return replace(table, options=replace(table.options, **columns))
+
+
+def _with_outcome(table: Table, about: Truth) -> Table:
+    """Predictions that carry outcomes: these, and what is known beside them, are no predictions.
+
+    Outcomes are in the column that is named; else a producer says where. Where the truth is "same", the only column
+    with a usual name of outcomes holds them.
+    """
+    names = table.columns
+    outcome = about.outcome if about.outcome in names else None
+    if table.produced is not None:
+        return replace(table, outcome=outcome or (OUTCOME if OUTCOME in names else None))
+    if about.is_carried and about.outcome is None:
+        able = named([name for name in names if name != table.options.class_column], TRUTH)
+        if len(able) > 1:
+            ways = " or ".join(argument("outcome", name) for name in able)
+            table.refuse(f"{listed(able)} may all hold outcomes. Say which: {ways}.")
+        outcome = next(iter(able), None)
+    known = [name for name in about.columns.values() if isinstance(name, str) and name in names]
+    return _without(replace(table, outcome=outcome), *(known if outcome is None else [outcome, *known]))
+
+
+def _apart(table: Table, truth: Table) -> Table:
+    """Predictions beside the truth; where both are in one file, the outcome is named, and is no prediction."""
+    if not table.files & truth.files:
+        return table
+    if table.files != truth.files:
+        table.refuse(f"the truth, {truth.path}, is among these files: name the predictions without it.")
+    outcome = truth.options.class_column
+    if outcome is None:
+        table.refuse(
+            f"predictions and truth ({truth.path}) are the same file: say which column holds the outcomes, "
+            f"{argument('outcome')}."
+        )
+    return _without(table, outcome)
+
+
+def _without(table: Table, *names: str) -> Table:
+    """The table with these columns left aside."""
+    return replace(table, options=replace(table.options, ignore=(*table.options.ignore, *names)))
+
+
+def _require_ignored(tables: Sequence[Table]) -> None:
+    """What is to be ignored is there, in some file at least."""
+    for pattern in dict.fromkeys(pattern for table in tables for pattern in table.options.ignore):
+        about = [table for table in tables if pattern in table.options.ignore]
+        if not any(matching(table.columns, pattern) for table in about):
+            names = dict.fromkeys(name for table in about for name in table.columns)
+            about[0].refuse(
+                f"{argument('ignore', pattern)} has no effect: no column is called so. The columns are "
+                f"{', '.join(map(quote, list(names)[:8]))}."
+            )
 
 
 def case_columns(tables: Sequence[Table]) -> list[str | None]:
@@ -48,7 +162,9 @@ def case_columns(tables: Sequence[Table]) -> list[str | None]:
     open_ = [names for table, names in zip(tables, known, strict=True) if table.options.case is None]
     shared = [name for name in (open_[0] if open_ else []) if all(name in names for names in open_)]
     if not named_by_caller and len(tables) > 1:
-        loose = {table.index for table in tables if not table.named_index}  # says little beside another id
+        loose = {
+            table.reader.index for table in tables if not table.reader.named_index
+        }  # says little beside another id
         _require_one_pairing(
             tables, [n for n in shared if n not in loose and all(table.is_scalar(n) for table in tables)][:2]
         )
@@ -56,7 +172,7 @@ def case_columns(tables: Sequence[Table]) -> list[str | None]:
             _require_one_strong(tables, known)
     chosen = [
         table.options.case
-        or next((name for name in named_by_caller if name in table.names), None)
+        or next((name for name in named_by_caller if name in table.columns), None)
         or next(iter((*shared, *names)), None)
         for table, names in zip(tables, known, strict=True)
     ]
@@ -108,19 +224,18 @@ def _require_not_named(tables: Sequence[Table]) -> None:
 def _known(table: Table) -> list[str]:
     """The columns with known names of ids, the index of a dataframe first."""
     out = {table.options.class_column, table.options.confidence, *table.left_out}
-    labels = set(table.labels or ())
-    others, classes = ([name for name in table.names if (name in labels) is side] for side in (False, True))
-    all_classes = bool(labels) and len(classes) == len(labels)
+    others, classes = ([name for name in table.columns if (name in table.labels) is side] for side in (False, True))
+    all_classes = bool(classes) and len(classes) == len(table.labels)
     names = [*named(others, CASE), *([] if all_classes else named(classes, CASE))]
-    if table.index is not None:  # before all names if it has one of its own, else after those that are certain
-        at = 0 if table.named_index else sum(is_named(name, CERTAIN_IDS) for name in names)
-        names.insert(at, table.index)
+    reader = table.reader
+    if reader.index is not None:  # before all names if it has one of its own, else after those that are certain
+        names.insert(0 if reader.named_index else sum(is_named(name, CERTAIN_IDS) for name in names), reader.index)
     return [name for name in dict.fromkeys(names) if name not in out and _can_be_id(table, name)]
 
 
 def _can_be_id(table: Table, name: str) -> bool:
     """A class that is called image, in a table with a column per class, holds fractions."""
-    certain = name == table.index or is_named(name, CERTAIN_IDS)
+    certain = name == table.reader.index or is_named(name, CERTAIN_IDS)
     return certain or (table.is_scalar(name) and not table.is_fraction(name))
 
 
@@ -131,7 +246,7 @@ def _unique_in_all(tables: Sequence[Table]) -> str | None:
     """
     if len(tables) < 2 or all(table.produced is not None for table in tables):
         return None
-    able = [name for name in tables[0].names if all(_may_be_key(table, name) for table in tables)]
+    able = [name for name in tables[0].columns if all(_may_be_key(table, name) for table in tables)]
     able = [name for name in able if all(_is_key(table, name) for table in tables)]
     if len(able) > 1:
         ways = " or ".join(argument("case", name) for name in able[:4])
@@ -141,20 +256,20 @@ def _unique_in_all(tables: Sequence[Table]) -> str | None:
 
 def _may_be_key(table: Table, name: str) -> bool:
     """Whether a column is called so that it is nothing else, and is not the only one."""
-    if name not in table.names or not table.is_scalar(name) or name in table.left_out:
+    if name not in table.columns or not table.is_scalar(name) or name in table.left_out:
         return False
-    if name in (table.options.class_column, table.options.confidence, *(table.labels or ())):
+    if name in (table.options.class_column, table.options.confidence, *table.labels):
         return False
     if is_named(name, (*CLASS, *CONFIDENCE, *TRUTH, *NEITHER)) or numbered([name], (*CLASS, *CONFIDENCE)):
         return False
-    return any(other not in (name, *table.extra) for other in table.names)
+    return any(other not in (name, *table.extra) for other in table.columns)
 
 
 def _is_key(table: Table, name: str) -> bool:
     """Whether the values tell cases apart; those of a long table are there once per class."""
     if not table.look(name).tells_apart:
         return False
-    long = not table.truth and bool(table.options.confidence or named(table.names, CONFIDENCE))
+    long = not table.truth and bool(table.options.confidence or named(table.columns, CONFIDENCE))
     return long or table.has_unique(name)
 
 
@@ -170,8 +285,8 @@ def _require_one_pairing(tables: Sequence[Table], names: Sequence[str]) -> None:
         if odd is not None:
             raise AlignmentError(
                 f"{quote(first)} and {quote(second)} are in all files, but do not go together in the same way: "
-                f"{quote(odd)} stands beside {quote(ours[odd])} in {tables[0].source}, and beside "
-                f"{quote(theirs[odd])} in {table.source}. Say which are the case ids: "
+                f"{quote(odd)} stands beside {quote(ours[odd])} in {tables[0].path}, and beside "
+                f"{quote(theirs[odd])} in {table.path}. Say which are the case ids: "
                 f"{argument('case', first)} or {argument('case', second)}."
             )
 
@@ -180,8 +295,7 @@ def _pairs_of(table: Table, names: Sequence[str], wanted: set[str] | None) -> di
     """What stands beside an id: of the first rows, or of ids that are wanted wherever they are."""
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     pairs: dict[str, str] = {}
-    for piece in table.reader.pieces(list(names)):
-        keys, values = (pc.cast(plain(piece.table.column(at)), pa.string()) for at in (0, 1))
+    for keys, values in table.texts(*names):
         if wanted is None:
             return dict(zip(keys[:_LOOKED].to_pylist(), values[:_LOOKED].to_pylist(), strict=True))
         inside = pc.is_in(keys, value_set=pa.array(list(wanted), pa.string()))
@@ -198,8 +312,8 @@ def _require_one_strong(tables: Sequence[Table], known: Sequence[Sequence[str]])
         if len(strong) > 1:
             own, other = tables[at], 1 if at == 0 else 0
             raise AlignmentError(
-                f"{listed(strong)} of {own.source} could each be the case ids that "
-                f"{tables[other].source} has in {quote(known[other][0])}. Say which: "
+                f"{listed(strong)} of {own.path} could each be the case ids that "
+                f"{tables[other].path} has in {quote(known[other][0])}. Say which: "
                 f"{argument('case', strong[0], own.name)} or {argument('case', strong[1], own.name)}."
             )
 
@@ -209,7 +323,7 @@ def _refuse_some(tables: Sequence[Table], chosen: Sequence[str | None]) -> None:
     lacks = next(table for table, name in zip(tables, chosen, strict=True) if name is None)
     has, name = next((table, name) for table, name in zip(tables, chosen, strict=True) if name is not None)
     raise AlignmentError(
-        f"{lacks.source}: there is no column with case ids, but {has.source} has one ({quote(name)}). "
+        f"{lacks.path}: there is no column with case ids, but {has.path} has one ({quote(name)}). "
         f"Name it with {argument('case')} (for one file, {argument('case', file=lacks.name)}), or pass "
         f"{argument('by_position', True)} if all files are in the same order.{_unique(lacks)}"
     )
@@ -221,9 +335,9 @@ def _require_nothing_else(tables: Sequence[Table]) -> None:
         others = _unexplained(table)
         if others:
             raise AlignmentError(
-                f"no column with case ids was found in {listed([table.source for table in tables], 3, str)}, and rows "
+                f"no column with case ids was found in {listed([table.path for table in tables], 3, str)}, and rows "
                 f"are not matched by position unless that is asked for: pass {argument('by_position', True)} if all "
-                f"files are in the same order. Or name the ids, if {listed(others)} of {table.source} holds them: "
+                f"files are in the same order. Or name the ids, if {listed(others)} of {table.path} holds them: "
                 f"{argument('case', others[0])}.{_unique(table)}"
             )
 
@@ -234,7 +348,7 @@ def _require_rows(table: Table) -> None:
     others = _unexplained(table)
     if layout.kind == "ranked" and len(layout.classes) == 1 and table.options.layout != "ranked" and others:
         raise AlignmentError(
-            f"{table.source}: no column with case ids was found. Name it, if {listed(others)} holds them: "
+            f"{table.path}: no column with case ids was found. Name it, if {listed(others)} holds them: "
             f"{argument('case', others[0])}; or pass {argument('by_position', True)} if every row is a case."
         )
 
@@ -256,12 +370,12 @@ def _unique(table: Table) -> str:
     """The columns of a table whose values are unique, as a hint."""
     if table.produced is not None:
         return ""
-    names = [name for name in table.names if _may_be_key(table, name) and _could_be_id(table, name)]
+    names = [name for name in table.columns if _may_be_key(table, name) and _could_be_id(table, name)]
     unique = [name for name in names[:5] if table.has_unique(name)]
     return f" The values of {listed(unique)} are unique." if unique else ""
 
 
-def require_whole_cases(table: Table, layout: Layout, others: Sequence[Table]) -> None:
+def _require_whole_cases(table: Table, layout: Layout, others: Sequence[Table]) -> None:
     """Refuse what would take rows for those of one case that are not, or cases for others than they are."""
     if layout.case is None and others:
         _require_natural_order(table)
@@ -297,8 +411,7 @@ def _require_no_gaps(table: Table) -> None:
 def _require_one_run(table: Table, layout: Layout) -> None:
     """The rows of several models or runs in one long table would be put together into one list."""
     for name in named([name for name in layout.ignored if name not in table.left_out], RUN):
-        pieces = (plain(piece.table.column(0)).unique().to_pylist() for piece in table.reader.pieces([name]))
-        values = {value for piece in pieces for value in piece}
+        values = {value for (column,) in table.texts(name) for value in column.unique().to_pylist()}
         if len(values) > 1:
             few = ", ".join(quote(value) for value in sorted(map(str, values))[:3])
             table.refuse(
@@ -315,7 +428,7 @@ def _require_whole_ids(table: Table, layout: Layout, others: Sequence[Table]) ->
     """
     case = str(layout.case)
     for name in layout.ignored if others else ():
-        shared = all(name in other.names for other in others)
+        shared = all(name in other.columns for other in others)
         if not shared or name in table.left_out or not table.is_scalar(name) or is_named(name, TRUTH):
             continue
         odd = _two_of_one(table, case, name)
@@ -331,8 +444,7 @@ def _two_of_one(table: Table, case: str, name: str) -> tuple[Any, ...]:
     """A case whose rows have two values in a column, and these; nothing where there is none."""
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     pairs = None
-    for piece in table.reader.pieces([case, name]):
-        columns = [pc.cast(plain(piece.table.column(at)), pa.string()) for at in (0, 1)]
+    for columns in table.texts(case, name):
         new = pa.table(columns, ["case", "value"])
         pairs = (new if pairs is None else pa.concat_tables([pairs, new])).group_by(["case", "value"]).aggregate([])
     if pairs is None:

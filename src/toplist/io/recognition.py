@@ -5,33 +5,40 @@ What could be read in two ways is refused, and the message says what to type for
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NoReturn, get_args
+from typing import Any, NoReturn, get_args
 
-from toplist._text import argument, closest, did_you_mean, listed, quote
-from toplist.errors import FileError
+from toplist._files import need
+from toplist._text import argument, did_you_mean, listed, quote
 from toplist.io.columns import kind_of
 from toplist.io.layout import Kind, Layout
-from toplist.io.paths import Side, heads, resolve
+from toplist.io.paths import Side, as_records, heads, resolve
 from toplist.io.readers.column_types import is_any_list
-from toplist.io.recognition.objects import ObjectFields, fields_of, objects_in, places_of
-from toplist.io.recognition.table import Table, matching
+from toplist.io.sources import Table, matching
 from toplist.io.words import (
     CLASS,
     CONFIDENCE,
     NEITHER,
+    PLACE,
     PREDICTED,
+    RECORD_CLASS,
+    STRONG_IDS,
     TRUTH,
     is_named,
     named,
     numbered,
     spelled,
+    spelled_field,
 )
 
 _CODED = ("index", "idx", "class_id", "label_id", "category_id", "class_index")  # numbered: codes of classes
 _ROLES = {"class_column": "class", "confidence": "confidence"}
 _LONG = 30  # characters of a name that are shown
+# Fields that tell cases apart, unlike ids that classes have as well.
+_OF_CLASSES = ("id", "ids", "uid", "uuid", "guid", "key", "item", "item_id", "url")
+_CASES = frozenset(STRONG_IDS).difference(_OF_CLASSES)
+_DEPTH = 3  # objects inside of objects that are looked into
 
 
 def require_columns(table: Table) -> None:
@@ -40,11 +47,11 @@ def require_columns(table: Table) -> None:
     options = table.options
     inside = () if options.records is not None else (options.class_column, options.confidence)
     for wanted in filter(None, (options.case, *inside, *table.extra)):
-        if wanted == options.confidence and "*" in wanted and wanted not in table.names:
-            if not matching(table.names, wanted):
-                table.refuse(f"no column matches {quote(wanted)}.{_there_are(table.names)}")
-        elif wanted not in table.names:
-            near = _as_field(table, wanted) or did_you_mean(wanted, table.names) or _there_are(table.names)
+        if wanted == options.confidence and "*" in wanted and wanted not in table.columns:
+            if not matching(table.columns, wanted):
+                table.refuse(f"no column matches {quote(wanted)}.{_there_are(table.columns)}")
+        elif wanted not in table.columns:
+            near = _as_field(table, wanted) or did_you_mean(wanted, table.columns) or _there_are(table.columns)
             table.refuse(f"there is no column {quote(wanted)}.{near}{_for_one(table, wanted)}")
         elif wanted in table.left_out:
             table.refuse(f"the column {quote(wanted)} is named, and to be ignored as well.")
@@ -52,7 +59,7 @@ def require_columns(table: Table) -> None:
 
 def _require_header(table: Table) -> None:
     """Numbers are no names of columns, unless they are the codes of classes."""
-    names = [name.strip() for name in table.names]
+    names = [name.strip() for name in table.columns]
     codes = [str(code) for code in range(len(names))]
     named_so = names == codes or (len(codes) > 2 and set(names) == set(codes))
     if table.reader.text and not named_so and all(_is_number(name) for name in names):
@@ -74,11 +81,11 @@ def _as_field(table: Table, wanted: str) -> str:
     """That a name is that of a field, and what to type for it."""
     if wanted not in (table.options.class_column, table.options.confidence):
         return ""
-    places = [path for name in table.names for path in places_of(name, table.schema.field(name).type)]
-    place = next((path for path in places if resolve(table.schema, f"{path}.{wanted}") is not None), None)
-    if place is None:
-        return ""
-    return f" It is a field of the objects in {quote(place)}: say {argument('records', place)} too."
+    for name in table.columns:
+        for place, _ in _places_of(name, table.schema.field(name).type):
+            if resolve(table.schema, f"{place}.{wanted}") is not None:
+                return f" It is a field of the objects in {quote(place)}: say {argument('records', place)} too."
+    return ""
 
 
 def _for_one(table: Table, wanted: str) -> str:
@@ -93,8 +100,8 @@ def recognise(table: Table, case: str | None) -> Layout:
     """The layout of a table whose column of case ids is known, or an error that says what to type."""
     options = table.options
     settled = set(table.reader.parts) - {options.class_column, options.confidence}
-    out = {case, table.index, *table.extra, *table.left_out, *settled}
-    free = [name for name in table.names if name not in out]
+    out = {case, table.reader.index, *table.extra, *table.left_out, *settled}
+    free = [name for name in table.columns if name not in out]
     if table.truth and not named(free, (*TRUTH, *CLASS)):  # cases may be grouped by their outcome
         grouping = named(table.extra, (*TRUTH, *CLASS))[:1]
         free += [options.class_column] if options.class_column in table.extra else grouping
@@ -160,7 +167,7 @@ class _Finding:
 
     def _all_labels_are_columns(self) -> bool:
         """Whether there is a column for every class: columns that are called as the classes are."""
-        labels = set(self.table.labels or ())
+        labels = set(self.table.labels)
         inside = len(labels & set(self.free))
         return bool(labels) and self.table.options.class_column is None and (inside == len(labels) or inside > 1)
 
@@ -223,21 +230,24 @@ class _Finding:
         if self.table.options.class_column is not None or self.table.options.confidence is not None:
             return {}
         certain = {path: fields for path, fields in self._objects() if not fields.doubt}
-        return {path: self._of_records(path, one.classes[0], one.confidences[0], one) for path, one in certain.items()}
+        return {
+            path: self._of_records(path, fields.classes[0], fields.confidences[0], fields)
+            for path, fields in certain.items()
+        }
 
     def _objects(self) -> list[tuple[str, ObjectFields]]:
         """The places where objects are that have a class and a confidence; outcomes are not among them."""
         able = [name for name in self.free if not is_named(name, TRUTH)]
-        return [place for name in able for place in objects_in(name, self.table.schema.field(name).type)]
+        return [place for name in able for place in _objects_in(name, self.table.schema.field(name).type)]
 
     def _stated_records(self, records: str) -> Layout:
         """The objects that the caller names, with the fields that the caller names, or those with telling names."""
         table, options, schema = self.table, self.table.options, self.table.schema
         path = resolve(schema, records)
         if path is None:
-            near = did_you_mean(records, table.names) or _there_are(table.names)
+            near = did_you_mean(records, table.columns) or _there_are(table.columns)
             table.refuse(f"there is no column or path {quote(records)}.{near}")
-        fields = fields_of(path.kind)
+        fields = _fields_of(path.kind)
         if options.class_column is None and options.confidence is None and not (fields and fields.classes):
             keys, values = (f"{records}{side.value}" for side in Side)
             if resolve(schema, keys) is not None:
@@ -362,7 +372,7 @@ class _Finding:
     def _is_no_label(self, name: str) -> bool:
         unfit = self.table.is_scalar(name) and (self.table.is_fraction(name) or is_named(name, CONFIDENCE))
         foreign = is_named(name, PREDICTED if self.table.truth else TRUTH)
-        return unfit or foreign or name in (self.table.labels or ())
+        return unfit or foreign or name in self.table.labels
 
     def _is_doubtful(self, name: str) -> bool:
         """Whether a column beside a label may hold confidences. What has an outcome's name is an outcome."""
@@ -381,19 +391,15 @@ class _Finding:
             )
         nested = [name for name in doubtful if not self.table.is_scalar(name)]
         if nested:
-            self.table.refuse(
-                f"{what} may be a hard label, but {listed(nested)} holds lists or objects that may be confidences. "
-                f"For hard labels say {few}; for lists of objects say {argument('records', nested[0])}."
-            )
-        if len(doubtful) == 1:
-            self.table.refuse(
-                f"{what} may be a hard label, or have its confidence in {quote(doubtful[0])}. Say "
-                f"{argument('confidence', doubtful[0])}, or for hard labels {few}."
-            )
+            otherwise = f"for lists of objects say {argument('records', nested[0])}"
+        elif len(doubtful) == 1:
+            otherwise = f"if it is the confidence of {what}, say {argument('confidence', doubtful[0])}"
+        else:
+            otherwise = f"for a column per class say {argument('ignore', label)}; if one is the confidence of {what}, "
+            otherwise += f"say {argument('confidence')} with its name"
         self.table.refuse(
-            f"{what} may be a hard label, but {listed(doubtful)} may hold confidences. For a column per class say "
-            f"{argument('ignore', label)}; for hard labels say {few}; if one column is the confidence of {what}, say "
-            f"{argument('confidence')} with its name."
+            f"{what} may be a hard label, but {listed(nested or doubtful)} may hold confidences. For hard labels say "
+            f"{few}; {otherwise}."
         )
 
     def _wide(self) -> Layout | None:
@@ -401,7 +407,7 @@ class _Finding:
         if table.options.class_column is not None and not stated:
             return None
         scalar = [name for name in self.free if table.is_scalar(name)]
-        if table.labels is not None:
+        if table.labels:
             return self._wide_by_labels(scalar, table.labels)
         # Where rows are matched by position, ids are left aside; elsewhere they are further columns.
         named_ids = {name for name in scalar if table.is_id(name)}
@@ -415,7 +421,7 @@ class _Finding:
                 return None
             self._refuse_further(numbers, others)
         odd = [name for name in numbers if any(is_named(name, known) for known in (TRUTH, CONFIDENCE, NEITHER))]
-        if odd and table.size != len(numbers):
+        if odd and (table.space is None or table.space.per_case or table.space.size != len(numbers)):
             self._refuse_further([name for name in numbers if name not in odd], odd)
         self._require_no_prefix(numbers)
         return self._layout("wide", numbers)
@@ -424,7 +430,6 @@ class _Finding:
         """The columns that are called as the classes are; what others hold is no number."""
         if self.table.reader.unnamed and len(scalar) == len(labels):
             return self._layout("wide", scalar, names=list(labels))  # by their places
-        _require_no_typo(scalar, labels, self.table.source)
         classes = [name for name in scalar if name in labels]
         if not classes:
             return None
@@ -432,7 +437,10 @@ class _Finding:
             name for name in scalar if name not in labels and not is_named(name, (*CONFIDENCE, *TRUTH, *NEITHER))
         ]
         further = [name for name in further if self.table.is_number(name) and not self.table.look(name).blank]
-        if further and len(classes) < len(set(labels)):
+        if further and len(classes) < len(labels):
+            near = did_you_mean(further[0], [label for label in labels if label not in classes])
+            if near:
+                self.table.refuse(f"the column {quote(further[0])} is not among the labels.{near}")
             self._refuse_further(classes, further)
         return self._layout("wide", classes)
 
@@ -477,12 +485,12 @@ class _Finding:
             if name.startswith(head) and name.endswith(tail) and len(name) > len(head) + len(tail)
         ]
         if not columns:
-            self.table.refuse(f"no column matches {quote(pattern)}.{_there_are(self.table.names)}")
+            self.table.refuse(f"no column matches {quote(pattern)}.{_there_are(self.table.columns)}")
         classes = [name[len(head) : len(name) - len(tail)] for name in columns]
         return self._layout("wide", columns, names=classes)
 
     def _nothing(self) -> NoReturn:
-        table, layout = self.table, self.table.options.layout
+        table, layout, there_are = self.table, self.table.options.layout, _there_are(self.table.columns)
         looked = "" if layout == "auto" else f" for the layout {layout!r}"
         objects = [name for name in self.free if table.is_object(name)]
         if objects:
@@ -492,34 +500,31 @@ class _Finding:
             )
         if table.truth:
             self.table.refuse(
-                f"no column of outcomes was found{looked}: name it with {argument('outcome')}.{_there_are(table.names)}"
+                f"no column of outcomes was found{looked}: name it with {argument('outcome')}.{there_are}"
             )
         outcomes = named(self.free, TRUTH)
         if outcomes:
             self.table.refuse(
                 f"the column {quote(outcomes[0])} has the name of an outcome, which is no prediction. If it holds "
-                f"predictions, say {argument('class_column', outcomes[0])}.{_there_are(table.names)}"
+                f"predictions, say {argument('class_column', outcomes[0])}.{there_are}"
             )
         self.table.refuse(
             f"no columns of predictions were found{looked}: name them with {argument('class_column')} and, where there "
-            f"are, {argument('confidence')}.{_missing_header(table.names)}{_there_are(table.names)}"
+            f"are, {argument('confidence')}.{_missing_header(table.columns)}{there_are}"
         )
 
     def _how_objects(self, objects: Sequence[str]) -> str:
         """What to type where columns hold objects that are not predictions by themselves."""
         for path, fields in self._objects():
-            some = (("class_column", fields.classes), ("confidence", fields.confidences))
-            say = [" or ".join(argument(what, name) for name in names[:4]) for what, names in some]
-            return (
-                f" In {quote(path)}, {fields.doubt}: if it has the list of a case, say {argument('records', path)}, "
-                f"{say[0]}, {say[1]}."
-            )
+            say = f"{_either('class_column', fields.classes)}, {_either('confidence', fields.confidences)}"
+            case = f"if it has the list of a case, say {argument('records', path)}, {say}."
+            return f" In {quote(path)}, {fields.doubt}: {case}"
         schema = self.table.schema
         for name in objects:
             kind = schema.field(name).type
             if resolve(schema, f"{name}{Side.KEYS.value}") is not None:
                 return f" If the keys of {quote(name)} are classes, say {argument('records', name)}."
-            if is_any_list(kind) and is_any_list(kind.value_type) and fields_of(kind.value_type) is not None:
+            if is_any_list(kind) and is_any_list(kind.value_type) and _fields_of(kind.value_type) is not None:
                 return f" If the first list of {quote(name)} is meant, say {argument('records', f'{name}[0]')}."
         return (
             f" If they are lists with an object for each class, say {argument('records', objects[0])}, with the fields "
@@ -535,7 +540,7 @@ class _Finding:
         self, kind: Kind, classes: Sequence[str], confidences: Sequence[str] = (), names: Sequence[str] = ()
     ) -> Layout:
         extra, used = self.table.extra, {self.case, *classes, *confidences, *self.table.extra}
-        every = self.table.names
+        every = self.table.columns
         paths = [name for name in used if name and name not in every]
         used |= {*self.table.reader.parts, *(head for name in paths for head, _ in heads(every, name))}
         left = tuple(name for name in every if name not in used)
@@ -545,18 +550,6 @@ class _Finding:
 def _is_floating(table: Table, name: str) -> bool:
     kind = table.schema.field(name).type.value_type
     return str(kind) in ("double", "float", "halffloat") or str(kind).startswith("decimal")
-
-
-def _require_no_typo(names: Sequence[str], labels: Collection[str], source: str) -> None:
-    """Columns that are no class are left alone, unless a class without a column is called almost the same."""
-    without = {label.strip().casefold(): label for label in labels if label not in set(names)}
-    if len(without) < len(labels):
-        for name in [name for name in names if name not in labels][:20]:
-            near = closest(name, without.values(), 0.8)
-            if near is not None:
-                raise FileError(
-                    source, f"the column {quote(name)} is not among the labels. Did you mean {quote(near)}?"
-                )
 
 
 def _missing_header(names: Sequence[str]) -> str:
@@ -577,3 +570,108 @@ def _either(what: str, names: Sequence[str]) -> str:
 
 def _there_are(names: Sequence[str]) -> str:
     return f" The columns are {listed(names)}." if names else " There are no columns."
+
+
+# Objects inside of columns: their fields by what their names mean, and whether they may be the list of a case
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectFields:
+    """The fields of objects: those that may hold the class, those that may hold the confidence, and all of them."""
+
+    classes: list[str]
+    confidences: list[str]
+    names: list[str]
+    lists: bool  # whether one object holds lists, and not a list objects
+    doubt: str = ""  # why they are no predictions unless the caller says so
+
+
+def _fields_of(kind: Any, name: str = "") -> ObjectFields | None:
+    """The fields of a list of objects, or of an object of lists, that has this name; None for another type."""
+    pa = need("pyarrow")
+    if not pa.types.is_nested(kind) and not pa.types.is_dictionary(kind):
+        return None
+    kind = as_records(kind)
+    lists = pa.types.is_struct(kind)
+    if lists:
+        every = [
+            field
+            for field in _fields(kind, 1)
+            if is_any_list(field.kind) and not pa.types.is_nested(field.kind.value_type)
+        ]
+    elif is_any_list(kind) and pa.types.is_struct(kind.value_type):
+        every = [field for field in _fields(kind.value_type, _DEPTH) if not pa.types.is_nested(field.kind)]
+    else:
+        return None
+    clear = _telling(every, CLASS)
+    classes, confidences = clear or _telling(every, RECORD_CLASS), _telling(every, CONFIDENCE)
+    doubt = "" if lists else _doubt(kind.value_type, name, classes, confidences)
+    if len(classes) != 1 or len(confidences) != 1:
+        doubt = "which of its fields is the class, and which the confidence, is not clear"
+    elif not clear and spelled_field(confidences[0]) == "value":
+        doubt = f"{quote(classes[0])} and {quote(confidences[0])} may be anything"
+    names = [field.path for field in every]
+    return ObjectFields(classes, confidences, names, lists, doubt) if names else None
+
+
+def _objects_in(path: str, kind: Any, depth: int = _DEPTH) -> Iterator[tuple[str, ObjectFields]]:
+    """The places in a column where objects are that have a class and a confidence."""
+    for place, inner in _places_of(path, kind, depth):
+        fields = _fields_of(inner, place)
+        if fields is not None and fields.classes and fields.confidences:
+            yield place, fields
+
+
+def _places_of(path: str, kind: Any, depth: int = _DEPTH) -> Iterator[tuple[str, Any]]:
+    """The paths to objects, and to lists of them, with their types."""
+    types = need("pyarrow").types
+    if types.is_nested(kind):
+        yield path, kind
+    if depth and types.is_struct(kind):
+        for field in _fields(kind, 1):
+            yield from _places_of(f"{path}.{field.path}", field.kind, depth - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A field of an object, or of an object inside of it."""
+
+    path: str
+    name: str
+    kind: Any
+    level: int
+
+
+def _fields(kind: Any, depth: int, head: str = "", level: int = 1) -> Iterator[_Field]:
+    """The fields of an object, with those of objects inside of it to some depth."""
+    for at in range(kind.num_fields):
+        name, inner = kind.field(at).name, kind.field(at).type
+        path = head + (name if name and not set(name) & set('.["') else f'"{name.replace(chr(34), chr(34) * 2)}"')
+        yield _Field(path, name, inner, level)
+        if level < depth and need("pyarrow").types.is_struct(inner):
+            yield from _fields(inner, depth, f"{path}.", level + 1)
+
+
+def _telling(fields: Sequence[_Field], words: Sequence[str]) -> list[str]:
+    """The fields with known names that are least deep inside."""
+    telling = [field for field in fields if spelled_field(field.name) in words]
+    return [field.path for field in telling if field.level == min(other.level for other in telling)]
+
+
+def _doubt(kind: Any, name: str, classes: Sequence[str], confidences: Sequence[str]) -> str:
+    """Why a list of such objects may be something else than the list of one case."""
+    fields = {spelled_field(field.name): field for field in _fields(kind, 1)}
+    place = next((field.name for word, field in fields.items() if word in PLACE), None)
+    if place is not None:
+        return f"{quote(place)} says where something is, so these may be several answers"
+    case = next((field.name for word, field in fields.items() if word in _CASES), None)
+    if case is not None:
+        return f"{quote(case)} may tell cases apart, so each object may be a case of its own"
+    for field in fields.values():
+        if is_any_list(field.kind) and list(_objects_in("", field.kind, 0)):
+            first = argument("records", f"{name}[0].{field.name}")
+            return f"each object has a list of its own, in {quote(field.name)} (for that of the first, say {first})"
+    words = {spelled_field(path) for path in (*classes, *confidences)}
+    if "token" in words and words & {"logprob", "log_prob", "log_probability"} and "top" not in spelled_field(name):
+        return "these may be the tokens of a text, one after the other"
+    return ""
