@@ -46,6 +46,14 @@ def test_short_rows_may_come_after_many_long_ones(tmp_path: Path) -> None:
     assert (row.cases, row.metrics["mean_length"].value) == (30_000, pytest.approx(2 - 309 / 30_000))
 
 
+@pytest.mark.parametrize("rest", ["\n", "", "\nthird,b,0.5,a,0.25\n"])
+def test_a_quote_without_an_end_is_no_short_list(rest: str, truth: Path) -> None:
+    path = truth.with_name("p.csv")
+    path.write_text(f'case,class_1,p_1,class_2,p_2\nfirst,a,0.5\nsecond,"b,0.5{rest}')
+    with pytest.raises(FileError, match=r"p\.csv, row 2: this row cannot be taken apart: is a quote without an end\?"):
+        only(path, truth, space=4)
+
+
 def test_a_file_that_is_cut_in_its_last_row_is_no_short_list(truth: Path) -> None:
     whole = "case,class_1,p_1,class_2,p_2\n1,a,0.5,b,0.25\n2,b,0.5\n3,c,0.5\n4,c,0.5,a,0.25\n"
     path = _put(truth.parent / "p.csv", whole[: -len(",a,0.25\n")])

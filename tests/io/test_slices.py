@@ -14,8 +14,7 @@ import pytest
 from tests.evaluation.random_files import write
 from toplist.errors import FileError
 from toplist.io.options import ReadOptions
-from toplist.io.readers.base import Unit
-from toplist.io.slices import Span, file_rows, sliced, spans_between
+from toplist.io.readers.base import Span, spans_between
 from toplist.io.sources import OpenTable
 from toplist.io.tables import open_source
 
@@ -61,12 +60,12 @@ def test_a_range_of_rows_has_the_files_and_the_row_numbers_of_the_whole(tmp_path
     table = dataset(tmp_path / "m", kind)
     whole = read(table)
     for lo, hi in ((0, N), (0, 1), (5, 9), (16, 21), (18, 49), (49, 50), (17, 20)):
-        spans = spans_between(SIZES, lo, hi)
-        part = sliced(table, spans)
+        part = table.part(spans_between(SIZES, lo, hi))
         assert read(part) == whole[lo:hi]
         assert part.reader.rows == hi - lo
         assert part.reading == table.reading
-    assert file_rows(table.reader) == ([None] * 3 if kind == "jsonl" else list(SIZES))
+    groups = [(4, 4, 4, 4, 1), (3,), (4, 4, 4, 4, 4, 4, 4, 2)]
+    assert table.reader.sizes() == ([None] * 3 if kind == "jsonl" else groups)
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
@@ -84,8 +83,8 @@ def test_groups_of_rows_that_are_not_asked_for_are_not_read(tmp_path: Path, kind
         data[at : at + 3] = b"\xff\xff\xff"
     path.write_bytes(bytes(data))
     with pytest.raises(FileError):
-        read(sliced(table, [Span(2, 0, 4)]))
-    assert read(sliced(table, [Span(2, 6, 30)])) == whole[26:]
+        read(table.part([Span(2, 0, 4)]))
+    assert read(table.part([Span(2, 6, 30)])) == whole[26:]
 
 
 def test_rows_of_numpy_are_read_where_they_lie(tmp_path: Path) -> None:
@@ -93,12 +92,12 @@ def test_rows_of_numpy_are_read_where_they_lie(tmp_path: Path) -> None:
     path = tmp_path / "p.npy"
     np.save(path, values)
     table = open_source(str(path), "p", ReadOptions())
-    part = list(sliced(table, [Span(0, 13, 29)]).batches())
+    part = list(table.part([Span(0, 13, 29)]).batches())
     assert np.array_equal(np.concatenate([one.confidences for one in part]), values[13:29].ravel())
     assert part[0].rows.tolist()[0] == 14
-    assert list(table.reader.units()) == [Unit(0, 0, N)]
+    assert table.reader.sizes() == ((N,),)
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size - 8)
-    assert len(next(iter(sliced(table, [Span(0, 0, 5)]).batches()))) == 5
+    assert len(next(iter(table.part([Span(0, 0, 5)]).batches()))) == 5
     with pytest.raises(FileError, match="it has changed, or is damaged"):
-        list(sliced(table, [Span(0, 40, N)]).batches())
+        list(table.part([Span(0, 40, N)]).batches())

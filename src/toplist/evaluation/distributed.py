@@ -37,11 +37,8 @@ from toplist.io import (
     Span,
     UniqueIds,
     View,
-    file_rows,
-    inner,
     plan_of,
     require_unique,
-    sliced,
     spans_between,
 )
 
@@ -154,8 +151,8 @@ def _scored(engine: Engine, plan: Plan, job: Job, progress: Progress) -> Partial
         for ids, _ in plan.truth.ids():
             unique.see(ids)
         require_unique(plan.truth, unique)
-    rows = file_rows(plan.truth.reader)
-    total = None if None in rows else sum(count or 0 for count in rows)
+    rows = plan.truth.reader.sizes()
+    total = None if None in rows else sum(sum(sizes or ()) for sizes in rows)
     job = replace(job, columns=columns_of(plan, settings), total=total)
     with engine.running() as reduce:
         result = reduce(
@@ -216,11 +213,11 @@ def _parts(plan: Plan) -> list[Part]:
             raise _WholeError(
                 f"{table.path} is filtered by a condition. Write the rows that fulfil it to a file first."
             )
-        if not inner(table.reader).units():
+        if not table.reader.sizes():
             raise _WholeError(f"{table.path} is read as a whole. Convert it to a Parquet file with toplist convert.")
-    files, named = [file_rows(table.reader) for table in tables], all(table.layout.case for table in tables)
-    if all(rows is not None for each in files for rows in each):
-        counts = [[rows or 0 for rows in each] for each in files]
+    files, named = [table.reader.sizes() for table in tables], all(table.layout.case for table in tables)
+    if all(sizes is not None for each in files for sizes in each):
+        counts = [[sum(sizes or ()) for sizes in each] for each in files]
         if len({sum(each) for each in counts}) > 1:
             raise _WholeError(_SORT)
         parts = [
@@ -228,7 +225,7 @@ def _parts(plan: Plan) -> list[Part]:
             for number, (lo, hi) in enumerate(_cuts(sum(counts[0]), _row_groups(plan)))
         ]
     elif named and len({len(each) for each in files}) == 1:
-        parts = [Part(file, 0, ((Span(file, 0, None),),) * len(tables)) for file in range(len(files[0]))]
+        parts = [Part(file, 0, ((Span(file),),) * len(tables)) for file in range(len(files[0]))]
     else:
         raise _WholeError(_SORT)
     if not parts:
@@ -240,9 +237,8 @@ def _parts(plan: Plan) -> list[Part]:
 
 def _row_groups(plan: Plan) -> list[int]:
     """The rows of the row groups of the model that has the largest ones; none where files have none."""
-    readers = [inner(table.reader) for table in plan.sources]
-    groups = [[unit.rows or 0 for unit in reader.units()] for reader in readers if reader.from_start]
-    return min(groups, key=len, default=[])
+    groups = [[rows for sizes in table.reader.sizes() for rows in sizes or ()] for table in plan.sources]
+    return min(filter(None, groups), key=len, default=[])
 
 
 def _cuts(rows: int, groups: Sequence[int]) -> list[tuple[int, int]]:
@@ -280,7 +276,7 @@ def _rows_of(job: Job, part: Part) -> Plan:
         plan = _open(job.request, job.space, job.question.missing)
         _opened.clear()
         _opened[job.run] = plan
-    truth, *sources = map(sliced, (plan.truth, *plan.sources), part.spans)
+    truth, *sources = (t.part(spans) for t, spans in zip((plan.truth, *plan.sources), part.spans, strict=True))
     return replace(plan, truth=truth, sources=tuple(sources))
 
 

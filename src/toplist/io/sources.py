@@ -32,7 +32,7 @@ from toplist.io.layout import Layout
 from toplist.io.options import ReadOptions
 from toplist.io.producers.base import ANSWER_MASS, LISTED_TOKENS
 from toplist.io.readers import Reader, TableChunk
-from toplist.io.readers.soundness import sound
+from toplist.io.readers.base import Span
 from toplist.io.views import View
 from toplist.io.words import CASE, CERTAIN_IDS, CONFIDENCE, NEITHER, is_named
 from toplist.lists.space import ClassSpace
@@ -135,7 +135,6 @@ class Table:
         if first is None:
             return looks | dict.fromkeys(scalar, FirstRows(blank=True))
         first = replace(first, table=first.table.slice(0, _SAMPLE), rows=None)
-        first = first if self.reader.text else sound(first)
         return looks | {name: _look(first.table.column(at)) for at, name in enumerate(scalar)}
 
     def is_number(self, name: str) -> bool:
@@ -303,10 +302,13 @@ class OpenTable(Table):
                 rounding = np.full(len(batch), np.nan)
             yield replace(batch, rounding=rounding, precision=11 if half else batch.precision)
 
+    def part(self, spans: Sequence[Span]) -> OpenTable:
+        """The same table with these rows alone."""
+        return replace(self, reader=self.reader.part(spans))
+
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
-        """The named columns, with text and numbers of the usual kinds."""
-        pieces = self.reader.pieces(columns)
-        return pieces if self.reader.text else map(sound, pieces)
+        """The named columns, batch by batch."""
+        return self.reader.pieces(columns)
 
     def ids(self) -> Iterator[tuple[Any, Any]]:
         """The case ids alone, and the row where each case begins."""

@@ -21,6 +21,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -33,8 +34,7 @@ from toplist._text import argument, did_you_mean, listed, quote
 from toplist.errors import FileError
 from toplist.io.columns import as_arrow, as_numpy, blanks, kind_of, offsets_of, plain, truths
 from toplist.io.paths import ColumnPath, Step, extract, pruned, resolve, value_at
-from toplist.io.readers.base import Entries, Reader, TableChunk, without_columns
-from toplist.io.readers.soundness import sound
+from toplist.io.readers.base import Entries, Reader, Span, TableChunk, without_columns
 
 if TYPE_CHECKING:
     from toplist.io.layout import Layout
@@ -184,6 +184,18 @@ class View(Reader):
         classes, confidences = tuple(map(str, others[:split])), tuple(map(str, others[split:]))
         self.reader.prepare(replace(layout, case=case, classes=classes, confidences=confidences))
 
+    def sizes(self) -> Sequence[tuple[int, ...] | None]:
+        """See `Reader`."""
+        return self.reader.sizes()
+
+    def part(self, spans: Sequence[Span]) -> View:
+        """See `Reader`."""
+        if self.where:
+            raise ValueError("which rows fulfil a condition is a question to the whole table")
+        part = copy(self)
+        part.reader = self.reader.part(spans)
+        return part
+
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns of the rows that are kept, batch by batch."""
         further = {name: self._further[name] for name in columns if name in self._further}
@@ -197,7 +209,7 @@ class View(Reader):
         base = need("pyarrow").schema([(name, pruned(schema.field(name).type, some)) for name, some in routes.items()])
         kept = total = 0
         for piece in self.reader.pieces_of(base):
-            some = self._filtered(piece if self.reader.text else sound(piece))
+            some = self._filtered(piece)
             total, kept = total + len(piece.table), kept + len(some.table)
             if len(some.table):
                 yield self._seen(some, columns, further, parts)
@@ -235,9 +247,8 @@ class View(Reader):
         fulfilled: dict[Condition, int] = dict.fromkeys(self._conditions, 0)
         values: dict[Condition, dict[Any, None]] = {condition: {} for condition in self._conditions}
         for piece in self.reader.pieces(list(dict.fromkeys(path.root for path in self._conditions.values()))):
-            table = (piece if self.reader.text else sound(piece)).table
             for condition, path in self._conditions.items():
-                column = extract(table.column(path.root), path.steps)
+                column = extract(piece.table.column(path.root), path.steps)
                 fulfilled[condition] += int(condition.holds(column, piece.source).sum())
                 if len(values[condition]) < _MOST:
                     values[condition] |= dict.fromkeys(as_text(plain(column).unique()).to_pylist())

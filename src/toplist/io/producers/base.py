@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from toplist._files import need
 from toplist.io.readers.base import Reader, TableChunk
+from toplist.io.readers.column_types import sound
 from toplist.io.readers.first_look import FirstLook
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class ProducedReader(Reader):
         starts: dict[str, int] = {}
         for source, batch in self._passed():
             start = starts.get(source, 0)
-            yield TableChunk(source, start, batch.select(list(columns)))
+            yield TableChunk(source, start, sound(batch.select(list(columns)), source, start))
             starts[source] = start + len(batch)
 
     def _passed(self) -> Iterator[tuple[str, Any]]:

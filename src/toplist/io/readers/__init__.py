@@ -29,16 +29,17 @@ def open_frame(frame: Any, name: str) -> Reader:
     if isinstance(frame, pa.Table):
         return MemoryReader(frame, name, origin=origin)
     frame, index = _with_index(frame, name)
+    named_index = getattr(getattr(origin, "index", None), "name", None) is not None
     try:
-        known = nw.from_native(frame)
+        native = nw.from_native(frame)
     except TypeError:
         raise TopListError(f"{name}: {type(frame).__name__} is no table that narwhals knows.") from None
     except nw.exceptions.DuplicateError:
         raise FileError(name, "two columns have the same name.") from None
-    eager = known.collect("pyarrow") if isinstance(known, nw.LazyFrame) else known
+    eager = native.collect("pyarrow") if isinstance(native, nw.LazyFrame) else native
     eager = eager.rename({column: str(column) for column in eager.columns if not isinstance(column, str)})
     try:
-        return MemoryReader(eager.to_arrow(), name, index=index, named_index=_is_named(origin), origin=origin)
+        return MemoryReader(eager.to_arrow(), name, index=index, named_index=named_index, origin=origin)
     except (pa.ArrowException, TypeError):
         odd = next((column for column in eager.columns if not _converts(eager[column])), "?")
         raise FileError(name, f"the column {quote(odd)} holds values of different kinds.") from None
@@ -60,10 +61,6 @@ def _with_index(frame: Any, name: str) -> tuple[Any, str | None]:
             return frame.reset_index(drop=True), column
         raise FileError(name, f"the index and a column are both called {quote(column)}: rename one of them.")
     return frame.reset_index(names=column), column
-
-
-def _is_named(frame: Any) -> bool:
-    return getattr(getattr(frame, "index", None), "name", None) is not None
 
 
 def _converts(series: Any) -> bool:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, repeat
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from toplist._files import as_remote, need
 from toplist.errors import FileError
-from toplist.io.readers.base import FileReader, Format, TableChunk, Unit, batch_rows, random_access, transferred
+from toplist.io.readers.base import FileReader, Format, TableChunk, batch_rows, cut, random_access, transferred
 from toplist.io.readers.column_types import fitted, is_nested_dictionary, one_schema
 
 
@@ -31,32 +31,25 @@ class ArrowReader(FileReader):
 
     def read(self, file: int, schema: Any, lo: int, hi: int | None) -> Iterator[TableChunk]:
         """See `FileReader`: of a file that is no stream, batches before the range are not read."""
-        path, ends = self.paths[file], list(accumulate(self._known(file) or () if lo else ()))
+        path, ends = self.paths[file], list(accumulate(self._rows_of(file) or () if lo else ()))
         first = next((at for at, end in enumerate(ends) if end > lo), 0)
         start = ends[first - 1] if first else 0
         with _opened(path, schema.names, first) as (_, batches, _):
             for batch in batches:
                 whole = fitted(batch.select(schema.names), self.schema, str(path), start)
-                for part in _cut(whole):
+                for part in cut(whole):
                     yield TableChunk(str(path), start, part)
                     start += len(part)
 
-    def units(self) -> Sequence[Unit]:
-        """See `Reader`: the record batches of a file, or a stream as a whole."""
-        return [unit for file in range(len(self.paths)) for unit in _units(file, self._known(file))]
+    def sizes(self) -> Sequence[tuple[int, ...] | None]:
+        """See `Reader`: those of the record batches of a file."""
+        return list(map(self._rows_of, range(len(self.paths))))
 
-    def _known(self, file: int) -> tuple[int, ...] | None:
+    def _rows_of(self, file: int) -> tuple[int, ...] | None:
         """The rows of each record batch; None for a stream."""
         if file not in self._sizes:
             self._sizes[file] = _batch_sizes(self.paths[file])
         return self._sizes[file]
-
-
-def _units(file: int, sizes: Sequence[int] | None) -> Sequence[Unit]:
-    """The parts of a file that have so many rows, or all of it."""
-    return (
-        [Unit(file, 0, None)] if sizes is None else list(map(Unit, repeat(file), accumulate(sizes, initial=0), sizes))
-    )
 
 
 @dataclass
@@ -85,26 +78,13 @@ class MemoryReader(FileReader):
         """See `FileReader`."""
         start = lo
         for batch in self.table.select(schema.names).slice(lo, None if hi is None else hi - lo).to_batches():
-            for part in _cut(fitted(batch, self.schema, self.name, start)):
+            for part in cut(fitted(batch, self.schema, self.name, start)):
                 yield TableChunk(self.name, start, part)
                 start += len(part)
 
-    def units(self) -> Sequence[Unit]:
+    def sizes(self) -> Sequence[tuple[int, ...]]:
         """See `Reader`."""
-        return (Unit(0, 0, self.rows),)
-
-
-def _cut(batch: Any) -> Iterator[Any]:
-    """Batches as the file has them may be of any size."""
-    width = 1 + sum(_entries(column) for column in batch.columns) // max(len(batch), 1)
-    step = batch_rows(width)
-    for lo in range(0, len(batch), step):
-        yield batch.slice(lo, step)
-
-
-def _entries(column: Any) -> int:
-    types = need("pyarrow").types
-    return len(column.values) if types.is_list(column.type) or types.is_large_list(column.type) else len(column)
+        return ((self.table.num_rows,),)
 
 
 def _schema(path: Path) -> Any:
@@ -154,7 +134,6 @@ _REQUESTED = 1 << 22  # the same of a file that is elsewhere: every request take
 class ParquetReader(FileReader):
     """One or more Parquet files with the same columns."""
 
-    from_start = True
     paths: tuple[Path, ...]
     name: str
     rows: int | None = field(init=False)
@@ -186,9 +165,9 @@ class ParquetReader(FileReader):
                 yield TableChunk(str(path), start, fitted(batch.select(columns), self.schema, str(path), start))
                 start += len(batch)
 
-    def units(self) -> Sequence[Unit]:
-        """See `Reader`: the row groups."""
-        return [unit for file, sizes in enumerate(self._groups) for unit in _units(file, sizes)]
+    def sizes(self) -> Sequence[tuple[int, ...]]:
+        """See `Reader`: those of the row groups."""
+        return self._groups
 
 
 def _group_rows(file: Any) -> tuple[int, ...]:

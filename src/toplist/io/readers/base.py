@@ -8,7 +8,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from toplist._files import as_remote, disk_full, local, need, temporary_folder
 from toplist.core.kernel import threads
 from toplist.errors import FileError, ResourceError, TopListError
+from toplist.io.readers.column_types import sound
 
 if TYPE_CHECKING:
     from toplist.io.layout import Layout
@@ -144,8 +146,8 @@ def lines_of(path: Path) -> Iterator[bytes]:
 def unreadable(error: BaseException, path: Path) -> FileError:
     """What another library said about bytes, in one sentence."""
     text = str(error).strip().partition("\n")[0] or type(error).__name__
-    known = next((problem for mark, problem in _PROBLEMS if mark in text), None)
-    return FileError(str(path), known or f"this cannot be read: {text[:200].rstrip('.')}.")
+    problem = next((problem for mark, problem in _PROBLEMS if mark in text), None)
+    return FileError(str(path), problem or f"this cannot be read: {text[:200].rstrip('.')}.")
 
 
 Table = Any  # pyarrow.RecordBatch
@@ -183,12 +185,27 @@ class TableChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
-    """Rows of one file that are read without reading others: a row group, a record batch, or all of a file."""
+class Span:
+    """Rows lo to hi of a file, which is known by its place among the paths of its reader."""
 
-    file: int  # the place of the file among the paths of its reader
-    start: int  # rows of the file before them
-    rows: int | None  # how many there are, where that is known without reading
+    file: int
+    lo: int = 0
+    hi: int | None = None  # None: to the end
+
+
+def spans_between(files: Sequence[int], lo: int, hi: int) -> list[Span]:
+    """The rows lo to hi of files that have so many rows, as rows of each.
+
+    >>> spans_between([10, 5, 10], 8, 17)
+    [Span(file=0, lo=8, hi=10), Span(file=1, lo=0, hi=5), Span(file=2, lo=0, hi=2)]
+    """
+    spans, start = [], 0
+    for file, rows in enumerate(files):
+        first, last = max(lo - start, 0), min(hi - start, rows)
+        if first < last:
+            spans.append(Span(file, first, last))
+        start += rows
+    return spans
 
 
 class Reader(ABC):
@@ -206,7 +223,6 @@ class Reader(ABC):
     bare = False  # whether these are values of a list or an array, which have no ids
     row = ""  # what a row is, where that is to be told: "a row per element of 'predictions'"
     parts: tuple[str, ...] = ()  # columns that make up case ids or that a condition fixes: no predictions
-    from_start = False  # whether rows of a unit are read with all rows before them in it
 
     @property
     @abstractmethod
@@ -221,12 +237,15 @@ class Reader(ABC):
         """The columns of a schema, batch by batch: objects may lack fields there, which are not needed."""
         return self.pieces(schema.names)
 
-    def units(self) -> Sequence[Unit]:
-        """What can be read apart from the rest, in order; nothing of what can only be read as a whole."""
+    def sizes(self) -> Sequence[tuple[int, ...] | None]:
+        """Of each file, the rows of its parts, each of which is read from its beginning; None where nobody knows.
+
+        Nothing of what can only be read as a whole.
+        """
         return ()
 
-    def pieces_in(self, file: int, schema: Schema, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
-        """The columns of a schema in rows lo to hi of one file, where the reader has units."""
+    def part(self, spans: Sequence[Span]) -> Reader:
+        """The same table with these rows alone, which have their row numbers; only where there are sizes."""
         raise NotImplementedError(f"{type(self).__name__} is read as a whole")
 
     def look_for(self, records: str) -> None:  # noqa: B027  most readers need not know
@@ -239,6 +258,8 @@ class Reader(ABC):
 class FileReader(Reader):
     """Files that are read apart from each other: a new format has a `schema`, and reads one of them."""
 
+    spans: tuple[Span, ...] | None = None  # the rows that are read; None for all
+
     @abstractmethod
     def read(self, file: int, schema: Schema, lo: int, hi: int | None) -> Iterator[TableChunk]:
         """The columns of a schema in rows lo to hi of a file, which is known by its place; other rows may come too."""
@@ -249,26 +270,36 @@ class FileReader(Reader):
 
     def pieces_of(self, schema: Schema) -> Iterator[TableChunk]:
         """See `Reader`."""
-        files = max(1, len(self.paths))  # what is in memory has no path, and is one
-        return (piece for file in range(files) for piece in self.read(file, schema, 0, None))
+        every = tuple(map(Span, range(max(1, len(self.paths)))))  # what is in memory has no path, and is one
+        for span in every if self.spans is None else self.spans:
+            for piece in _within(span, self.read(span.file, schema, span.lo, span.hi)):
+                yield piece if self.text else replace(piece, table=sound(piece.table, piece.source, piece.start))
 
-    def pieces_in(self, file: int, schema: Schema, lo: int = 0, hi: int | None = None) -> Iterator[TableChunk]:
-        """See `Reader`; nothing is read beyond the rows."""
-        for piece in self.read(file, schema, lo, hi):
-            if hi is not None and piece.start >= hi:
-                return
-            first, stop = max(lo - piece.start, 0), piece.start + len(piece.table)
-            count = min(stop if hi is None else hi, stop) - piece.start - first
-            if count == len(piece.table):
-                yield piece
-            elif count > 0:
-                if piece.entries is not None:
-                    raise ValueError("entries are cut by file")
-                yield TableChunk(piece.source, piece.start + first, piece.table.slice(first, count))
+    def sizes(self) -> Sequence[tuple[int, ...] | None]:
+        """See `Reader`."""
+        return [None] * max(1, len(self.paths))
 
-    def units(self) -> Sequence[Unit]:
-        """See `Reader`: files."""
-        return [Unit(file, 0, None) for file in range(max(1, len(self.paths)))]
+    def part(self, spans: Sequence[Span]) -> Reader:
+        """See `Reader`."""
+        part = copy(self)
+        part.spans = tuple(spans)
+        part.rows = None if any(span.hi is None for span in spans) else sum((s.hi or 0) - s.lo for s in spans)
+        return part
+
+
+def _within(span: Span, pieces: Iterator[TableChunk]) -> Iterator[TableChunk]:
+    """The rows of a span alone; nothing is read beyond them."""
+    for piece in pieces:
+        stop = piece.start + len(piece.table)
+        first, last = max(span.lo - piece.start, 0), (stop if span.hi is None else min(span.hi, stop)) - piece.start
+        if last - first == len(piece.table):
+            yield piece
+        elif last > first:
+            if piece.entries is not None:
+                raise ValueError("entries are cut by file")
+            yield TableChunk(piece.source, piece.start + first, piece.table.slice(first, last - first))
+        if span.hi is not None and stop >= span.hi:
+            return
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +319,16 @@ class Format:
 def batch_rows(width: int) -> int:
     """How many rows of this many values make a batch: a power of two, so that batches of several files match."""
     return 1 << max(10, min(17, (ENTRIES // max(width, 1)).bit_length() - 1))
+
+
+def cut(batch: Table) -> Iterator[Table]:
+    """A batch, which may be of any size, in batches of the usual size."""
+    types = need("pyarrow").types
+    # Not flatten(), which is exact, but ends the process where a file is damaged.
+    inside = [c.values if types.is_list(c.type) or types.is_large_list(c.type) else c for c in batch.columns]
+    step = batch_rows(1 + sum(map(len, inside)) // max(len(batch), 1))
+    for lo in range(0, len(batch), step):
+        yield batch.slice(lo, step)
 
 
 def without_columns(rows: int) -> Table:

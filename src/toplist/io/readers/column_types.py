@@ -1,7 +1,8 @@
-"""One type for a column: however it is encoded, and whichever of several files it comes from."""
+"""One type for a column, however it is encoded and whichever of several files it comes from; and sound values."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from toplist._text import quote
 from toplist.errors import FileError
 from toplist.io.columns import as_arrow, as_numpy, blanks, kind_of, offsets_of
 
+_DAMAGED = "this file is damaged: its columns do not fit together."
 _ENCODED = ("is_dictionary", "is_run_end_encoded")
 _VIEWS = ("is_list_view", "is_large_list_view")
 _LISTS = ("is_list", "is_large_list", "is_fixed_size_list", *_VIEWS)
@@ -36,12 +38,6 @@ def mapped(kind: Any, leaf: Callable[[Any], Any]) -> Any:
     if pa.types.is_list(kind):
         return pa.list_(mapped(kind.value_type, leaf))
     return pa.struct([(one.name, mapped(one.type, leaf)) for one in kind]) if pa.types.is_struct(kind) else leaf(kind)
-
-
-def text_if_null(kind: Any) -> Any:
-    """A type in which nothing was seen is text."""
-    pa = need("pyarrow")
-    return pa.string() if pa.types.is_null(kind) else kind
 
 
 def usual(kind: Any) -> Any:
@@ -133,7 +129,7 @@ def fitted(table: Any, schema: Any, source: str, start: int) -> Any:
         try:
             column.validate(full=True)
         except pa.ArrowInvalid:
-            raise FileError(source, "this file is damaged: its columns do not fit together.") from None
+            raise FileError(source, _DAMAGED) from None
         try:
             columns.append(decoded(column).cast(kind))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -146,6 +142,57 @@ def fitted(table: Any, schema: Any, source: str, start: int) -> Any:
                 source, f"{what} not among the {kind_of(kind)} that the other files hold.", row=row
             ) from None
     return pa.record_batch(columns, names=table.schema.names)
+
+
+def sound(table: Any, source: str, start: int) -> Any:
+    """The same batch, if its columns fit together and its text is UTF-8; bytes become text, half floats floats."""
+    pa, columns = need("pyarrow"), []
+    for column in table.columns:
+        kind = _read_as(column.type)
+        try:
+            column.validate(full=True)
+            columns.append(column if kind == column.type else column.cast(kind))
+        except pa.ArrowInvalid as error:
+            raise _damage(str(error), column, source, start) from None
+    same = [column.type for column in columns] == table.schema.types
+    return table if same else pa.record_batch(columns, names=table.schema.names)
+
+
+def _read_as(kind: Any) -> Any:
+    """The type that bytes and half floats, or lists of them, are read as; all else as it is."""
+    pa = need("pyarrow")
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        inner = _read_as(kind.value_type)
+        return kind if inner == kind.value_type else (pa.list_ if pa.types.is_list(kind) else pa.large_list)(inner)
+    if pa.types.is_binary(kind) or pa.types.is_binary_view(kind):
+        return pa.string()
+    return pa.large_string() if pa.types.is_large_binary(kind) else pa.float32() if pa.types.is_float16(kind) else kind
+
+
+def _damage(problem: str, column: Any, source: str, start: int) -> FileError:
+    """What Arrow said; nothing in the column can be relied on."""
+    if "utf8" not in problem.lower():
+        return FileError(source, _DAMAGED)
+    match, types = re.search(r"string index (\d+)", problem), need("pyarrow").types
+    at = None if match is None else int(match.group(1))
+    if at is None:  # bytes, which are what they are
+        at = next(row for row, value in enumerate(column.to_pylist()) if not _is_text(value))
+    elif types.is_list(column.type) or types.is_large_list(column.type):
+        at = int(np.searchsorted(as_numpy(column.offsets), at, side="right")) - 1
+    elif types.is_dictionary(column.type):
+        at = None
+    row = None if at is None else start + min(max(at, 0), len(column) - 1) + 1
+    return FileError(source, "this is not UTF-8 text.", row=row)
+
+
+def _is_text(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_text, value))
+    try:
+        (value or b"").decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def decoded(column: Any) -> Any:

@@ -7,6 +7,7 @@ import csv
 import io
 import math
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -78,7 +79,6 @@ class DelimitedReader(FileReader):
     classes: tuple[str, ...] = ()  # columns that are classes with their confidences
     padded_rows: bool = False  # whether a row may end early, as a short list does: the rest is blank
     _headers: dict[Path, _Header] = field(default_factory=dict, init=False)
-    _whole: set[Path] = field(default_factory=set, init=False)
     _short: set[Path] = field(default_factory=set, init=False)  # files in which rows end early
 
     text = True
@@ -102,19 +102,16 @@ class DelimitedReader(FileReader):
         """See `FileReader`."""
         path, columns = self.paths[file], schema.names
         header = self._header(path)
-        if path not in self._whole:
-            require_lines(path, _HEAD)
-            self._whole.add(path)
-        start = 0
-        try:
-            for piece in self._of(path, header, columns, start):
-                yield piece
-                start += len(piece.table)
-        except _ShortRowsError:
-            self._short.add(path)
-            for piece in self._of(path, header, columns, start):
-                yield piece
-                start += len(piece.table)
+        start, more = 0, True
+        while more:
+            try:
+                for piece in self._of(path, header, columns, start):
+                    yield piece
+                    start += len(piece.table)
+                more = False
+            except _ShortRowsError:
+                _require_end(path, header)
+                self._short.add(path)  # its other rows are read as those of a file in which rows end early
         if header.more and not start:
             raise FileError(str(path), "the header ends in another way than other lines: save the file anew.")
 
@@ -125,8 +122,6 @@ class DelimitedReader(FileReader):
             yield from _very_wide(path, header, columns, self.classes)
             return
         short = path in self._short
-        if short:
-            _require_end(path, header)
         query = _query(path, header, columns, short=short)
         with connect() as engine:
             try:
@@ -145,6 +140,7 @@ class DelimitedReader(FileReader):
     def _header(self, path: Path) -> _Header:
         if path not in self._headers:
             self._headers[path] = _header(path, tabs=self.tabs)
+            require_lines(path, _HEAD)
         return self._headers[path]
 
 
@@ -235,9 +231,9 @@ def _records(text: str, delimiter: str, **options: Any) -> Iterator[list[str]]:
 
 def _delimiter(text: str) -> str:
     """The one by which header and first line have the same number of fields, as many as possible."""
-    found = {mark: _counts(text, mark) for mark in _DELIMITERS}
-    fit = [mark for mark, counts in found.items() if len(set(counts)) == 1 and counts[0] > 1]
-    return max(fit or _DELIMITERS, key=lambda mark: (found[mark][:1], -_DELIMITERS.index(mark)))
+    counts = {mark: _counts(text, mark) for mark in _DELIMITERS}
+    fit = [mark for mark, fields in counts.items() if len(set(fields)) == 1 and fields[0] > 1]
+    return max(fit or _DELIMITERS, key=lambda mark: (counts[mark][:1], -_DELIMITERS.index(mark)))
 
 
 def _counts(text: str, mark: str) -> list[int]:
@@ -284,14 +280,14 @@ def _escaped(path: Path) -> str:
 
 def _fields(text: str) -> tuple[int, int] | None:
     """How many fields a row should have, and has."""
-    found = re.search(r"^Expected Number of Columns: (\d+) Found: (\d+)", text, re.MULTILINE)
-    return None if found is None else (int(found.group(1)), int(found.group(2)))
+    numbers = re.search(r"^Expected Number of Columns: (\d+) Found: (\d+)", text, re.MULTILINE)
+    return None if numbers is None else (int(numbers[1]), int(numbers[2]))
 
 
 def _complaint(error: BaseException, path: Path, header: _Header) -> FileError:
     text = str(error)
-    found = re.search(r"CSV Error on Line: (\d+)", text)
-    row = None if found is None else max(int(found.group(1)) - 1 - header.skip, 1)
+    line = re.search(r"CSV Error on Line: (\d+)", text)
+    row = None if line is None else max(int(line[1]) - 1 - header.skip, 1)
     fields = _fields(text)
     if fields is not None:
         return crooked(path, row, *fields)
@@ -318,7 +314,14 @@ def crooked(path: Path, row: int | None, expected: int, found: int) -> FileError
 
 
 def _require_end(path: Path, header: _Header) -> None:
-    """Where rows may be short, a file that was cut within its last row would look like one more short row."""
+    """Where rows may be short, one within which the file was cut, or a quote has no end, would look like one more.
+
+    DuckDB takes what is behind such a quote, to the end of the file, for nothing.
+    """
+    with opened(path) as stream:
+        quotes = any(b'"' in chunk for chunk in iter(lambda: stream.read(_HEAD), b""))
+    if quotes:
+        deque(_rows(path, header, short=True), 0)
     line = last_line(path, _HEAD)
     if not line or line.endswith((b"\n", b"\r")):
         return
@@ -336,13 +339,13 @@ def _very_wide(path: Path, header: _Header, columns: Sequence[str], classes: Seq
     place = {name: at for at, name in enumerate(header.names)}
     keyed = classes if len(set(columns) & set(classes)) == len(classes) > 0 else ()
     entered = set(keyed)
-    own = [name for name in columns if name not in entered]
-    step = max(1, ENTRIES // (len(own) + len(keyed)))
+    others = [name for name in columns if name not in entered]
+    step = max(1, ENTRIES // (len(others) + len(keyed)))
     rows = _rows(path, header)
     start = 0
-    while held := list(islice(rows, step)):
-        yield _cells(held, [place[n] for n in own], own, [place[n] for n in keyed], str(path), start)
-        start += len(held)
+    while some := list(islice(rows, step)):
+        yield _cells(some, [place[n] for n in others], others, [place[n] for n in keyed], str(path), start)
+        start += len(some)
 
 
 def _cells(
@@ -361,7 +364,7 @@ def _cells(
     return TableChunk(source, start, table, entries=Entries(offsets_of(sizes), places, values))
 
 
-def _rows(path: Path, header: _Header) -> Iterator[list[str]]:
+def _rows(path: Path, header: _Header, *, short: bool = False) -> Iterator[list[str]]:
     """The rows of a file, taken apart by Python; what cannot be read is said as for other files."""
     width, row = len(header.names), 0
     with opened(path) as stream:
@@ -371,7 +374,7 @@ def _rows(path: Path, header: _Header) -> Iterator[list[str]]:
             next(records)
             for record in records:
                 row += 1
-                if len(record) < width or any(record[width:]):
+                if (len(record) < width and not short) or any(record[width:]):
                     raise crooked(path, row, width, len(record))
                 yield [cell.strip() for cell in record[:width]] if header.padded else record[:width]
         except UnicodeDecodeError:
@@ -432,22 +435,17 @@ class FastTextReader(FileReader):
 
     def read(self, file: int, schema: Any, lo: int, hi: int | None) -> Iterator[TableChunk]:
         """See `FileReader`."""
-        return _lines_as_lists(self.paths[file], schema.names)
-
-
-def _lines_as_lists(path: Path, columns: Sequence[str]) -> Iterator[TableChunk]:
-    """The lines of a file, some at a time."""
-    pa = need("pyarrow")
-    lines, start = lines_of(path), 0
-    while held := list(islice(lines, _ROWS)):
-        pairs = [_pairs(line, str(path), row) for row, line in enumerate(held, start + 1)]
-        at = as_arrow(offsets_of(np.array([len(labels) for labels, _ in pairs])))
-        classes = pa.array([label for labels, _ in pairs for label in labels], pa.string())
-        values = pa.array([value for _, numbers in pairs for value in numbers], pa.float64())
-        lists = [pa.LargeListArray.from_arrays(at, flat) for flat in (classes, values)]
-        table = pa.record_batch(lists, names=["classes", "confidences"])
-        yield TableChunk(str(path), start, table.select(list(columns)))
-        start += len(held)
+        pa, path, start = need("pyarrow"), self.paths[file], 0
+        lines = lines_of(path)
+        while some := list(islice(lines, _ROWS)):
+            pairs = [_pairs(line, str(path), row) for row, line in enumerate(some, start + 1)]
+            at = as_arrow(offsets_of(np.array([len(labels) for labels, _ in pairs])))
+            classes = pa.array([label for labels, _ in pairs for label in labels], pa.string())
+            values = pa.array([value for _, numbers in pairs for value in numbers], pa.float64())
+            lists = [pa.LargeListArray.from_arrays(at, flat) for flat in (classes, values)]
+            table = pa.record_batch(lists, schema=self.schema)
+            yield TableChunk(str(path), start, table.select(schema.names))
+            start += len(some)
 
 
 def _pairs(line: bytes, source: str, row: int) -> tuple[list[str], list[float]]:

@@ -9,10 +9,10 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from toplist._files import as_path, as_remote, need
 from toplist.errors import TopListError
@@ -22,10 +22,27 @@ from toplist.io.readers.base import Format, opened
 if TYPE_CHECKING:
     from toplist._remote import RemotePath
 
+T = TypeVar("T")
 _HEAD = 1 << 20  # bytes of a file that are looked at
 _SHORT = 1 << 16  # characters of a longer document that are closed, to see how it begins
 _RECORDS = 20  # records that are looked at
 _KEPT = 24  # things seen of files that are kept
+
+
+def _kept(look: Callable[[FirstLook, Path], T]) -> Callable[[FirstLook, Path], T]:
+    """What is seen of the last files is kept: every producer asks for it."""
+
+    @wraps(look)
+    def kept(self: FirstLook, path: Path) -> T:
+        key, seen = (look.__name__, path), self.seen
+        if key not in seen:
+            value = look(self, path)
+            while len(seen) >= _KEPT:
+                seen.pop(next(iter(seen)))
+            seen[key] = value
+        return cast("T", seen[key])
+
+    return kept
 
 
 @dataclass(frozen=True)
@@ -41,15 +58,16 @@ class FirstLook:
     @cached_property
     def files(self) -> tuple[Path, ...]:
         """The file, those that match the pattern, or all below the folder that are not hidden, by their names."""
-        return tuple(sorted(self._found[: self.most]))
+        return tuple(sorted(self._files[: self.most]))
 
     @property
     def too_many(self) -> bool:
         """Whether there are more files than are looked at."""
-        return len(self._found) > self.most
+        return len(self._files) > self.most
 
     @cached_property
-    def _found(self) -> list[Path]:
+    def _files(self) -> list[Path]:
+        """Of very many, one more than are looked at."""
         remote = as_remote(self.path)
         if remote is not None:
             return list(islice(_elsewhere(remote), self.most + 1))
@@ -66,67 +84,52 @@ class FirstLook:
         except (OSError, ValueError):  # no path, or none that may be seen
             return []
 
+    @_kept
     def sight(self, path: Path) -> bytes:
         """The first megabyte of a file, decompressed; of Parquet and Arrow, the names of the columns in a line."""
-        found: bytes = self._kept(
-            "sight", path, lambda: "\t".join(self.columns(path)).encode() if _stored_as(path) else _bytes(path)
-        )
-        return found
+        return "\t".join(self.columns(path)).encode() if _stored_as(path) else _bytes(path)
 
+    @_kept
     def head(self, path: Path) -> str:
         """The first megabyte of a file as text, decompressed; nothing where it is no UTF-8 text."""
-        found: str = self._kept("head", path, lambda: _text(self.sight(path)))
-        return found
+        return _text(self.sight(path))
 
+    @_kept
     def first(self, path: Path) -> Any:
         """The first value of a JSON or JSON Lines file; None where it is neither.
 
         Of a document that is longer than what is looked at, it is the beginning.
         """
+        text = self.head(path)
+        return next(iter(_values(text, 1) or _values(_closed(text[:_SHORT]), 1)), None)
 
-        def value() -> Any:
-            text = self.head(path)
-            return next(iter(_values(text, 1) or _values(_closed(text[:_SHORT]), 1)), None)
-
-        return self._kept("first", path, value)
-
+    @_kept
     def records(self, path: Path) -> list[Any]:
         """The first values of a JSON or JSON Lines file; nothing where it is neither.
 
         Of a JSON document that is longer than what is looked at, only an array of records, at its top, is seen.
         """
-        found: list[Any] = self._kept("records", path, lambda: _values(self.head(path), _RECORDS))
-        return found
+        return _values(self.head(path), _RECORDS)
 
+    @_kept
     def columns(self, path: Path) -> list[str]:
         """The names of the columns of a table: text with a header, Parquet or Arrow; nothing where it is none."""
-        found: list[str] = self._kept(
-            "columns", path, lambda: _stored_columns(path) if _stored_as(path) else _written_columns(self.head(path))
-        )
-        return found
-
-    def _kept(self, what: str, path: Path, made: Callable[[], Any]) -> Any:
-        """What was seen of the last files is kept: every producer asks for it."""
-        seen = self._seen
-        if (what, path) not in seen:
-            value = made()
-            while len(seen) >= _KEPT:
-                seen.pop(next(iter(seen)))
-            seen[what, path] = value
-        return seen[what, path]
+        stored = _stored_as(path)
+        return _written_columns(self.head(path)) if stored is None else _stored_columns(path, stored)
 
     @cached_property
-    def _seen(self) -> dict[tuple[str, Path], Any]:
+    def seen(self) -> dict[tuple[str, Path], Any]:
+        """What was seen of the last files."""
         return {}
 
 
 def _elsewhere(path: RemotePath) -> Iterator[Path]:
     """The same of a URL."""
     if path.is_dir():
-        found: Iterable[RemotePath] = path.below()
+        files: Iterable[RemotePath] = path.below()
     else:
-        found = [path] if path.is_file() else (one for one in path.matching() if one.is_file())
-    return map(as_path, found)
+        files = [path] if path.is_file() else (match for match in path.matching() if match.is_file())
+    return map(as_path, files)
 
 
 def _below(folder: Path) -> Iterator[Path]:
@@ -157,14 +160,13 @@ def _text(data: bytes) -> str:
 
 def _stored_as(path: Path) -> Format | None:
     """Parquet or Arrow, by the file's name."""
-    return next((one for one in (PARQUET, ARROW) if path.suffix.lower() in one.suffixes), None)
+    return next((stored for stored in (PARQUET, ARROW) if path.suffix.lower() in stored.suffixes), None)
 
 
-def _stored_columns(path: Path) -> list[str]:
+def _stored_columns(path: Path, stored: Format) -> list[str]:
     """The columns of a Parquet or Arrow file."""
-    chosen = _stored_as(path)
     try:
-        return [] if chosen is None else [str(name) for name in chosen.open((path,), str(path)).schema.names]
+        return [str(name) for name in stored.open((path,), str(path)).schema.names]
     except (TopListError, need("pyarrow").ArrowException, OSError, ValueError):
         return []
 
@@ -186,16 +188,16 @@ def _values(text: str, most: int) -> list[Any]:
     if not text.startswith(("{", "[")):
         return []
     decoder, at = json.JSONDecoder(), int(text.startswith("["))
-    found: list[Any] = []
-    while len(found) < most:
+    values: list[Any] = []
+    while len(values) < most:
         while at < len(text) and text[at] in " \t\r\n,":
             at += 1
         try:
             value, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             break
-        found.append(value)
-    return found
+        values.append(value)
+    return values
 
 
 _MARKS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]')
@@ -208,12 +210,12 @@ def _closed(text: str) -> str:
     '{"a": [{"b": 1, "c": "x,y"}, {"b": 2}]}'
     """
     open_, end, closing = [], 0, ""
-    for found in _MARKS.finditer(text):
-        mark = found[0]
+    for match in _MARKS.finditer(text):
+        mark = match[0]
         if mark in "[{":
             open_.append("]" if mark == "[" else "}")
         elif mark in "]}" and open_:
             open_.pop()
         elif mark == ",":
-            end, closing = found.start(), "".join(reversed(open_))
+            end, closing = match.start(), "".join(reversed(open_))
     return text[:end] + closing

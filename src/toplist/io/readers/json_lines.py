@@ -7,7 +7,7 @@ import math
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,12 +26,12 @@ from toplist.io.readers.base import (
     FileReader,
     Format,
     TableChunk,
-    batch_rows,
+    cut,
     head_of,
     opened,
     without_columns,
 )
-from toplist.io.readers.column_types import common, mapped, text_if_null
+from toplist.io.readers.column_types import common, mapped
 
 if TYPE_CHECKING:
     from toplist.io.layout import Layout
@@ -169,13 +169,12 @@ _either = partial(common, lenient=True)
 
 def settled(kind: Any, *, floats: bool = False) -> Any:
     """A type to read by: text where nothing was seen, and floats for whole numbers where they are wanted."""
-    types = need("pyarrow").types
-    if kind is not None and types.is_list(kind):
-        return need("pyarrow").list_(settled(kind.value_type, floats=floats))
-    nothing = kind is None or types.is_null(kind)
-    if floats and (nothing or types.is_integer(kind)):
-        return need("pyarrow").float64()
-    return mapped(need("pyarrow").null() if nothing else kind, text_if_null)
+    pa, kind = need("pyarrow"), need("pyarrow").null() if kind is None else kind
+    if pa.types.is_list(kind):
+        return pa.list_(settled(kind.value_type, floats=floats))
+    if floats and (pa.types.is_null(kind) or pa.types.is_integer(kind)):
+        return pa.float64()
+    return mapped(kind, lambda leaf: pa.string() if pa.types.is_null(leaf) else leaf)
 
 
 class MisfitError(Exception):
@@ -288,8 +287,10 @@ class JsonReader(FileReader):
         seen, total = Fields(), 0
         for path in self.paths:
             rows = 0
-            for block in self.blocks(path):
-                rows += _note(block, seen, str(path), rows, self.unit)
+            for data in self.blocks(path):
+                fields, count = _Block(data, str(path), rows, self.unit).fields()
+                seen.join(fields)
+                rows += count
             if not rows:
                 raise FileError(str(path), f"there is no {self.unit} in this file.")
             total += rows
@@ -298,28 +299,20 @@ class JsonReader(FileReader):
 
     def read(self, file: int, schema: Any, lo: int, hi: int | None) -> Iterator[TableChunk]:
         """See `FileReader`: what nobody wants of an object may be of several kinds."""
-        path = self.paths[file]
-        pa, columns = need("pyarrow"), schema.names
-        asked, classes = set(columns), set(self.classes)
-        required = [name for name in self.required if name in asked]
+        path, columns, classes = self.paths[file], schema.names, set(self.classes)
+        required = [name for name in self.required if name in columns]
         own = [name for name in columns if name not in classes]
         keyed = len(columns) - len(own) > MANY
-        names = own if keyed else columns
-        wanted = pa.schema([(n, settled(schema.field(n).type, floats=n in self.floats)) for n in names])
+        wanted = need("pyarrow").schema(
+            [(n, settled(schema.field(n).type, floats=n in self.floats)) for n in (own if keyed else columns)]
+        )
         most = ENTRIES // max(1, sum(map(_leaves, wanted.types)))  # objects with very many keys, a few at a time
         start = 0
-        for block in (part for whole in self.blocks(path) for part in _cut(whole, most)):
-            if keyed:
-                piece = _keyed(block, wanted, self.classes, required, str(path), start, self.unit)
+        for data in (part for whole in self.blocks(path) for part in _cut(whole, most)):
+            block = _Block(data, str(path), start, self.unit)
+            for piece in [block.keyed(wanted, self.classes, required)] if keyed else block.pieces(wanted, required):
                 yield piece
                 start += len(piece.table)
-                continue
-            table = _parsed(block, wanted, str(path), start, self.unit)
-            _require_fields(table, block, required, str(path), start, self.unit)
-            step = batch_rows(_width(table))
-            for lo in range(0, len(table), step):
-                yield TableChunk(str(path), start + lo, table.slice(lo, step))
-            start += len(table)
 
 
 def _leaves(kind: Any) -> int:
@@ -330,125 +323,133 @@ def _leaves(kind: Any) -> int:
     return _leaves(kind.value_type) if types.is_list(kind) else 1
 
 
-def _cut(block: bytes, most: int) -> Iterator[bytes]:
-    """A block in parts of at most so many lines."""
-    if block.count(b"\n") <= most:
-        yield block
+def _cut(data: bytes, most: int) -> Iterator[bytes]:
+    """Lines in parts of at most so many."""
+    if data.count(b"\n") <= most:
+        yield data
         return
-    lines = _lines(block)
+    lines = _lines(data)
     for lo in range(0, len(lines), max(1, most)):
         yield b"\n".join(lines[lo : lo + max(1, most)])
 
 
-def _note(block: bytes, seen: Fields, source: str, start: int, unit: str) -> int:
-    """Note the fields of some lines and their types; how many lines there are."""
-    here = Fields()
-    first = _lines(b"\n".join(block.split(b"\n", _PEEK)[:_PEEK]))
-    for row, line in enumerate(first, start + 1):
-        here.add(parse(line, source, row, unit))
-    rows = None if len(here.kinds) > MANY else _note_all(block, here)
-    if rows is None:
-        # Line by line: very many fields, fields of several kinds, or an error with its row.
-        lines = _lines(block)
-        for row, line in enumerate(lines[len(first) :], start + 1 + len(first)):
-            here.add(parse(line, source, row, unit))
-        rows = len(lines)
-    seen.join(here)
-    return rows
-
-
-def _note_all(block: bytes, here: Fields) -> int | None:
-    """The same by pyarrow, much faster, as long as there is one record in each line, and one kind of each field."""
-    pa, reader = need("pyarrow"), need("pyarrow.json")
-    try:
-        table = reader.read_json(pa.BufferReader(block), reader.ReadOptions(block_size=len(block) + 1))
-    except (pa.ArrowException, UnicodeDecodeError):
-        return None
-    # To pyarrow, an object may begin in one line and end in another. None does if each line begins and ends as one.
-    text = block.strip()
-    apart = 1 + (text.count(b"}\n{") or text.count(b"}\r\n{"))
-    if apart != len(table) or not (text.startswith(b"{") and text.endswith(b"}")):
-        return None
-    for name, kind in zip(table.schema.names, table.schema.types, strict=True):
-        here.note(name, inferred(kind))
-    return apart
-
-
-def _parsed(block: bytes, wanted: Any, source: str, start: int, unit: str) -> Any:
-    """The wanted fields of some lines as one batch."""
-    pa, reader = need("pyarrow"), need("pyarrow.json")
-    options = reader.ParseOptions(explicit_schema=wanted, unexpected_field_behavior="ignore")
-    try:
-        table = reader.read_json(pa.BufferReader(block), reader.ReadOptions(block_size=len(block) + 1), options)
-    except pa.ArrowException as error:
-        raise _complaint(error, block, wanted, source, start, unit) from None
-    return pa.record_batch([column.combine_chunks() for column in table.select(wanted.names).columns], schema=wanted)
-
-
-def _keyed(
-    block: bytes, wanted: Any, classes: Sequence[str], required: Sequence[str], source: str, start: int, unit: str
-) -> TableChunk:
-    """Lines with very many fields: a class that a line does not have takes no room."""
-    pa = need("pyarrow")
-    place = {name: at for at, name in enumerate(classes)}
-    records, sizes = [], []
-    places: list[int] = []
-    values: list[Any] = []
-    for row, line in enumerate(_lines(block), start + 1):
-        record = parse(line, source, row, unit)
-        _require_keys(record, required, source, row, unit)
-        listed = sorted((place[k], v) for k, v in record.items() if v is not None and k in place)
-        odd = [(at, v) for at, v in listed if type(v) is not float or v == math.inf]  # few, if any
-        why = next((f"{quote(classes[at])} {why}." for at, v in odd if (why := misfit(v, pa.float64()))), None)
-        if why is not None:
-            raise FileError(source, why, row=row)
-        places.extend(at for at, _ in listed)
-        values.extend(v for _, v in listed)
-        sizes.append(len(listed))
-        records.append({name: record.get(name) for name in wanted.names})
-    try:
-        columns = [pa.array([r[n] for r in records], k) for n, k in zip(wanted.names, wanted.types, strict=True)]
-    except (pa.ArrowException, OverflowError, TypeError) as error:
-        raise _complaint(error, block, wanted, source, start, unit) from None
-    table = pa.record_batch(columns, schema=wanted) if columns else without_columns(len(records))
-    numbers = np.array(values, np.float64) if values else np.zeros(0)
-    return TableChunk(
-        source, start, table, entries=Entries(offsets_of(np.array(sizes)), np.array(places, np.int64), numbers)
-    )
-
-
-def _require_fields(table: Any, block: bytes, required: Sequence[str], source: str, start: int, unit: str) -> None:
-    """A null is what it is; a field that is not there may have another name there."""
-    missing = np.zeros(len(table), bool)
-    for name in required:
-        column = table.column(name)
-        if column.null_count:
-            missing |= blanks(column)
-    if missing.any():
-        lines = _lines(block)
-        for at in np.flatnonzero(missing).tolist():
-            row = start + at + 1
-            _require_keys(parse(lines[at], source, row, unit), required, source, row, unit)
-
-
-def _require_keys(record: dict[str, Any], required: Sequence[str], source: str, row: int, unit: str) -> None:
-    lacks = next((name for name in required if name not in record), None)
-    if lacks is not None:
-        has = listed(list(record)) or "no field at all"
-        remedy = f"Every {unit} calls its fields the same; what is not known is null."
-        raise FileError(source, f"there is no field {quote(lacks)}; it has {has}. {remedy}", row=row)
-
-
-def _width(table: Any) -> int:
-    """Values per row."""
-    types = need("pyarrow").types
-    sizes = [len(column.values) if types.is_list(column.type) else len(column) for column in table.columns]
-    return 1 + sum(sizes) // max(len(table), 1)
-
-
-def _lines(block: bytes) -> list[bytes]:
+def _lines(data: bytes) -> list[bytes]:
     """The lines that are not blank."""
-    return [line for line in block.split(b"\n") if line and not line.isspace()]
+    return [line for line in data.split(b"\n") if line and not line.isspace()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Some lines of a file, one object in each; `start` is the number of lines before them."""
+
+    data: bytes
+    source: str
+    start: int
+    unit: str
+
+    def records(self, first: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The objects from one of them on, with their rows."""
+        for row, line in enumerate(_lines(self.data)[first:], self.start + first + 1):
+            yield row, parse(line, self.source, row, self.unit)
+
+    def fields(self) -> tuple[Fields, int]:
+        """The fields of the objects, and how many objects there are."""
+        fields, peeked = Fields(), 0
+        for _, record in replace(self, data=b"\n".join(self.data.split(b"\n", _PEEK)[:_PEEK])).records():
+            fields.add(record)
+            peeked += 1
+        count = None if len(fields.kinds) > MANY else self._add_all(fields)
+        if count is None:
+            # Line by line: very many fields, fields of several kinds, or an error with its row.
+            count = peeked
+            for _, record in self.records(peeked):
+                fields.add(record)
+                count += 1
+        return fields, count
+
+    def _add_all(self, fields: Fields) -> int | None:
+        """The same by pyarrow, much faster, as long as there is one record in each line, and one kind of each field."""
+        try:
+            table = self._parsed()
+        except (need("pyarrow").ArrowException, UnicodeDecodeError):
+            return None
+        # To pyarrow, an object may begin in one line and end in another. None does if each begins and ends as one.
+        text = self.data.strip()
+        count = 1 + (text.count(b"}\n{") or text.count(b"}\r\n{"))
+        if count != len(table) or not (text.startswith(b"{") and text.endswith(b"}")):
+            return None
+        for name, kind in zip(table.schema.names, table.schema.types, strict=True):
+            fields.note(name, inferred(kind))
+        return count
+
+    def _parsed(self, options: Any = None) -> Any:
+        pa, reader = need("pyarrow"), need("pyarrow.json")
+        return reader.read_json(pa.BufferReader(self.data), reader.ReadOptions(block_size=len(self.data) + 1), options)
+
+    def pieces(self, wanted: Any, required: Sequence[str]) -> Iterator[TableChunk]:
+        """The wanted fields, as batches of the usual size."""
+        pa, reader = need("pyarrow"), need("pyarrow.json")
+        try:
+            table = self._parsed(reader.ParseOptions(explicit_schema=wanted, unexpected_field_behavior="ignore"))
+        except pa.ArrowException as error:
+            raise self._complaint(error, wanted) from None
+        columns = [column.combine_chunks() for column in table.select(wanted.names).columns]
+        # A null is what it is; a field that is not there may have another name there.
+        missing = np.zeros(len(table), bool)
+        for column in (columns[wanted.names.index(name)] for name in required):
+            missing |= blanks(column)
+        lines = _lines(self.data) if missing.any() else []
+        for at in np.flatnonzero(missing).tolist():
+            row = self.start + at + 1
+            self._require(parse(lines[at], self.source, row, self.unit), required, row)
+        start = self.start
+        for batch in cut(pa.record_batch(columns, schema=wanted)):
+            yield TableChunk(self.source, start, batch)
+            start += len(batch)
+
+    def keyed(self, wanted: Any, classes: Sequence[str], required: Sequence[str]) -> TableChunk:
+        """Objects with very many fields: a class that one does not have takes no room."""
+        pa = need("pyarrow")
+        place = {name: at for at, name in enumerate(classes)}
+        records, sizes = [], []
+        places: list[int] = []
+        values: list[Any] = []
+        for row, record in self.records():
+            self._require(record, required, row)
+            listed = sorted((place[k], v) for k, v in record.items() if v is not None and k in place)
+            odd = [(at, v) for at, v in listed if type(v) is not float or v == math.inf]  # few, if any
+            why = next((f"{quote(classes[at])} {why}." for at, v in odd if (why := misfit(v, pa.float64()))), None)
+            if why is not None:
+                raise FileError(self.source, why, row=row)
+            places.extend(at for at, _ in listed)
+            values.extend(v for _, v in listed)
+            sizes.append(len(listed))
+            records.append({name: record.get(name) for name in wanted.names})
+        try:
+            columns = [pa.array([r[n] for r in records], k) for n, k in zip(wanted.names, wanted.types, strict=True)]
+        except (pa.ArrowException, OverflowError, TypeError) as error:
+            raise self._complaint(error, wanted) from None
+        table = pa.record_batch(columns, schema=wanted) if columns else without_columns(len(records))
+        entries = Entries(offsets_of(np.array(sizes)), np.array(places, np.int64), np.array(values, np.float64))
+        return TableChunk(self.source, self.start, table, entries=entries)
+
+    def _require(self, record: dict[str, Any], required: Sequence[str], row: int) -> None:
+        lacks = next((name for name in required if name not in record), None)
+        if lacks is not None:
+            has = listed(list(record)) or "no field at all"
+            remedy = f"Every {self.unit} calls its fields the same; what is not known is null."
+            raise FileError(self.source, f"there is no field {quote(lacks)}; it has {has}. {remedy}", row=row)
+
+    def _complaint(self, error: BaseException, wanted: Any) -> FileError:
+        """What is wrong with the first object that cannot be read, found by reading again, one by one."""
+        for row, record in self.records():
+            for name, kind in zip(wanted.names, wanted.types, strict=True):
+                problem = misfit(record.get(name), kind)
+                if problem:
+                    return FileError(self.source, f"{quote(name)} {problem}.", row=row)
+        text, _, place = str(error).strip().partition("\n")[0].partition(" in row ")
+        at = self.start + int(place) + 1 if place.isdecimal() else None
+        return FileError(self.source, f"this cannot be read: {text[:200].rstrip('.')}.", row=at)
 
 
 def blocks_of_lines(path: Path, *, counting: bool = False) -> Iterator[bytes]:
@@ -472,19 +473,6 @@ def blocks_of_lines(path: Path, *, counting: bool = False) -> Iterator[bytes]:
                 raise FileError(str(path), f"this line is longer than {LONGEST:,} bytes.", row=row)
     if size:
         yield b"".join(parts)
-
-
-def _complaint(error: BaseException, block: bytes, wanted: Any, source: str, start: int, unit: str) -> FileError:
-    """What is wrong with the first line that cannot be read, found by reading again, line by line."""
-    for row, line in enumerate(_lines(block), start + 1):
-        record = parse(line, source, row, unit)
-        for name, kind in zip(wanted.names, wanted.types, strict=True):
-            problem = misfit(record.get(name), kind)
-            if problem:
-                return FileError(source, f"{quote(name)} {problem}.", row=row)
-    text, _, place = str(error).strip().partition("\n")[0].partition(" in row ")
-    at = start + int(place) + 1 if place.isdecimal() else None
-    return FileError(source, f"this cannot be read: {text[:200].rstrip('.')}.", row=at)
 
 
 JSON_LINES = Format("jsonl", (".jsonl", ".ndjson"), JsonReader, compressed=True)

@@ -17,7 +17,7 @@ from toplist._files import need
 from toplist._text import listed
 from toplist.errors import FileError
 from toplist.io.readers.arrow import MemoryReader
-from toplist.io.readers.base import FileReader, Format, Reader, TableChunk, Unit, batch_rows
+from toplist.io.readers.base import FileReader, Format, Reader, TableChunk, batch_rows
 from toplist.io.readers.column_types import one_schema
 
 _IDS = ("case", "cases", "ids", "id")
@@ -48,9 +48,9 @@ class _Header:
     kind: Any  # the dtype
 
     @property
-    def row_bytes(self) -> int:
-        """How many bytes a row takes."""
-        return int(math.prod(self.shape[1:])) * int(self.kind.itemsize)
+    def width(self) -> int:
+        """Values per row."""
+        return math.prod(self.shape[1:])
 
 
 def _header(path: Path) -> _Header | None:
@@ -61,13 +61,13 @@ def _header(path: Path) -> _Header | None:
             version = formats.read_magic(file)
             read = formats.read_array_header_1_0 if version == (1, 0) else formats.read_array_header_2_0
             shape, by_columns, kind = read(file)
-            found = _Header(file.tell(), shape, kind)
-            rest = file.seek(0, os.SEEK_END) - found.offset
+            header = _Header(file.tell(), shape, kind)
+            rest = file.seek(0, os.SEEK_END) - header.offset
     except (OSError, ValueError, EOFError):
         return None
     kinds = {1: "iuUS", 2: "fiu"}.get(len(shape), "")
     plain = kind.kind in kinds and not (by_columns and len(shape) > 1)
-    return found if plain and rest == found.row_bytes * shape[0] > 0 else None
+    return header if plain and rest == shape[0] * header.width * kind.itemsize > 0 else None
 
 
 class ArrayReader(FileReader):
@@ -87,27 +87,26 @@ class ArrayReader(FileReader):
 
     def read(self, file: int, schema: Any, lo: int, hi: int | None) -> Iterator[TableChunk]:
         """See `FileReader`."""
-        header, names = self._header, list(schema.names)
-        width = int(math.prod(header.shape[1:]))
+        header, names, step = self._header, list(schema.names), batch_rows(self._header.width)
         stop = header.shape[0] if hi is None else min(hi, header.shape[0])
-        for start in range(lo, stop, batch_rows(width)):
-            rows = self._rows(start, min(batch_rows(width), stop - start))
+        for start in range(lo, stop, step):
+            rows = self._rows(start, min(step, stop - start))
             for batch in _table({"arr_0": rows}, self.name).select(names).to_batches():
                 yield TableChunk(self.name, start, batch)
 
     def _rows(self, start: int, count: int) -> Any:
         header = self._header
+        offset = header.offset + start * header.width * header.kind.itemsize
         try:
-            with self.paths[0].open("rb") as source:
-                source.seek(header.offset + start * header.row_bytes)
-                data = source.read(count * header.row_bytes)
-            return np.frombuffer(data, header.kind).reshape(count, *header.shape[1:])
+            values = np.fromfile(self.paths[0], header.kind, count * header.width, offset=offset)
+            return values.reshape(count, *header.shape[1:])
         except (OSError, ValueError):
             raise FileError(self.name, "this is no readable numpy file: it has changed, or is damaged.") from None
 
-    def units(self) -> Sequence[Unit]:
-        """See `Reader`."""
-        return (Unit(0, 0, self.rows),)
+    def sizes(self) -> Sequence[tuple[int, ...]]:
+        """See `Reader`: rows are read where they lie, so that any number of them is a part."""
+        rows, step = self._header.shape[0], batch_rows(self._header.width)
+        return (tuple(min(step, rows - start) for start in range(0, rows, step)),)
 
 
 def _load(path: Path) -> dict[str, Any]:
