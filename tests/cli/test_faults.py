@@ -111,22 +111,10 @@ def test_an_ignored_signal_stays_ignored(folder: Path) -> None:
     assert process.wait() == 0
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_an_interrupt_inside_the_engine_is_an_interrupt(
-    command: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """DuckDB raises its own errors for it, and Arrow carries the text of a traceback."""
-    from toplist.io import ids
-
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(ids, "guarded", interrupted(ids.guarded))
-    code, text = said(*COMMANDS[command])
-    assert (code, complaints(text)) == (130, "toplist: stopped.\n")
-
-
 def test_an_interrupt_while_rows_of_cases_are_brought_together_is_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """DuckDB raises its own errors for it, and Arrow carries the text of a traceback."""
     from toplist.io import batches
 
     monkeypatch.chdir(tmp_path)

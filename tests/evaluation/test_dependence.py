@@ -346,7 +346,7 @@ def test_the_order_of_rows_does_not_show_in_the_confidence_set(kind: str) -> Non
 
 def test_clusters_that_are_whole_numbers_beyond_doubles_keep_their_order() -> None:
     pa = pytest.importorskip("pyarrow", reason="files need pyarrow")
-    from toplist.io.lists import clusters_in_order
+    from toplist.io.truth import clusters_in_order
 
     numbers = [2**53 + 3, 2**53 + 1, 2**53 + 2, 2**53 + 1, 9, -4]
     assert clusters_in_order(pa.array(numbers)).tolist() == [4, 2, 3, 2, 1, 0]

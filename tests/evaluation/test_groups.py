@@ -9,7 +9,7 @@ import pytest
 
 import toplist as tl
 from toplist.errors import AlignmentError
-from toplist.io.lists import MOST_GROUPS
+from toplist.io.truth import MOST_GROUPS
 
 
 def test_blank_groups_and_a_group_of_that_name_stay_apart(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import pytest
 
 import toplist as tl
 from toplist.errors import FileError
-from toplist.io import align
+from toplist.io import align, columns
+from toplist.io.columns import CaseIndex, UniqueIds
 
 pa = pytest.importorskip("pyarrow", reason="files need pyarrow")
 pq = pytest.importorskip("pyarrow.parquet", reason="files need pyarrow")
@@ -117,3 +118,38 @@ def test_rows_of_a_case_in_a_long_table_may_be_anywhere() -> None:
     together = board({"a": pa.Table.from_pylist(rows)})
     for order in (range(len(rows))[::-1], rng.permutation(len(rows)), [*range(1, len(rows)), 0]):
         assert board({"a": pa.Table.from_pylist([rows[at] for at in order])}) == together
+
+
+@pytest.mark.parametrize("kind", [int, str, "case {:04}".format])
+def test_ids_are_looked_up_whatever_they_are(kind: Any) -> None:
+    ids = pa.array([kind(i) for i in rng.permutation(1000)])
+    index = CaseIndex([ids.slice(0, 300), ids.slice(300)], text=kind is not int)
+    wanted = [kind(i) for i in (*rng.permutation(1000), 5000, 5001)]
+    places, unknown = index.places([pa.array(wanted)])
+    assert not len(index.repeated)
+    assert index.names(places[:-2]) == wanted[:-2]
+    assert (places[-2:].tolist(), unknown.to_pylist()) == ([-1, -1], wanted[-2:])
+    assert CaseIndex([ids.slice(0, 0)], text=kind is not int).places([ids])[0].tolist() == [-1] * 1000
+
+
+def test_texts_with_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    ids, other, same = pa.array(["a", "b", "c", "d"]), pa.array(["c", "x", "a"]), pa.array(["a", "b", "c", "b", "c"])
+    hashes = columns.id_hashes
+    monkeypatch.setattr(columns, "id_hashes", lambda ids, seed: hashes(ids, seed) % (1 + 3 * seed))
+    assert CaseIndex([ids], text=True).places([other])[0].tolist() == [2, -1, 0]
+    assert CaseIndex([same], text=True).repeated.tolist() == [1, 3]
+
+
+def test_ids_rise_by_length_and_then_by_their_characters() -> None:
+    def rise(*batches: Sequence[Any]) -> bool:
+        unique = UniqueIds()
+        for ids in batches:
+            unique.see(pa.array(ids))
+        return unique.rising
+
+    assert rise(["q8", "q9"], ["q10", "q11"], ["r10"])
+    assert rise([], [7], [8, 9])
+    assert not rise(["q9"], ["q9"])
+    assert not rise(["q9", "q10"], ["q9"])
+    assert not rise(["b", "a"])
+    assert not rise([3, 3])

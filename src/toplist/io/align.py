@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +17,15 @@ from numpy.typing import NDArray
 from toplist._files import disk_full_explained, need, temporary_folder
 from toplist._text import argument, listed, quote, spelling_difference
 from toplist.errors import AlignmentError, FileError
-from toplist.io.batches import Batch, concat, read_back, to_record_batch
-from toplist.io.columns import Column, as_arrow, as_numpy, blanks
-from toplist.io.ids import Repeated, UniqueIds, id_stream, perhaps_long, repeated, repeated_among, same_ids
+from toplist.io.batches import Batch, concat
+from toplist.io.columns import CaseIndex, Column, UniqueIds, as_arrow, same_ids
 from toplist.io.options import MISSING
-from toplist.io.readers.base import connect
 from toplist.io.sources import OpenTable
 
-Places = NDArray[np.int64]
 _FEW = 20  # ids of a table that the first one lacks, to be shown or compared with
 _HEAD = 1000  # ids of the first table that these are compared with
 _PART = 1 << 17  # cases that are looked up at a time
-_BLOCK = 1 << 20  # cases that are kept together: many are taken at once of each of a few
+_BLOCK = 1 << 22  # cases that are kept together: many are taken at once of each of a few
 _IN_MEMORY = 1 << 31  # bytes of the lists of all tables that are looked up; more goes to disk
 
 
@@ -130,60 +129,59 @@ class AlignedCases:
     def _looked_up(self, streams: Sequence[_Stream], done: int) -> Iterator[Cases]:
         """The cases after those that were the same in all tables."""
         first, *others = streams
-        if first.source.layout.case is None:
+        source = first.source
+        if source.layout.case is None:
             raise AlignmentError(_differing_lengths(self.sources))
-        with connect() as engine, temporary_folder() as folder:
-            index = _Index(engine, first.source, text=any(source.ids_are_text for source in self.sources))
-            tables = []
-            for at, stream in enumerate(others):
-                kept = _Kept(stream.source, folder / str(at), _IN_MEMORY // len(others))
-                places, unknown = index.places(stream.source, kept.fill(stream.rest()))
-                self.unknown[stream.source.name] = unknown.count
-                _require_once(kept, places, done)
-                rows = np.full(index.cases, -1)
-                rows[places[places >= 0]] = np.flatnonzero(places >= 0)
-                tables.append((kept, rows, unknown))
-            self._require_same_cases(index, tables, done)
+        text = any(each.ids_are_text for each in self.sources)
+        index = CaseIndex((ids for ids, _ in source.ids()), text=text)
+        _require_once(source, index)
+        with temporary_folder() as folder:
+            rests = [
+                _Rest(stream, index, done, folder / str(at), _IN_MEMORY // len(others))
+                for at, stream in enumerate(others)
+            ]
+            self.unknown.update({rest.source.name: rest.unknown for rest in rests})
+            self._require_same_cases(index, rests, done)
             for batch in first.rest():
                 for lo in range(0, len(batch), _PART):
                     part = batch.part(lo, min(lo + _PART, len(batch)))
-                    here = [rows[done : done + len(part)] for _, rows, _ in tables]
-                    present = tuple(rows >= 0 for rows in here)
-                    batches = (kept.take(rows[rows >= 0]) for (kept, *_), rows in zip(tables, here, strict=True))
-                    yield Cases(part, tuple(batches), () if all(each.all() for each in present) else present)
+                    present, batches = zip(*(rest.of(part, done) for rest in rests), strict=True)
+                    yield Cases(part, batches, () if all(each.all() for each in present) else present)
                     done += len(part)
 
-    def _require_same_cases(self, index: _Index, tables: Sequence[tuple[_Kept, Places, _Unknown]], done: int) -> None:
+    def _require_same_cases(self, index: CaseIndex, rests: Sequence[_Rest], done: int) -> None:
         """Where no choice was made, refuse tables that lack cases of the first one, or have others.
 
         A table that shares no case with the first one is refused in any case.
         """
         if self.part and self.missing != "error":
             return
-        if not index.cases and not self.part:
-            raise FileError(self.sources[0].path, "there are no cases.")
+        first = self.sources[0]
+        if not len(index) and not self.part:
+            raise FileError(first.path, "there are no cases.")
+        called = "the truth" if first.truth else first.name
         lines, more, apart = [], [], []
-        for kept, rows, unknown in tables:
-            name, away = kept.source.name, done + np.flatnonzero(rows[done:] < 0)
-            if len(away):
-                lines.append(f"{name} lacks {_count(len(away), index.ids(away[:3]))} that {index.called} has")
-            if unknown.count:
-                more.append(f"{name} has {_count(unknown.count, unknown.some)} that {index.called} lacks")
-            if len(away) == index.cases:
-                apart.append((name, unknown.some))
+        for rest in rests:
+            name, lacking = rest.source.name, done + np.flatnonzero(rest.rows[done:] < 0)
+            if len(lacking):
+                lines.append(f"{name} lacks {_count(len(lacking), index.names(lacking[:3]))} that {called} has")
+            if rest.unknown:
+                more.append(f"{name} has {_count(rest.unknown, rest.some_unknown)} that {called} lacks")
+            if len(lacking) == len(index):
+                apart.append(rest)
         if (lines or more) and self.missing == "error":
             common = argument("missing", "common")
             remedy = f"To take the cases that all have, pass {common}."
             if len(self.choices) > 2:
                 remedy = f"Choose what to do about it: {common} (cases that all have), {_others(self.choices)}."
-            hint = next(filter(None, (index.hint(ids) for _, ids in apart)), "")
+            hint = next(filter(None, (_hint(index, called, rest.some_unknown) for rest in apart)), "")
             raise AlignmentError(f"{'; '.join([*lines, *more])}.{hint} {remedy}")
-        if apart and index.cases:
-            name, ids = apart[0]
-            theirs = ", ".join(map(quote, index.ids(range(min(3, index.cases)))))
+        if apart and len(index):
+            name, ids = apart[0].source.name, apart[0].some_unknown
+            theirs = ", ".join(map(quote, index.names(np.arange(min(3, len(index))))))
             own = ", ".join(map(quote, ids[:3]))
-            looks = f" Its ids are such as {own}, those of {index.called} such as {theirs}." if own else ""
-            raise AlignmentError(f"{name} has none of the cases of {index.called}.{index.hint(ids)}{looks}")
+            looks = f" Its ids are such as {own}, those of {called} such as {theirs}." if own else ""
+            raise AlignmentError(f"{name} has none of the cases of {called}.{_hint(index, called, ids)}{looks}")
 
 
 def _others(choices: Sequence[str]) -> str:
@@ -255,116 +253,89 @@ def _rows(source: OpenTable) -> int:
     return sum(len(piece.table) for piece in source.reader.pieces(one)) if known is None else known
 
 
-@dataclass(frozen=True, slots=True)
-class _Unknown:
-    """Cases of a table that the first one lacks: how many, and the ids of the first ones."""
-
-    count: int
-    some: list[Any]
-
-
-class _Index:
-    """Where each case of the first table stands, by its id. Ids go through DuckDB: to disk, where memory is short."""
-
-    def __init__(self, engine: Any, source: OpenTable, *, text: bool) -> None:
-        self.called = "the truth" if source.truth else source.name
-        self._engine, self._text = engine, text
-        with id_stream(engine, source.ids(), source.path, text=text):
-            engine.execute("CREATE TEMP TABLE cases AS SELECT * FROM stream")
-        _refuse(source, repeated(engine, "cases"))
-        ((self.cases,),) = engine.execute("SELECT count(*) FROM cases").fetchall()
-
-    def places(self, source: OpenTable, ids: Iterator[tuple[Column, Places]]) -> tuple[Places, _Unknown]:
-        """Where each case of another table stands; -1 where the first one lacks it."""
-        out, count, unknown, some = np.full(1 << 16, -1), 0, 0, list[tuple[int, Any]]()
-        query = (
-            "SELECT s.place AS at, t.place, CASE WHEN t.place IS NULL THEN s.id END AS id "
-            "FROM stream s LEFT JOIN cases t ON s.id = t.id"
-        )
-        # The build side of the join is the first table, whose size is known, not the stream.
-        self._engine.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
-        with id_stream(self._engine, ids, source.path, text=self._text):
-            for table in self._engine.sql(query).to_arrow_reader(1 << 17):
-                at, place = as_numpy(table.column("at")), table.column("place")
-                count += len(at)
-                if len(at) and at.max() >= len(out):
-                    out = np.concatenate((out, np.full(max(len(out), int(at.max()) + 1), -1)))
-                out[at] = as_numpy(need("pyarrow.compute").fill_null(place, -1))
-                if place.null_count:
-                    away = np.flatnonzero(blanks(place))
-                    unknown += len(away)
-                    away = away[np.argsort(at[away])[:_FEW]]
-                    more = zip(at[away].tolist(), table.column("id").take(as_arrow(away)).to_pylist(), strict=True)
-                    some = sorted([*some, *more])[:_FEW]
-        return out[:count], _Unknown(unknown, [name for _, name in some])
-
-    def hint(self, unknown: Sequence[Any]) -> str:
-        """How ids that the first table lacks may be written otherwise there, or nothing."""
-        known = map(str, self.ids(range(min(_HEAD, self.cases))))
-        near = spelling_difference(map(str, unknown), known, ids=True)
-        called = self.called.removeprefix("the ")
-        return "" if near is None else f" {quote(near[0])} and {quote(near[1])} ({called}) differ in {near[2]}."
-
-    def ids(self, places: Any) -> list[Any]:
-        """The ids of some cases of the first table."""
-        wanted = ", ".join(str(int(place)) for place in places) or "NULL"
-        rows = self._engine.execute(f"SELECT id FROM cases WHERE place IN ({wanted}) ORDER BY place").fetchall()
-        return [row[0] for row in rows]
+def _hint(index: CaseIndex, called: str, unknown: Sequence[Any]) -> str:
+    """How ids that the first table lacks may be written otherwise there, or nothing."""
+    known = map(str, index.names(np.arange(min(_HEAD, len(index)))))
+    near = spelling_difference(map(str, unknown), known, ids=True)
+    called = called.removeprefix("the ")
+    return "" if near is None else f" {quote(near[0])} and {quote(near[1])} ({called}) differ in {near[2]}."
 
 
 def require_unique(source: OpenTable, ids: UniqueIds) -> None:
     """After all ids of a table: no case may be there twice. Those that do not rise are read again."""
     if not ids.rising and source.layout.kind != "long":  # whose cases are brought together
-        _refuse(source, repeated_among(source.ids(), source.path, text=source.ids_are_text))
+        _require_once(source, CaseIndex((ids for ids, _ in source.ids()), text=source.ids_are_text))
 
 
-def _refuse(source: OpenTable, twice: Repeated | None) -> None:
-    if twice is not None:
-        raise twice.error(source.path, source.layout, _owner(source))
+def _require_once(source: OpenTable, index: CaseIndex) -> None:
+    """No id of a table may be there twice."""
+    count = len(index.repeated)
+    if count:
+        rows = np.concatenate([rows for _, rows in source.ids()])[index.repeated]
+        name, times = index.names(index.repeated[:1])[0], "twice" if count == 2 else f"{count:,} times"
+        problem = f"case {quote(name)} is there {times}, first in row {rows[0]:,}.{_perhaps_long(source)}"
+        raise FileError(source.path, problem, row=int(rows[-1]))
 
 
-def _owner(source: OpenTable) -> str:
-    return "truth" if source.truth else source.name
-
-
-def _require_once(kept: _Kept, places: Places, done: int) -> None:
-    """No case may be there twice, nor among those that all tables had in the same order."""
-    there = np.flatnonzero(places >= 0)
-    times = np.bincount(places[there], minlength=done)
-    times[:done] += 1
-    if times.max(initial=0) < 2:
-        return
-    order = there[np.argsort(places[there], stable=True)]
-    again = places[order] < done
-    again[1:] |= np.diff(places[order]) == 0
-    batch = kept.take(order[again].min(keepdims=True))
-    name = None if batch.ids is None else batch.ids[0].as_py()
-    problem = f"case {quote(name)} is there twice.{perhaps_long(kept.source.layout, _owner(kept.source))}"
-    raise batch.error(problem, 0)
+def _perhaps_long(source: OpenTable) -> str:
+    """What may be wrong where a row was taken for a case."""
+    if source.layout.kind == "labels":
+        confidence = argument("confidence", file="truth" if source.truth else source.name)
+        return f" If this is a long table, name its confidences: {confidence}."
+    return f" If {quote(source.layout.case)} is no case id, name the column that is: {argument('case')}."
 
 
 def silent(what: str, done: int, total: int | None) -> None:
     """No progress shown."""
 
 
-class _Kept:
-    """The batches of a table, of which any cases can be taken: in memory, and beyond some bytes in mapped files."""
+class _Rest:
+    """What a table has from the first difference on, of which any cases can be taken, with where they are.
 
-    def __init__(self, source: OpenTable, folder: Path, room: int) -> None:
-        self.source, self._folder, self._room = source, folder, room
+    It is kept in memory, and beyond some bytes in mapped files.
+    """
+
+    def __init__(self, stream: _Stream, index: CaseIndex, done: int, folder: Path, room: int) -> None:
+        self.source, self._folder, self._room = stream.source, folder, room
         self._batches: list[Batch] = []
-
-    def fill(self, batches: Iterator[Batch]) -> Iterator[tuple[Column, Places]]:
-        """Keep all batches, many as one, and yield the ids and rows of each."""
+        ids: list[Column] = []
         some: list[Batch] = []
-        for batch in batches:
-            some.append(batch)
-            yield batch.ids, batch.rows
+        for batch in stream.rest():
+            ids.append(batch.ids)
+            some.append(replace(batch, ids=None))  # those of the first table are the same
             if sum(map(len, some)) >= _BLOCK:
                 self._keep(some)
                 some = []
-        if some or not self._batches:  # no cases have no ids, and of no type
+        if some or not self._batches:
             self._keep(some)
+        places, unknown = index.places(ids)
+        self.unknown, self.some_unknown = len(unknown), unknown.slice(0, _FEW).to_pylist()
+        self._require_once(ids, places, done)
+        self.rows = np.full(len(index), -1)  # by place in the first table, where each case is here
+        there = np.flatnonzero(places >= 0)
+        self.rows[places[there]] = there
+
+    def _require_once(self, ids: Sequence[Column], places: NDArray[np.int64], done: int) -> None:
+        """No case may be there twice, nor among those that all tables had in the same order."""
+        there = np.flatnonzero(places >= 0)
+        times = np.bincount(places[there], minlength=done)
+        times[:done] += 1
+        if times.max(initial=0) < 2:
+            return
+        order = there[np.argsort(places[there], stable=True)]
+        again = places[order] < done
+        again[1:] |= np.diff(places[order]) == 0
+        at = order[again].min(keepdims=True)
+        name = need("pyarrow").chunked_array(ids)[int(at[0])].as_py()
+        problem = f"case {quote(name)} is there twice.{_perhaps_long(self.source)}"
+        raise self._take(at).error(problem, 0)
+
+    def of(self, first: Batch, start: int) -> tuple[NDArray[np.bool_], Batch]:
+        """Which cases of the first table, from a place on, are here, and what is said of these."""
+        rows = self.rows[start : start + len(first)]
+        present = rows >= 0
+        ids = first.ids if present.all() or first.ids is None else first.ids.filter(as_arrow(present))
+        return present, replace(self._take(rows[present]), ids=ids)
 
     def _keep(self, batches: Sequence[Batch]) -> None:
         block = concat(batches, self.source.path, self.source.names)
@@ -373,17 +344,23 @@ class _Kept:
 
     def _written(self, batch: Batch) -> Batch:
         """The same batch, of which the system decides what is in memory."""
-        pa, ipc = need("pyarrow"), need("pyarrow.ipc")
-        path = str(self._folder / f"{len(self._batches)}.arrow")
-        table = to_record_batch(batch)
+        buffers: list[pickle.PickleBuffer] = []
+        content, path = pickle.dumps(batch, 5, buffer_callback=buffers.append), self._folder / str(len(self._batches))
+        spans = []
         with disk_full_explained():
             self._folder.mkdir(exist_ok=True)
-            with pa.OSFile(path, "wb") as sink, ipc.new_file(sink, table.schema) as writer:
-                writer.write_batch(table)
-        with pa.memory_map(path) as file:
-            return read_back(ipc.open_file(file).get_batch(0), batch)
+            with path.open("wb") as file:
+                for buffer in buffers:
+                    start = file.tell()
+                    file.write(buffer.raw())
+                    spans.append(slice(start, file.tell()))
+                    file.write(bytes(-file.tell() % 64))  # numbers stand where they would in memory
+        with path.open("rb") as file:
+            mapped = memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
+        written: Batch = pickle.loads(content, buffers=[mapped[span] for span in spans])  # noqa: S301 -- our own
+        return written
 
-    def take(self, at: NDArray[np.int64]) -> Batch:
+    def _take(self, at: NDArray[np.int64]) -> Batch:
         """The cases with these numbers, in this order."""
         starts = np.cumsum([0, *map(len, self._batches)])
         home = np.searchsorted(starts, at, side="right") - 1

@@ -32,6 +32,7 @@ from toplist.io.layout import Layout
 from toplist.io.readers import TableChunk
 from toplist.io.readers.base import Entries, connect, guarded
 
+Halves = NDArray[np.int64] | None
 _WIDE = " Every column but the case ids is taken for a class here: if that is wrong, name the columns."
 
 
@@ -83,9 +84,10 @@ class Batch:
 
     def take(self, at: NDArray[Any]) -> Batch:
         """The cases with these numbers, in this order."""
-        sizes = np.diff(self.offsets)[at]
+        first = self.offsets[at]
+        sizes = self.offsets[at + 1] - first
         offsets = offsets_of(sizes)
-        entries = np.repeat(self.offsets[:-1][at] - offsets[:-1], sizes) + np.arange(offsets[-1])
+        entries = np.repeat(first - offsets[:-1], sizes) + np.arange(offsets[-1])
         return self._with(lambda column: _taken(column, at), lambda column: _taken(column, entries), offsets)
 
     def _with(self, cases: Callable[[Any], Any], entries: Callable[[Any], Any], offsets: NDArray[np.int64]) -> Batch:
@@ -166,37 +168,6 @@ def _one_column(columns: Sequence[Column]) -> Column:
     return pa.concat_arrays(columns)
 
 
-def to_record_batch(batch: Batch) -> Any:
-    """The lists of a batch as a table of Arrow, as they are written to a file."""
-    pa, at = need("pyarrow"), as_arrow(batch.offsets)
-    columns = {"row": as_arrow(batch.rows), "id": batch.ids, "file": batch.files}
-    columns["confidences"] = pa.LargeListArray.from_arrays(at, as_arrow(batch.confidences))
-    if batch.classes is not None:
-        columns["classes"] = pa.LargeListArray.from_arrays(at, plain(batch.classes))
-    if batch.rounding is not None:
-        columns["rounding"] = as_arrow(batch.rounding)
-    if batch.halves is not None:
-        columns["halves"] = pa.FixedSizeListArray.from_arrays(as_arrow(batch.halves.ravel()), 3)
-    return pa.record_batch({name: column for name, column in columns.items() if column is not None})
-
-
-def read_back(table: Any, batch: Batch) -> Batch:
-    """The same batch with the lists of a table that it was written to."""
-    columns = dict(zip(table.schema.names, table.columns, strict=True))
-    return replace(
-        batch,
-        rows=as_numpy(columns["row"]),
-        ids=columns.get("id"),
-        files=columns.get("file"),
-        offsets=as_numpy(columns["confidences"].offsets),
-        classes=columns["classes"].values if "classes" in columns else None,
-        confidences=as_numpy(columns["confidences"].values),
-        extra={},
-        halves=as_numpy(columns["halves"].flatten()).reshape(-1, 3) if "halves" in columns else None,
-        rounding=as_numpy(columns["rounding"]) if "rounding" in columns else None,
-    )
-
-
 def to_batch(piece: TableChunk, layout: Layout, *, halves: bool = False) -> Batch:
     """One row, one case: every layout but the long one.
 
@@ -215,28 +186,26 @@ def to_batch(piece: TableChunk, layout: Layout, *, halves: bool = False) -> Batc
 
 def to_batches(pieces: Iterator[TableChunk], layout: Layout, *, halves: bool = False) -> Iterator[Batch]:
     """The long layout: rows of one case follow each other; lists come out with the most confident class first."""
-    pa, carried = need("pyarrow"), None
+    pa, source = need("pyarrow"), ""
+    table: Any = None
+    rows = np.zeros(0, np.int64)  # those of the last case, which may go on in the next batch
+
+    def ids() -> Column:
+        return identifiers(table.column(layout.case), source, rows)
+
     for piece in pieces:
-        table, rows = piece.table, piece.row_numbers
-        if carried is not None and carried[0] != piece.source:
-            yield _grouped(*carried, layout, halves)
-            carried = None
-        if carried is not None:
-            table = pa.concat_batches([carried[2], table])
-            rows = np.concatenate([carried[1], rows])
-        last = _last_run(table, layout)
-        if last > 0:
-            yield _grouped(piece.source, rows[:last], table.slice(0, last), layout, halves)
-        carried = (piece.source, rows[last:], table.slice(last))
-    if carried is not None and len(carried[2]):
-        yield _grouped(*carried, layout, halves)
-
-
-def _last_run(table: Any, layout: Layout) -> int:
-    """Where the last case begins: it may go on in the next batch."""
-    ids = text_if_none(plain(table.column(layout.case)))
-    starts = starts_of(ids) if not need("pyarrow").types.is_nested(ids.type) else np.ones(min(len(ids), 1), bool)
-    return int(np.flatnonzero(starts)[-1]) if len(starts) else 0
+        if len(rows) and piece.source != source:
+            yield _grouped(source, rows, table, ids(), layout, halves)
+            rows = rows[:0]
+        table = pa.concat_batches([table, piece.table]) if len(rows) else piece.table
+        source, rows = piece.source, np.concatenate([rows, piece.row_numbers])
+        every = ids()
+        last = int(np.flatnonzero(starts_of(every))[-1]) if len(rows) else 0
+        if last:
+            yield _grouped(source, rows[:last], table.slice(0, last), every.slice(0, last), layout, halves)
+        table, rows = table.slice(last), rows[last:]
+    if len(rows):
+        yield _grouped(source, rows, table, ids(), layout, halves)
 
 
 def starts_of(ids: Column) -> NDArray[np.bool_]:
@@ -244,42 +213,44 @@ def starts_of(ids: Column) -> NDArray[np.bool_]:
     pc = need("pyarrow.compute")
     new = np.ones(len(ids), bool)
     if len(ids) > 1:
-        same = pc.fill_null(pc.equal(ids.slice(1), ids.slice(0, len(ids) - 1)), False)
-        new[1:] = ~truths(same)
+        new[1:] = truths(pc.not_equal(ids.slice(1), ids.slice(0, len(ids) - 1)))
     return new
 
 
-def _grouped(source: str, rows: NDArray[np.int64], table: Any, layout: Layout, halves: bool) -> Batch:
-    pa = need("pyarrow")
-    ids = identifiers(table.column(layout.case), source, rows)
+def _grouped(source: str, rows: NDArray[np.int64], table: Any, ids: Column, layout: Layout, halves: bool) -> Batch:
     classes, t = plain(table.column(layout.classes[0])), table.column(layout.confidences[0])
+    firsts = np.flatnonzero(starts_of(ids))
+    case = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(ids)))
+    missing = np.zeros((len(firsts), 3), np.int64) if halves else None
+    kept = None
+    if classes.null_count or t.null_count:
+        kept = _listed(classes, t, source, rows, missing, case)
+    values, places = numbers(t, source, rows, layout.confidences[0]), decimals(t)
+    classes = text_if_none(classes)
+    if kept is not None:
+        case, values, classes = case[kept], values[kept], classes.take(as_arrow(kept))
+        places = None if places is None else places[kept]
+    if not ((values[1:] <= values[:-1]) | (case[1:] != case[:-1])).all():  # most files have them in order
+        order = np.lexsort((-values, case))
+        values, classes = values[order], classes.take(as_arrow(order))
+    offsets = offsets_of(np.bincount(case, minlength=len(firsts)))
+    extra = {name: plain(table.column(name)).take(as_arrow(firsts)) for name in layout.extra}
+    rounding = _last(places, offsets)
+    ids = ids.take(as_arrow(firsts))
+    return Batch(source, rows[firsts], ids, offsets, classes, values, extra, missing, rounding)
+
+
+def _listed(
+    classes: Column, t: Any, source: str, rows: NDArray[np.int64], halves: Halves, case: NDArray[np.int64]
+) -> NDArray[np.intp]:
+    """The rows of a long table that list a class; a blank one is all that there is of its case."""
     blank = blanks(classes) & blanks(t)
-    starts = starts_of(ids)
-    case = np.cumsum(starts) - 1
-    sizes = np.bincount(case, minlength=int(starts.sum()))
-    missing = np.zeros((len(sizes), 3), np.int64) if halves else None
-    half = _without_pair(classes, t, source, rows, missing, case)
-    listed = np.bincount(case, weights=~blank, minlength=len(sizes)).astype(np.int64)
-    odd = (listed < sizes) & (sizes > 1)
-    if odd.any():
-        row = int(rows[np.flatnonzero(blank & odd[case])[0]])
-        raise FileError(source, "a blank row stands for an empty list, but the case has other rows.", row=row)
-    kept = np.flatnonzero(~(blank | half))
-    listed = np.bincount(case[kept], minlength=len(sizes))
-    values, places = numbers(t, source, rows, layout.confidences[0])[kept], decimals(t)
-    order = np.lexsort((-values, case[kept]))
-    firsts, offsets = np.flatnonzero(starts), offsets_of(listed)
-    return Batch(
-        source,
-        rows[firsts],
-        ids.take(pa.array(firsts)),
-        offsets,
-        text_if_none(classes).take(pa.array(kept[order])),
-        values[order],
-        {name: plain(table.column(name)).take(pa.array(firsts)) for name in layout.extra},
-        missing,
-        _last(None if places is None else places[kept], offsets),
-    )
+    half = _without_pair(classes, t, source, rows, halves, case)
+    odd = np.flatnonzero(blank & (np.bincount(case)[case] > 1))
+    if len(odd):
+        problem = "a blank row stands for an empty list, but the case has other rows."
+        raise FileError(source, problem, row=int(rows[odd[0]]))
+    return np.flatnonzero(~(blank | half))
 
 
 def _last(places: NDArray[np.int64] | None, offsets: NDArray[np.int64]) -> NDArray[np.float64] | None:
@@ -291,9 +262,6 @@ def _last(places: NDArray[np.int64] | None, offsets: NDArray[np.int64]) -> NDArr
         most[some] = np.maximum.reduceat(places, offsets[:-1][some])
     last: NDArray[np.float64] = 0.5 * 10.0**-most
     return last
-
-
-Halves = NDArray[np.int64] | None
 
 
 def _from_lists(table: Any, layout: Layout, source: str, rows: NDArray[np.int64], halves: Halves) -> Any:
@@ -362,54 +330,46 @@ def _from_labels(table: Any, layout: Layout, source: str, rows: NDArray[np.int64
     return offsets_of((~blank).astype(np.int64)), kept, np.ones(len(kept)), None
 
 
-def _from_ranked(table: Any, layout: Layout, source: str, rows: NDArray[np.int64], halves: Halves) -> Any:
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    n, k = len(table), len(layout.classes)
+def _from_columns(table: Any, layout: Layout, source: str, rows: NDArray[np.int64], halves: Halves) -> Any:
+    """Columns side by side: confidences with their classes beside them, or under the names of their classes."""
+    pa, n, k, wide = need("pyarrow"), len(table), len(layout.classes), layout.kind == "wide"
+    names = layout.classes if wide else layout.confidences
+    columns, classes = [table.column(name) for name in names], [] if wide else _class_columns(table, layout, source)
+    single = wide and all(column.type == pa.float32() for column in columns)
+    values, there = np.empty((n, k), np.float32 if single else np.float64), np.ones((n, k), bool)
+    for i, (column, name) in enumerate(zip(columns, names, strict=True)):
+        if not wide:
+            half = _without_pair(classes[i], column, source, rows, halves, np.arange(n))
+            there[:, i] = ~(blanks(classes[i]) | half)
+        elif column.null_count:
+            there[:, i] = ~blanks(column)
+        values[:, i] = numbers(column, source, rows, name, _WIDE if wide else "")
+    shown = [decimals(column) for column in columns]
+    places = np.zeros((n, k), np.int64) if any(each is not None for each in shown) else None
+    for i, each in enumerate(shown):
+        if places is not None and each is not None:
+            places[:, i] = each
+    every, offsets = bool(there.all()), offsets_of(there.sum(axis=1))
+    t = values.ravel() if every else values[there]
+    places = None if places is None else places[there]
+    if wide:
+        listed = None if every else pa.array(layout.class_names, pa.string()).take(as_arrow(np.nonzero(there)[1]))
+        return offsets, listed, t, places
+    # Column after column as Arrow has them; row after row as lists are.
+    order = (np.arange(n)[:, None] + n * np.arange(k))[there]
+    together = pa.chunked_array(classes, classes[0].type).combine_chunks()
+    return offsets, plain(together.take(as_arrow(order))), t, places
+
+
+def _class_columns(table: Any, layout: Layout, source: str) -> list[Column]:
+    """Columns of classes, all of one type."""
+    types, pc = need("pyarrow").types, need("pyarrow.compute")
     columns = [text_if_none(plain(table.column(name))) for name in layout.classes]
     kinds = {column.type for column in columns}
-    nested = next((kind for kind in kinds if pa.types.is_nested(kind)), None)
+    nested = next((kind for kind in kinds if types.is_nested(kind)), None)
     if nested is not None:
         raise FileError(source, f"classes are text or numbers, not {kind_of(nested)}.")
-    if len(kinds) > 1:
-        columns = [pc.cast(column, pa.string()) for column in columns]
-    values = np.empty((n, k))
-    there, places = np.empty((n, k), bool), None
-    for i, (column, name) in enumerate(zip(columns, layout.confidences, strict=True)):
-        t = table.column(name)
-        half = _without_pair(column, t, source, rows, halves, np.arange(n))
-        there[:, i] = ~(blanks(column) | half)
-        values[:, i] = numbers(t, source, rows, name)
-        places = _beside(places, decimals(t), i, (n, k))
-    # Column after column as Arrow has them; row after row as lists are.
-    order = (np.arange(n)[:, None] + n * np.arange(k)).ravel()[there.ravel()]
-    classes = pa.chunked_array(columns, columns[0].type).combine_chunks().take(pa.array(order))
-    return offsets_of(there.sum(axis=1)), plain(classes), values[there], None if places is None else places[there]
-
-
-def _beside(places: Any, column: NDArray[np.int64] | None, i: int, shape: tuple[int, int]) -> Any:
-    """A further column of decimals; those of numbers that are no text are none."""
-    if column is None:
-        return places
-    places = np.zeros(shape, np.int64) if places is None else places
-    places[:, i] = column
-    return places
-
-
-def _from_wide(table: Any, layout: Layout, source: str, rows: NDArray[np.int64], halves: Halves) -> Any:
-    pa, n, m = need("pyarrow"), len(table), len(layout.classes)
-    columns = [table.column(name) for name in layout.classes]
-    single = all(column.type == pa.float32() for column in columns)
-    values = np.empty((n, m), np.float32 if single else np.float64)
-    there, places = np.ones((n, m), bool), None
-    for i, (column, name) in enumerate(zip(columns, layout.classes, strict=True)):
-        values[:, i] = numbers(column, source, rows, name, _WIDE)
-        places = _beside(places, decimals(column), i, (n, m))
-        if column.null_count:
-            there[:, i] = ~blanks(column)
-    if there.all():
-        return np.arange(n + 1, dtype=np.int64) * m, None, values.ravel(), None if places is None else places.ravel()
-    names = pa.array(layout.class_names, pa.string()).take(pa.array(np.nonzero(there)[1]))
-    return offsets_of(there.sum(axis=1)), names, values[there], None if places is None else places[there]
+    return columns if len(kinds) == 1 else [pc.cast(column, "string") for column in columns]
 
 
 def _from_entries(entries: Entries, layout: Layout, source: str, rows: NDArray[np.int64]) -> Any:
@@ -435,7 +395,7 @@ def _entry_numbers(entries: Entries, layout: Layout, source: str, rows: NDArray[
         raise
 
 
-_MAKERS = {"lists": _from_lists, "labels": _from_labels, "ranked": _from_ranked, "wide": _from_wide}
+_MAKERS = {"lists": _from_lists, "labels": _from_labels, "ranked": _from_columns, "wide": _from_columns}
 
 
 def _without_pair(
@@ -493,6 +453,7 @@ def case_by_case(pieces: Iterator[TableChunk], layout: Layout, source: str) -> I
     kinds = [text_if_none(plain(column.slice(0, 0))).type for column in first.table.columns]
     schema = pa.schema([*zip(names, kinds, strict=True), ("row", pa.int64()), ("file", pa.int32())])
     with connect() as engine, guarded(numbered(), schema, engine, source) as stream:  # noqa: F841
+        # Tables, not parts of one query, which takes more than twice as long.
         engine.execute("CREATE TEMP TABLE raw AS SELECT *, row_number() OVER () AS seq FROM stream")
         # A case that goes on in another file stays with the file, and the row, where it began.
         engine.execute(

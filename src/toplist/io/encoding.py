@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from toplist._files import need
 from toplist._text import argument, listed, near_duplicates, quote
-from toplist._typing import Codes
+from toplist._typing import Bools, Codes
 from toplist.errors import ClassError, FileError, OutcomeError, SpaceError, TopListError
 from toplist.io.batches import Batch
 from toplist.io.columns import Column, as_arrow, as_numpy, is_list, plain, truths
@@ -65,9 +65,9 @@ def space_in_files(space: Any, sets: str | None) -> ClassSpace:
     return LabelSets(labels)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class NamePlace:
-    """A name and where it stands."""
+    """A name and where it stands; that in the earlier row comes first."""
 
     row: int
     source: str
@@ -95,8 +95,8 @@ class NamesSeen:
             tuple(sorted({*self.names, *other.names})),
             self.named or other.named,
             min((one for one in (self.plain, other.plain) if one is not None), default=None),
-            _earlier(self.pointed, other.pointed),
-            _earlier(self.outside, other.outside),
+            min(filter(None, (self.pointed, other.pointed)), default=None),  # however batches are shared among threads
+            min(filter(None, (self.outside, other.outside)), default=None),
         )
 
     def problem(self, size: Any) -> TopListError | None:
@@ -184,7 +184,7 @@ class ClassEncoder:
         whole = [_are_whole(names) for names in values]
         if self._labels is not None:
             errors = [OutcomeError if at == truth else ClassError for at in range(len(batches))]
-            codes = [self._places(*each) for each in zip(values, batches, errors, strict=True)]
+            codes = [self._known_places(*each) for each in zip(values, batches, errors, strict=True)]
             return codes, None if all(whole) else self._labels
         if self.integers and all(whole):
             return [_whole(names, batch) for names, batch in zip(values, batches, strict=True)], None
@@ -213,12 +213,7 @@ class ClassEncoder:
 
     def own_codes(self, lists: Batch, names: tuple[str, ...]) -> Codes:
         """The codes of predictions alone, where nothing is compared."""
-        pa = need("pyarrow")
-        kind = pa.int64() if self.integers else pa.string()
-        nothing = Batch(
-            lists.source, lists.rows, None, np.zeros(len(lists) + 1, np.int64), pa.array([], kind), np.zeros(0)
-        )
-        return self.codes(lists, names, nothing, ())[0]
+        return self._encoded([lists], [names], truth=None)[0][0]
 
     def values(self, batch: Batch, names: tuple[str, ...]) -> Any:
         """The names of the classes: all that are listed, or those of the columns where every column is."""
@@ -304,18 +299,20 @@ class ClassEncoder:
             raise TopListError(f"{listed(self._written(odd[:1]))}: a label has the separator {self.sets!r} in it.")
         return pa.array(self._written(canonical), pa.string())
 
-    def _places(self, values: Any, batch: Batch, error: Any) -> Codes:
-        pc, pa, space = need("pyarrow.compute"), need("pyarrow"), cast("ClassSpace", self.space)
-        if pa.types.is_integer(values.type) and not _numeric(self._labels):
+    def places(self, values: Any, batch: Batch) -> tuple[Codes, Bools]:
+        """The places of names among the labels, or whole numbers, which are places; and which are none."""
+        pc = need("pyarrow.compute")
+        if need("pyarrow").types.is_integer(values.type) and not _numeric(self._labels):
             codes = _whole(values, batch)
-            bad = (codes < 0) | (codes >= len(self._labels))
-        else:
-            values = _text(values)
-            found = pc.index_in(values, value_set=self._labels)
-            bad = truths(found.is_null())
-            codes = as_numpy(pc.fill_null(found, -1)).astype(np.int64)
-        if bad.any() and (space.complete or error is ClassError):
-            raise _unknown(values, int(np.flatnonzero(bad)[0]), batch, space, error)
+            return codes, (codes < 0) | (codes >= len(self._labels))
+        found = pc.index_in(_text(values), value_set=self._labels)
+        return as_numpy(pc.fill_null(found, -1)).astype(np.int64), truths(found.is_null())
+
+    def _known_places(self, values: Any, batch: Batch, error: Any) -> Codes:
+        codes, unknown = self.places(values, batch)
+        space = cast("ClassSpace", self.space)
+        if unknown.any() and (space.complete or error is ClassError):
+            raise _unknown(values, int(np.flatnonzero(unknown)[0]), batch, space, error)
         return codes
 
     def finish(self) -> None:
@@ -429,12 +426,6 @@ def _first(odd: Any, sides: Sequence[tuple[Any, Batch, str]]) -> NamePlace | Non
             source, row = _place(at, batch)
             return NamePlace(row or 0, source, what, values[at].as_py())
     return None
-
-
-def _earlier(one: NamePlace | None, other: NamePlace | None) -> NamePlace | None:
-    """The one in the earlier row, however batches are shared among threads."""
-    found = [place for place in (one, other) if place is not None]
-    return min(found, key=lambda place: (place.row, place.source, place.what, place.name), default=None)
 
 
 def has_integers(source: OpenTable) -> bool:

@@ -6,8 +6,7 @@ Data-quality issues are counted batch by batch. Errors name the file, the row, a
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence, Sized
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,7 +19,6 @@ from toplist._typing import Bools, Codes, Progress
 from toplist.core import flags
 from toplist.core.kernel import Rows
 from toplist.errors import (
-    AlignmentError,
     CaseError,
     ClassError,
     FileError,
@@ -31,12 +29,12 @@ from toplist.errors import (
 )
 from toplist.io.align import silent
 from toplist.io.batches import Batch, concat
-from toplist.io.carried import space_of_producers
-from toplist.io.columns import as_numpy, numbers, plain, truths
+from toplist.io.columns import as_numpy, plain
 from toplist.io.encoding import EMPTY_REMEDY, ClassEncoder, empty_set_explained, has_integers, within_case
 from toplist.io.options import ReadOptions, Source
 from toplist.io.sources import OpenTable
 from toplist.io.tables import open_source
+from toplist.io.truth import space_of_producers
 from toplist.lists import TopLists, constructors
 from toplist.lists.checks import Issue, ListSummary, QualityCounts, repaired_kinds
 from toplist.lists.checks.detect import KINDS, detect, text
@@ -44,138 +42,6 @@ from toplist.lists.error_messages import complain
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, as_space, show_size
 from toplist.lists.validation import Repairs
-from toplist.scoring.case_scores import Grouping
-
-REMEDY = "write numbers, or dates that begin with the year, such as 2024-01-31"
-_YEAR = re.compile(r"\d{4}(?!\d{3})", re.ASCII)
-
-
-def untimely(values: Sequence[str]) -> str | None:
-    """The first of these texts that may stand in the wrong place if they are sorted; None if all are in order.
-
-    Dates that begin with the year and are equally long sort as they follow each other.
-
-    >>> untimely(["2024-01-31", "2023-12-01"]), untimely(["2024-01-31", "31/1/2024"]), untimely(["2024-W5", "2024-W10"])
-    (None, '31/1/2024', '2024-W10')
-    """
-    return next((text for text in values if not _YEAR.match(text) or len(text) != len(values[0])), None)
-
-
-BLANK = "(blank)"  # a group of those of whom nothing is said
-
-
-MOST_GROUPS = 10_000
-
-
-_CALLED_SO = re.compile(r"'*\(blank\)'*", re.ASCII)  # what is called that itself gets a pair of quotes
-
-
-def filled(truth: Batch, name: str, what: str) -> Any:
-    """A column that says something of every case: when it was, or what it belongs to."""
-    column = plain(truth.extra[name])
-    blank = as_numpy(_is_blank(column))
-    if blank.any():
-        at = int(np.argmax(blank))
-        raise truth.error(f"there is no {what} in {quote(name)}.", at)
-    return column
-
-
-def _is_blank(column: Any) -> Any:
-    """Nothing, NaN, or text that says no more."""
-    types, pc = need("pyarrow").types, need("pyarrow.compute")
-    nothing = column.is_null(nan_is_null=True)
-    if not (types.is_string(column.type) or types.is_large_string(column.type)):
-        return nothing
-    said = pc.utf8_lower(pc.utf8_trim_whitespace(column))
-    empty = pc.or_(pc.equal(said, ""), pc.equal(said, "nan"))
-    return pc.or_(nothing, pc.fill_null(empty, True))
-
-
-def in_time(column: Any, name: str) -> NDArray[np.int64]:
-    """The place of each case in time: numbers and dates by size; text as numbers if all of it is, or else as dates."""
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    if pa.types.is_nested(column.type):
-        raise AlignmentError(f"{quote(name)} says the order, and has lists in it, not numbers, dates or text.")
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        column = pc.utf8_trim_whitespace(column)
-        try:
-            column = pc.cast(column, pa.float64())
-        except pa.ArrowInvalid:
-            odd = untimely(pc.unique(column).to_pylist())
-            if odd is not None:
-                raise AlignmentError(
-                    f"{quote(name)} says the order, and {quote(odd)} in it does not: {REMEDY}."
-                ) from None
-    coded = pc.rank(column, sort_keys="ascending", tiebreaker="dense")
-    return as_numpy(coded).astype(np.int64) - 1
-
-
-def weights_of(truth: Batch, name: str) -> NDArray[np.float64]:
-    """How much each case counts."""
-    column = truth.extra[name]
-    values = numbers(column, truth.source, truth.rows, name).astype(np.float64)
-    bad = ~(np.isfinite(values) & (values >= 0))
-    if bad.any():
-        at = int(np.argmax(bad))
-        problem = "there is no weight" if not column[at].is_valid else f"the weight is {values[at]:g}"
-        raise truth.error(f"{problem}: weights are numbers, none below zero.", at)
-    return values
-
-
-def clusters_in_order(column: Any) -> NDArray[np.int64]:
-    """The clusters of cases as numbers, in the order of their names: which row comes first does not show."""
-    found, types = groups_of(column), need("pyarrow").types
-    if found.codes is None:
-        return np.zeros(len(column), np.int64)
-    number: Any = str
-    if types.is_integer(column.type) or types.is_floating(column.type):
-        number = int if types.is_integer(column.type) else float  # whole numbers beyond 2^53 are no doubles
-    order = sorted(range(len(found.keys)), key=lambda at: (number(str(found.keys[at])), str(found.keys[at])))
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.arange(len(order))
-    return ranks[found.codes]
-
-
-def by_appearance(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same clusters, numbered as they first appear, so that folds do not depend on how they are called.
-
-    >>> by_appearance(np.array([7, 2, 7, 5]))
-    array([0, 1, 0, 2])
-    """
-    _, first, which = np.unique(codes, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[which]
-
-
-def groups_of(column: Any) -> Grouping:
-    """Cases by what a column says of them; where it says nothing, that is a group too."""
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    if pa.types.is_nested(column.type):
-        raise AlignmentError("groups and clusters are columns of text or numbers, not of lists.")
-    text = pc.cast(column, pa.string()).dictionary_encode(null_encoding="encode")
-    names = [group_name(name) for name in text.dictionary.to_pylist()]
-    return Grouping(names, as_numpy(text.indices).astype(np.int32))
-
-
-def group_name(value: str | None) -> str:
-    """What a group is called: one of blanks, and one whose name is that of blanks, are two.
-
-    >>> group_name(None), group_name("a"), group_name("(blank)"), group_name("'(blank)'")
-    ('(blank)', 'a', "'(blank)'", "''(blank)''")
-    """
-    if value is None:
-        return BLANK
-    return f"'{value}'" if _CALLED_SO.fullmatch(value) else value
-
-
-def require_few_groups(groups: Sized, name: str | None) -> None:
-    """Refuse more groups than a leaderboard can show: each has a table and intervals of its own."""
-    if len(groups) > MOST_GROUPS:
-        of = f" {quote(name)}" if name else ""
-        raise AlignmentError(
-            f"the groups by{of} are more than {MOST_GROUPS:,}, too many for a table each: group by a column with fewer "
-            "values, such as a range of these."
-        )
-
 
 NEAR_ONE = 1e-6  # how far from one the sum of a distribution may be by rounding
 
@@ -215,14 +81,14 @@ def _named(error: CaseError, batch: Batch, names: tuple[str, ...], codes: Codes)
         return error
     bit, bad = error.detail
     lo, hi = int(batch.offsets[bad.row]), int(batch.offsets[bad.row + 1])
-    values: list[Any] = list(names)
-    if batch.classes is not None:
-        values = plain(batch.classes.slice(lo, hi - lo)).to_pylist()
-    own = codes if batch.classes is None and len(codes) == len(names) else codes[lo:hi]
-    called: dict[int, Any] = {}  # a set is one class, however its labels are ordered
-    for code, value in zip(own.tolist(), values, strict=True):
-        called.setdefault(code, ";".join(map(str, value)) or "{}" if isinstance(value, list) else value)
-    return complain(bit, replace(bad, classes=[called.get(code, code) for code in bad.classes]))
+    # Tiled where codes are counted within each case: then a column has another code in every case.
+    of_columns = batch.classes is None and len(codes) == len(names)
+    here = codes if of_columns else codes[lo:hi]
+    places = np.flatnonzero(np.isin(here, bad.classes))[::-1].tolist()  # the first one of a name that is there twice
+    called = {int(here[k]): names[k] if batch.classes is None else batch.classes[lo + k].as_py() for k in places}
+    values = [called.get(int(code), int(code)) for code in bad.classes]
+    classes = [";".join(map(str, value)) or "{}" if isinstance(value, list) else value for value in values]
+    return complain(bit, replace(bad, classes=classes))
 
 
 def in_file(error: CaseError, batch: Batch) -> FileError:
@@ -242,35 +108,6 @@ def repairs_made(lists: TopLists, batch: Batch) -> dict[str, int]:
 def _left_out(batch: Batch) -> dict[str, int]:
     cases = 0 if batch.halves is None else int(np.count_nonzero(batch.halves.any(axis=1)))
     return {"blanks left out": cases} if cases else {}
-
-
-def require_outcomes(truth: Batch, sets: str | None) -> None:
-    """Every case has an outcome."""
-    sizes = np.diff(truth.offsets)
-    if len(sizes) and sizes.min() < 1:
-        problem = "there is no outcome." if sets is None else f"there is no outcome. {EMPTY_REMEDY}"
-        raise truth.error(problem, int(np.argmin(sizes)))
-
-
-def _whole(value: Any) -> int:
-    """A number of classes, or 0."""
-    try:
-        size = int(value)
-    except (TypeError, ValueError, OverflowError):
-        return 0
-    return 0 if isinstance(value, float) and value != size else size
-
-
-def class_counts(truth: Batch, name: str) -> Any:
-    """How many classes each case has, from a column of the truth."""
-    column = truth.extra[name].to_pylist()
-    out = []
-    for case, value in enumerate(column):
-        size = _whole(value)
-        if size < 1:
-            raise truth.error(f"{quote(value)} in {quote(name)} is no number of classes.", case)
-        out.append(size)
-    return np.array(out, dtype=np.int64 if max(out, default=0) < 2**53 else object)
 
 
 def read_lists(data: Any, space: Any = None, *, read: ReadOptions | None = None, **options: Any) -> TopLists:
@@ -413,7 +250,10 @@ class FileChecks:
             if self._coder.labels is None:
                 raise
             self._foreign = self._foreign or str(error)
-            return _with_foreign(self._coder.values(batch, names), self._coder.labels)
+            values = self._coder.values(batch, names)
+            codes, foreign = self._coder.places(values, batch)
+            further = len(self._coder.labels) + as_numpy(plain(values).dictionary_encode().indices).astype(np.int64)
+            return np.where(foreign, further, codes)
         except SpaceError as error:
             self._crowded = str(error)
             self._coder = ClassEncoder(ClassSpace(math.inf), False, self.sets)
@@ -550,20 +390,6 @@ def rows_of(batch: Batch, codes: Codes, space: ClassSpace) -> Rows:
     codes_ = None if classes is None else np.ascontiguousarray(classes)
     t = np.ascontiguousarray(batch.confidences)
     return Rows(batch.offsets, codes_, t, None, size, log_size, precision=batch.precision, shown=batch.shown)
-
-
-def _with_foreign(values: Any, labels: Any) -> Codes:
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    values = plain(values)
-    if pa.types.is_integer(values.type) and not pc.any(pc.match_substring_regex(labels, r"^[+-]?\d+$")).as_py():
-        whole: Codes = as_numpy(values).astype(np.int64)
-        return whole
-    text = values if pa.types.is_string(values.type) else pc.cast(values, pa.string())
-    places = pc.index_in(text, value_set=labels)
-    known = ~truths(places.is_null())
-    codes: Codes = len(labels) + as_numpy(text.dictionary_encode().indices).astype(np.int64)
-    codes[known] = as_numpy(pc.fill_null(places, -1)).astype(np.int64)[known]
-    return codes
 
 
 @dataclass(frozen=True, slots=True)

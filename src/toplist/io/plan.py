@@ -19,24 +19,24 @@ from toplist.core.arguments import as_array
 from toplist.errors import FileError, SpaceError, TopListError
 from toplist.io.align import AlignedCases, silent
 from toplist.io.batches import Batch
-from toplist.io.carried import CarriedTruth, carried_truth, space_of_producers
 from toplist.io.encoding import ClassEncoder, ClassNames, Gathering, has_integers, space_in_files
-from toplist.io.lists import (
-    by_appearance,
-    clusters_in_order,
-    filled,
-    lists_of,
-    repairs_made,
-    require_all_columns,
-    require_outcomes,
-    weights_of,
-)
+from toplist.io.lists import lists_of, repairs_made, require_all_columns
 from toplist.io.opening import open_table, require_effect
 from toplist.io.options import MISSING, TRUTH, ReadRequest
 from toplist.io.producers.base import N_CLASSES
 from toplist.io.readers import MemoryReader
 from toplist.io.sources import OpenTable, tell
 from toplist.io.tables import open_together
+from toplist.io.truth import (
+    CarriedTruth,
+    by_appearance,
+    carried_truth,
+    clusters_in_order,
+    filled,
+    require_outcomes,
+    space_of_producers,
+    weights_of,
+)
 from toplist.lists import TopList, TopLists
 from toplist.lists.converters import as_lists
 from toplist.lists.labelsets import LabelSets

@@ -17,8 +17,17 @@ from toplist._typing import Floats
 from toplist.errors import FileError
 from toplist.io.answers import AnswerSpace
 from toplist.io.batches import Batch, case_by_case, of_one_kind, starts_of, to_batch, to_batches
-from toplist.io.columns import as_arrow, as_numpy, identifiers, is_half, is_list, plain
-from toplist.io.ids import UniqueIds, are_text, repeated_among
+from toplist.io.columns import (
+    CaseIndex,
+    UniqueIds,
+    are_text,
+    as_arrow,
+    as_numpy,
+    identifiers,
+    is_half,
+    is_list,
+    plain,
+)
 from toplist.io.layout import Layout
 from toplist.io.options import ReadOptions
 from toplist.io.producers.base import ANSWER_MASS, LISTED_TOKENS
@@ -263,7 +272,7 @@ class OpenTable(Table):
         unique = UniqueIds()
         for ids, _ in self._runs():
             unique.see(ids)
-        return unique.rising or repeated_among(self._runs(), self.path, text=self.ids_are_text) is None
+        return unique.rising or not len(CaseIndex((ids for ids, _ in self._runs()), text=self.ids_are_text).repeated)
 
     def _runs(self) -> Iterator[tuple[Any, Any]]:
         """The ids of a long table where they change, and their rows."""

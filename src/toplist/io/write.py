@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -21,9 +21,8 @@ from toplist.core.kernel import parallel_map
 from toplist.errors import CaseError, TopListError
 from toplist.io.align import require_unique, silent
 from toplist.io.batches import Batch
-from toplist.io.columns import Column, as_arrow, truths
+from toplist.io.columns import Column, UniqueIds, as_arrow, plain, truths
 from toplist.io.encoding import ClassEncoder, has_integers, label_sets
-from toplist.io.ids import UniqueIds
 from toplist.io.lists import in_file, lists_of, repairs_made, require_all_columns
 from toplist.io.plan import AlignedFiles
 from toplist.io.sources import OpenTable
@@ -80,19 +79,6 @@ class Writer:
         self.output.drop()
 
 
-@dataclass(frozen=True, slots=True)
-class Lists:
-    """Lists as columns of Arrow, with the names of the classes."""
-
-    ids: Column | None
-    offsets: NDArray[np.int64]
-    classes: Column
-    confidences: NDArray[Any]
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-
 class ListWriter:
     """Lists to a file that every command reads: columns of lists in Parquet and JSON, a long table in CSV."""
 
@@ -102,8 +88,8 @@ class ListWriter:
         self.schema: Any = None
         self.waiting: list[Any] = []
 
-    def write(self, lists: Lists) -> None:
-        """The next cases."""
+    def write(self, lists: Batch) -> None:
+        """The next cases, all of whose classes are named."""
         table = _as_long(lists) if self.long else _as_lists(lists)
         self.schema = self.schema or table.schema
         self.waiting.append(table.cast(self.schema))
@@ -126,6 +112,9 @@ class ListWriter:
     def __exit__(self, kind: Any, *rest: Any) -> None:
         try:
             if kind is None:
+                if self.schema is None:  # no case at all: the file says which columns there are
+                    nothing, none = need("pyarrow").array([], "string"), np.zeros(0, np.int64)
+                    self.write(Batch("", none, nothing, np.zeros(1, np.int64), nothing, np.zeros(0)))
                 self._flush(1)
         except BaseException as error:
             kind = type(error)
@@ -134,13 +123,7 @@ class ListWriter:
             self.writer.__exit__(kind, *rest)
 
 
-def no_lists() -> Lists:
-    """No case at all: what is written of it says which columns there are."""
-    pa = need("pyarrow")
-    return Lists(pa.array([], pa.string()), np.zeros(1, np.int64), pa.array([], pa.string()), np.zeros(0))
-
-
-def _as_lists(lists: Lists) -> Any:
+def _as_lists(lists: Batch) -> Any:
     pa = need("pyarrow")
     at, columns = as_arrow(lists.offsets), {} if lists.ids is None else {"case": lists.ids}
     for name, values in zip(_LISTS, (lists.classes, as_arrow(lists.confidences)), strict=True):
@@ -148,12 +131,12 @@ def _as_lists(lists: Lists) -> Any:
     return pa.table(columns)
 
 
-def _as_long(lists: Lists) -> Any:
+def _as_long(lists: Batch) -> Any:
     """A row per listed class; an empty list is a row without class and confidence."""
-    pa = need("pyarrow")
+    pa, classes = need("pyarrow"), plain(lists.classes)
     if lists.ids is None:
         raise TopListError("cases without ids cannot be told apart in CSV: name the output .parquet or .jsonl.")
-    for what, values in (("case id", lists.ids), ("class", lists.classes)):
+    for what, values in (("case id", lists.ids), ("class", classes)):
         _require_text(values, what)
     sizes = np.diff(lists.offsets)
     rows = np.maximum(sizes, 1)
@@ -162,7 +145,7 @@ def _as_long(lists: Lists) -> Any:
     where = pa.array(entries, mask=blank)
     columns = {
         "case": lists.ids.take(pa.array(np.repeat(np.arange(len(lists)), rows))),
-        "class": lists.classes.take(where),
+        "class": classes.take(where),
         "confidence": as_arrow(lists.confidences).take(where),
     }
     return pa.table(columns)
@@ -240,7 +223,7 @@ def convert(
             named = label_sets(named, sets) if sets is not None else named
             name_of, first = np.unique(codes, return_index=True)
             which = named.take(pa.array(first[np.searchsorted(name_of, lists.classes)]))
-            writer.write(Lists(batch.ids, lists.offsets, which, lists.confidences))
+            writer.write(replace(batch, offsets=lists.offsets, classes=which, confidences=lists.confidences))
             if batch.ids is not None:
                 unique.see(batch.ids)
             cases += len(batch)
@@ -248,8 +231,6 @@ def convert(
             progress("converting", cases, source.reader.rows)
         coder.finish()
         require_unique(source, unique)
-        if not cases:
-            writer.write(no_lists())
     return cases
 
 
@@ -294,13 +275,14 @@ def transform(
     """Write what `change` makes of the lists of all files, case by case in the order of the first file."""
     require_apart([output], inputs_of(files.cases.sources))
 
-    def work(batches: list[Batch]) -> tuple[Lists, int, list[Mapping[str, int]]]:
+    def work(batches: list[Batch]) -> tuple[Batch, int, list[Mapping[str, int]]]:
         members, _, names = files.lists(batches)
         try:
             made = change(members)
         except CaseError as error:
             raise in_file(error, batches[0]) from None
-        columns = Lists(batches[0].ids, made.offsets, names.of(made.classes), _doubles(made))
+        called = names.of(made.classes)
+        columns = replace(batches[0], offsets=made.offsets, classes=called, confidences=_doubles(made))
         return columns, count_faint(made), [repairs_made(*each) for each in zip(members, batches, strict=True)]
 
     cases = entries = faint = 0
@@ -313,8 +295,6 @@ def transform(
                 repairs[name].update(counts)
             progress(what, cases, files.cases.total)
         files.coder.finish()
-        if not cases:
-            writer.write(no_lists())
     return WriteSummary(shown(output), cases, entries, faint, repairs, dict(files.cases.left_out))
 
 
