@@ -325,3 +325,26 @@ def test_a_sparse_matrix_of_labels_needs_a_space_of_label_sets() -> None:
         tl.score(tl.TopLists.from_labels([0, 1], 3), y)
     hard = tl.TopLists.from_labels(y, tl.LabelSets("abc"))
     assert tl.score(hard, y).tolist() == [0.0, 0.0]
+
+
+def test_lists_in_memory_are_not_rescaled_beside_a_file_in_percent(tmp_path):
+    lists = tl.TopLists.from_dicts([{"a": 0.5}, {"b": 0.75, "a": 0.125}], ["a", "b", "c"])
+    percent = tmp_path / "percent.csv"
+    percent.write_text("class,confidence,case\na,50,0\nb,75,1\na,12.5,1\n")
+    truth = tmp_path / "truth.csv"
+    truth.write_text("case,outcome\n0,a\n1,a\n")
+    held = tl.TopLists.from_dicts([{"a": 0.5}, {"b": 0.75, "a": 0.125}], ["a", "b", "c"], ids=["0", "1"])
+    board = tl.compare({"held": held, "file": percent}, truth, read=tl.ReadOptions(scale="percent"), space=lists.space)
+    means = {row.name: row.scores["brier"].mean.value for row in board.comparison.overall.rows}
+    assert means["held"] == means["file"] == tl.score(lists, ["a", "a"]).mean()
+
+
+def test_columns_of_the_truth_that_nobody_asked_for_may_hold_bytes_of_one_length(tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    n = 40
+    keys = pa.array([bytes([255, at]) for at in range(n)], pa.binary(2))
+    table = pa.table({"case": range(n), "outcome": ["a", "b"] * (n // 2), "key": keys})
+    parquet.write_table(table, tmp_path / "truth.parquet")
+    rows = "".join(f"{at},a,0.{at % 7 + 2}\n" for at in range(n))
+    (tmp_path / "p.csv").write_text(f"case,class,confidence\n{rows}")
+    assert tl.compare({"p": tmp_path / "p.csv"}, tmp_path / "truth.parquet", space=3).comparison.compared == n

@@ -320,3 +320,13 @@ def test_names_that_are_no_unicode_are_kept() -> None:
     data = Data(3)
     part = tl.partial_result({"m\udcff": data.models["one"]}, tl.Truth(data.truth), space=CLASSES)
     assert PartialResult.from_bytes(part.to_bytes()).to_bytes() == part.to_bytes()
+
+
+def test_a_model_keeps_its_name_and_what_was_repaired_in_it_whatever_the_name(tmp_path):
+    name, parts = "gpt-4 | cot", []
+    for at in range(2):
+        lists, truth = tmp_path / f"{at}.csv", tmp_path / f"truth{at}.csv"
+        lists.write_text(f"case,class,confidence\n{at},cat,0.75\n{at},dog,0.5\n")
+        truth.write_text(f"case,outcome\n{at},cat\n")
+        parts.append(tl.partial_result({name: lists}, truth, space=3, read=tl.ReadOptions(normalize=True)))
+    assert f"normalized (repair): {name} 2" in tl.merge_results(parts).to_text()

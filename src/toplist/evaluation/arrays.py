@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -203,12 +204,14 @@ def _time_points(time: Any, n: int) -> NDArray[np.int64]:
     if blank.any():
         raise TopListError(f"time has no value for case {int(np.argmax(blank))}.")
     if values.dtype.kind in "UO" and all(isinstance(value, str) for value in values):
-        try:
-            values = values.astype(np.float64)
-        except ValueError:
+        for kind in (np.int64, np.float64):  # 20240131093000121 is no double
+            with suppress(ValueError, OverflowError):
+                values = values.astype(kind)
+                break
+        else:
             odd = untimely(sorted(set(values.tolist())))
             if odd is not None:
-                raise TopListError(f"time has {odd!r} in it, which does not say when: {REMEDY}.") from None
+                raise TopListError(f"time has {odd!r} in it, which does not say when: {REMEDY}.")
     try:
         return np.unique(values, return_inverse=True)[1].astype(np.int64)
     except TypeError:

@@ -35,6 +35,7 @@ from toplist.io import (
     silent,
     space_in_files,
     tell,
+    with_indicators,
 )
 from toplist.lists import DeviceLists, TopList, TopLists
 from toplist.lists.checks import BLOCKING, Issue, ListSummary, QualityCounts, repaired_kinds
@@ -159,6 +160,7 @@ def _checked(
     request: ReadRequest, space: Any, missing: str, progress: Progress | None, *, outcomes: bool = True
 ) -> Checked:
     """Predictions in memory or in files, after the checks; `outcomes` that a producer's file carries may be used."""
+    request = with_indicators(request, space)
     tables = as_tables(request, space)
     if tables is None:
         request.require_memory()

@@ -26,7 +26,18 @@ from toplist.evaluation.stream import (
 from toplist.inference.results import SequentialPath
 from toplist.inference.sequential import by_step, follow
 from toplist.inference.settings import Inference, as_inference
-from toplist.io import Plan, ReadOptions, ReadRequest, as_tables, class_counts, lists_of, names_of, plan_of, silent
+from toplist.io import (
+    Plan,
+    ReadOptions,
+    ReadRequest,
+    as_tables,
+    class_counts,
+    lists_of,
+    names_of,
+    plan_of,
+    silent,
+    with_indicators,
+)
 from toplist.lists import TopLists
 from toplist.lists.converters import is_soft
 from toplist.lists.space import ClassSpace
@@ -256,7 +267,7 @@ def monitor(
     first = names[0] if baseline is None else baseline
     if first not in names:
         raise TopListError(f"the baseline {first!r} is not among the models {', '.join(map(repr, names))}.")
-    request = ReadRequest.of(models, truth, read)
+    request = with_indicators(ReadRequest.of(models, truth, read), space)
     for what, why in (
         ("weight", "bets are on differences of scores as they are: multiply none, or use compare"),
         ("group", "which cases count is to be known beforehand: give monitor the cases of one group"),

@@ -408,7 +408,7 @@ def _both_sources(one: SourceSummary, other: SourceSummary) -> SourceSummary:
     elif not other.cases:
         other = replace(other, layout=one.layout, reading=one.reading, notes=one.notes)
     both: SourceSummary = _both(replace(one, notes=()), replace(other, notes=()))
-    return replace(both, notes=tuple(sorted({*one.notes, *other.notes})))
+    return replace(both, name=one.name, notes=tuple(sorted({*one.notes, *other.notes})))
 
 
 def _told(source: str) -> str:

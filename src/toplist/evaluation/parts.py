@@ -114,6 +114,8 @@ def partial_result(
             "dataframes, or run compare on all of them."
         )
     plan = plan_of(tables, space, missing=missing, find=("cluster", "time", "group"))
+    if part.start and plan.truth.layout.case is not None:
+        raise TopListError("start has no effect: these cases have ids, which tell them apart in all parts.")
     return score_part(
         plan,
         question,

@@ -37,6 +37,7 @@ from toplist.io import (
     Plan,
     as_arrow,
     as_numpy,
+    as_text,
     class_counts,
     clusters_in_order,
     filled,
@@ -392,13 +393,12 @@ def cluster_hashes(clusters: Grouping) -> NDArray[np.uint64]:
 
 def class_texts(values: Column, separator: str | None) -> Column:
     """Classes as text that is the same for the same class: label sets have their labels in order."""
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
     values = plain(values)
     if is_list(values.type):
-        return pa.array([text(one) for one in values.to_pylist()], pa.string())
+        return need("pyarrow").array([text(one) for one in values.to_pylist()], "string")
     if separator is not None:
         return label_sets(values, separator)
-    return values if pa.types.is_string(values.type) else pc.cast(values, pa.string())
+    return as_text(values)
 
 
 def _imputed(

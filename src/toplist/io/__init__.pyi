@@ -10,6 +10,7 @@ from toplist.io.columns import Column as Column
 from toplist.io.columns import UniqueIds as UniqueIds
 from toplist.io.columns import as_arrow as as_arrow
 from toplist.io.columns import as_numpy as as_numpy
+from toplist.io.columns import as_text as as_text
 from toplist.io.columns import blanks as blanks
 from toplist.io.columns import id_hashes as id_hashes
 from toplist.io.columns import is_list as is_list

@@ -161,7 +161,7 @@ def _one_column(columns: Sequence[Column]) -> Column:
     """One column of several, which may be whole numbers of several sizes, or text of more than two gigabytes."""
     pa = need("pyarrow")
     kinds = {column.type for column in columns}
-    if pa.string() in kinds and sum(column.nbytes for column in columns) >= 2**31:
+    if pa.large_string() in kinds or (pa.string() in kinds and sum(column.nbytes for column in columns) >= 2**31):
         columns = [column.cast(pa.large_string()) for column in columns]
     elif len(kinds) > 1 and all(map(pa.types.is_integer, kinds)):
         columns = [column.cast(pa.int64()) for column in columns]

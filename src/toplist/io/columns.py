@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -41,8 +42,27 @@ def identifiers(column: Any, source: str, rows: NDArray[np.int64]) -> Column:
             raise FileError(source, problem, row=int(rows[at]))
         return pa.array(values.astype(np.int64))
     if pa.types.is_temporal(ids.type) or pa.types.is_boolean(ids.type):
-        return pc.cast(ids, pa.string())
+        return as_text(ids)
     raise FileError(source, f"case ids are text or whole numbers, not {kind_of(ids.type)}.")
+
+
+def as_text(values: Any) -> Any:
+    """Values as text that is the same for the same value, whatever the type: 1, 1.0 and "1", dates and ISO text."""
+    pa, pc, kind = need("pyarrow"), need("pyarrow.compute"), values.type
+    if pa.types.is_floating(kind):
+        numbers = as_numpy(pc.cast(values, pa.float64()).fill_null(math.nan))
+        whole = (numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**53)
+        whole_text = pc.cast(as_arrow(np.where(whole, numbers, 0).astype(np.int64)), pa.string())
+        return pc.if_else(as_arrow(whole), whole_text, pc.cast(values, pa.string()))
+    try:
+        text = values if pa.types.is_string(kind) else pc.cast(values, pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # durations, bytes of one length
+        return pa.array([None if value is None else str(value) for value in values.to_pylist()], pa.string())
+    if pa.types.is_decimal(kind) or pa.types.is_timestamp(kind):  # no zeros at the end, and midnight is a date
+        text = pc.replace_substring_regex(text, r"(\.\d*?)0+(Z?)$", r"\1\2")
+        text = pc.replace_substring_regex(text, r"\.(Z?)$", r"\1")
+        text = pc.replace_substring_regex(text, r" 00:00:00$", "")
+    return text
 
 
 def id_hashes(ids: Column, seed: int) -> NDArray[np.uint64]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from toplist._files import need
 from toplist._text import argument, listed
-from toplist._typing import Codes, Progress
+from toplist._typing import Codes, Progress, Scale
 from toplist.core.arguments import as_array
 from toplist.errors import FileError, SpaceError, TopListError
 from toplist.io.align import AlignedCases, silent
@@ -98,9 +98,13 @@ def as_tables(request: ReadRequest, space: Any) -> ReadRequest | None:
     tables = {name: _is_table(what) or request.options[name].names_producer for name, what in request.models.items()}
     if not (_is_table(y) or any(tables.values())):
         return None
-    known = None if space is None else as_space(space)
-    models = {name: what if tables[name] else _predicted(what, name, known) for name, what in request.models.items()}
-    return request.with_data(models, y if y is None or _is_table(y) else _outcomes(y))
+    known, models, options = None if space is None else as_space(space), dict(request.models), dict(request.options)
+    for name, what in models.items():
+        if not tables[name]:
+            models[name] = _predicted(what, name, known, options[name].scale)
+            options[name] = replace(options[name], scale="probability")
+    tabular = request.with_data(models, y if y is None or _is_table(y) else _outcomes(y))
+    return replace(tabular, options=options)
 
 
 def _outcomes(y: Any) -> Any:
@@ -117,17 +121,17 @@ def _outcomes(y: Any) -> Any:
         raise TopListError(problem) from None
 
 
-def _predicted(what: Any, name: str, space: ClassSpace | None) -> Any:
-    """Predictions in memory as a table: labels of a Series with its index, lists of anything else."""
+def _predicted(what: Any, name: str, space: ClassSpace | None, scale: Scale) -> Any:
+    """Predictions in memory as a table of probabilities: labels of a Series with its index, lists of anything else."""
     if _is_series(what):
         return what.to_frame("class")
     try:
         try:
-            lists = as_lists(what, space)
+            lists = as_lists(what, space, repairs=Repairs(scale=scale))
         except SpaceError:
             if space is not None:
                 raise
-            lists = as_lists(what, math.inf)  # files and frames may name all classes
+            lists = as_lists(what, math.inf, repairs=Repairs(scale=scale))  # files and frames may name all classes
     except TopListError as error:
         error.args = (f"{name}: {error}",)
         raise
@@ -237,7 +241,6 @@ def plan_of(
 
 def _declared(request: ReadRequest, space: Any, no_column: str) -> ClassSpace | None:
     """The classes as they are declared; of files, not for each case."""
-    request.truth.require_columns()
     known = None if space is None else space_in_files(space, request.set_separator)
     if known is not None and known.per_case:
         raise SpaceError(no_column)
@@ -250,6 +253,7 @@ def open_request(request: ReadRequest, space: ClassSpace | None, keep: Sequence[
     `keep` are columns of the truth that are read beside those that it says something of.
     """
     about, sets = request.truth, request.set_separator is not None or isinstance(space, LabelSets)
+    about.require_columns()
     models = [open_table(data, name, request.options[name]) for name, data in request.models.items()]
     require_effect(models)
     models = [replace(table, space=space, sets=sets) for table in models]

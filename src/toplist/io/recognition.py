@@ -392,7 +392,7 @@ class _Finding:
         nested = [name for name in doubtful if not self.table.is_scalar(name)]
         if nested:
             otherwise = f"for lists of objects say {argument('records', nested[0])}"
-        elif len(doubtful) == 1:
+        elif len(doubtful) == 1 and len(doubtful[0]) <= _LONG:
             otherwise = f"if it is the confidence of {what}, say {argument('confidence', doubtful[0])}"
         else:
             otherwise = f"for a column per class say {argument('ignore', label)}; if one is the confidence of {what}, "

@@ -204,9 +204,10 @@ class OpenTable(Table):
 
     @property
     def repairs(self) -> Repairs:
-        """What is repaired in its lists; those of a producer are of probabilities."""
+        """What is repaired in its lists; those of a producer are of probabilities, and labels have confidence one."""
         repairs = self.options.repairs
-        return repairs if self.produced is None else replace(repairs, scale="probability")
+        as_they_are = self.produced is not None or self.layout.kind == "labels"
+        return replace(repairs, scale="probability") if as_they_are else repairs
 
     @property
     def reading(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -26,8 +27,10 @@ from toplist.io.sources import OpenTable
 from toplist.lists.space import ClassSpace
 from toplist.scoring.case_scores import Grouping
 
-REMEDY = "write numbers, or dates that begin with the year, such as 2024-01-31"
+REMEDY = "write numbers, or dates that begin with the year, all in one form, such as 2024-01-31"
 _YEAR = re.compile(r"\d{4}(?!\d{3})", re.ASCII)
+_DIGIT = re.compile(r"\d", re.ASCII)
+_OFFSET = re.compile(r"[T ]\d\d:?\d\d[^+-]*([+-]\d\d(?::?\d\d)?)$", re.ASCII)
 BLANK = "(blank)"  # a group of those of whom nothing is said
 MOST_GROUPS = 10_000
 _CALLED_SO = re.compile(r"'*\(blank\)'*", re.ASCII)  # what is called that itself gets a pair of quotes
@@ -350,12 +353,22 @@ def class_counts(truth: Batch, name: str) -> Any:
 def untimely(values: Sequence[str]) -> str | None:
     """The first of these texts that may stand in the wrong place if they are sorted; None if all are in order.
 
-    Dates that begin with the year and are equally long sort as they follow each other.
+    Dates that begin with the year sort as they follow each other if they differ in digits alone: months have two, hours
+    have no AM or PM, and the offset from UTC is the same.
 
-    >>> untimely(["2024-01-31", "2023-12-01"]), untimely(["2024-01-31", "31/1/2024"]), untimely(["2024-W5", "2024-W10"])
-    (None, '31/1/2024', '2024-W10')
+    >>> untimely(["2024-01-31", "2023-12-01"]), untimely(["2024-01-31", "31/1/2024"])
+    (None, '31/1/2024')
+    >>> untimely(["2024-9-14", "2024-10-5"]), untimely(["2024-01-31T02:30+02:00", "2024-01-31T02:10+01:00"])
+    ('2024-10-5', '2024-01-31T02:10+01:00')
     """
-    return next((text for text in values if not _YEAR.match(text) or len(text) != len(values[0])), None)
+    return next((text for text in values if not _YEAR.match(text) or _form_of(text) != _form_of(values[0])), None)
+
+
+def _form_of(time: str) -> str:
+    """What times that sort as they follow each other have in common: all but the digits, and the offset from UTC."""
+    offset = _OFFSET.search(time)
+    end = len(time) if offset is None else offset.start(1)
+    return _DIGIT.sub("0", time[:end]) + time[end:]
 
 
 def filled(truth: Batch, name: str, what: str) -> Any:
@@ -386,14 +399,14 @@ def in_time(column: Any, name: str) -> NDArray[np.int64]:
         raise AlignmentError(f"{quote(name)} says the order, and has lists in it, not numbers, dates or text.")
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         column = pc.utf8_trim_whitespace(column)
-        try:
-            column = pc.cast(column, pa.float64())
-        except pa.ArrowInvalid:
+        for kind in (pa.int64(), pa.float64()):  # 20240131093000121 is no double
+            with suppress(pa.ArrowInvalid):
+                column = pc.cast(column, kind)
+                break
+        else:
             odd = untimely(pc.unique(column).to_pylist())
             if odd is not None:
-                raise AlignmentError(
-                    f"{quote(name)} says the order, and {quote(odd)} in it does not: {REMEDY}."
-                ) from None
+                raise AlignmentError(f"{quote(name)} says the order, and {quote(odd)} in it does not: {REMEDY}.")
     coded = pc.rank(column, sort_keys="ascending", tiebreaker="dense")
     return as_numpy(coded).astype(np.int64) - 1
 

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from toplist._files import need
 from toplist._text import argument, did_you_mean, listed, quote
 from toplist.errors import FileError
-from toplist.io.columns import as_arrow, as_numpy, blanks, kind_of, offsets_of, plain, truths
+from toplist.io.columns import as_arrow, as_text, blanks, kind_of, offsets_of, plain, truths
 from toplist.io.paths import ColumnPath, Step, extract, pruned, resolve, value_at
 from toplist.io.readers.base import Entries, Reader, Span, TableChunk, without_columns
 
@@ -514,22 +514,3 @@ def is_blank(values: Any) -> NDArray[np.bool_]:
     if pa.types.is_floating(values.type):
         nothing |= truths(pc.fill_null(pc.is_nan(pc.cast(values, pa.float64())), False))
     return nothing
-
-
-def as_text(values: Any) -> Any:
-    """Values as text that is the same for the same value, whatever the type: 1, 1.0 and "1", dates and ISO text."""
-    pa, pc, kind = need("pyarrow"), need("pyarrow.compute"), values.type
-    if pa.types.is_floating(kind):
-        numbers = as_numpy(pc.cast(values, pa.float64()).fill_null(math.nan))
-        whole = (numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**53)
-        whole_text = pc.cast(as_arrow(np.where(whole, numbers, 0).astype(np.int64)), pa.string())
-        return pc.if_else(as_arrow(whole), whole_text, pc.cast(values, pa.string()))
-    try:
-        text = values if pa.types.is_string(kind) else pc.cast(values, pa.string())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # durations, bytes of one length
-        return pa.array([None if value is None else str(value) for value in values.to_pylist()], pa.string())
-    if pa.types.is_decimal(kind) or pa.types.is_timestamp(kind):  # no zeros at the end, and midnight is a date
-        text = pc.replace_substring_regex(text, r"(\.\d*?)0+(Z?)$", r"\1\2")
-        text = pc.replace_substring_regex(text, r"\.(Z?)$", r"\1")
-        text = pc.replace_substring_regex(text, r" 00:00:00$", "")
-    return text

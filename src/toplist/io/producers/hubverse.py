@@ -22,14 +22,13 @@ from msgspec import Struct, ValidationError, convert
 from toplist._files import as_path, need
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError
-from toplist.io.columns import as_arrow, plain
+from toplist.io.columns import as_arrow, as_text, plain
 from toplist.io.producers.base import CLUSTER, GROUP, N_CLASSES, OUTCOME
 from toplist.io.producers.cases import Cases, reading
 from toplist.io.producers.records import Record, number_of, parsed, text_of
 from toplist.io.readers.arrow import PARQUET
 from toplist.io.readers.base import NOT_UTF8, opened
 from toplist.io.readers.first_look import FirstLook
-from toplist.io.views import as_text
 
 TASKS = Path("hub-config") / "tasks.json"
 ORACLE = Path("target-data") / "oracle-output"
