@@ -328,9 +328,10 @@ def _require_no_ids(tables: Sequence[Table]) -> None:
         if others:
             when = "every row is a case" if len(tables) == 1 else "all files are in the same order"
             raise AlignmentError(
-                f"{table.path}: no column with case ids was found, and rows are not taken by their position unless "
-                f"that is asked for: pass {argument('by_position', True)} if {when}. Or name the ids, if "
-                f"{listed(others)} holds them: {argument('case', others[0])}."
+                f"no column with case ids was found in {listed([table.path for table in tables], 3, str)}, and rows "
+                f"are not taken by their position unless that is asked for: pass {argument('by_position', True)} if "
+                f"{when}. Or name the ids, if {listed(others)} of {table.path} holds them: "
+                f"{argument('case', others[0])}."
             )
 
 
