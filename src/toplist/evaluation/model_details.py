@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from heapq import nsmallest
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,34 +89,36 @@ class ArrayNames(MemoryNames):
         return [names[i] for i in which.tolist()]
 
 
-@dataclass(frozen=True, slots=True)
-class WorstCases:
-    """The cases with the largest scores, worst first; among equals those that stand first in the truth."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Look:
+    """Scored lists of one model, and what their cases and classes are called."""
 
-    cases: tuple[tuple[str, int, CaseView], ...] = ()  # with their sources and positions there
+    name: str  # of the model
+    lists: TopLists
+    truth: Any  # codes or, where outcomes are distributions, lists
+    scores: CaseScores
+    names: BatchNames
+    rows: Positions  # of the cases in the truth, of which no two have the same in one source
+    source: str = ""  # of the truth
 
-    def __add__(self, other: WorstCases) -> WorstCases:
-        both = sorted((*self.cases, *other.cases), key=lambda one: (-one[2].predictions[0].score, *one[1::-1]))
-        return WorstCases(tuple(both[:MOST]))
+    @property
+    def hard(self) -> bool:
+        """Whether outcomes are single classes."""
+        return not isinstance(self.truth, TopLists)
 
-    @classmethod
-    def of(
-        cls,
-        lists: TopLists,
-        truth: Any,
-        scored: CaseScores,
-        position: Positions,
-        names: BatchNames,
-        source: str,
-        counted: Counted,
-    ) -> WorstCases:
-        """The worst cases of a batch; `truth` are codes, or lists."""
-        places = worst(scored.scores[0], position, MOST)
-        views = views_of(lists, truth, scored, places, names, position=position)
-        if not isinstance(truth, TopLists):
-            counts = map(counted, places.tolist())
-            views = [replace(view, right=right, models=n) for view, (right, n) in zip(views, counts, strict=True)]
-        return cls(tuple((source, int(position[at]), view) for at, view in zip(places, views, strict=True)))
+
+class Shown(NamedTuple):
+    """A case that may be shown, and what decides whether it is."""
+
+    value: float
+    position: int
+    source: str
+    view: CaseView
+
+
+def largest(cases: Iterable[Shown], most: int) -> tuple[Shown, ...]:
+    """Those of the largest values, largest first; among equals those that stand first in the truth."""
+    return tuple(sorted(cases, key=lambda case: (-case.value, case.position, case.source))[:most])
 
 
 Counted = Callable[[int], tuple[float, int]]
@@ -138,15 +140,6 @@ def worst(scores: Floats, position: Positions, most: int) -> NDArray[np.intp]:
             equal = equal[np.argpartition(position[equal], needed)[:needed]]
         cases = np.concatenate([above, equal])
     return cases[np.lexsort((position[cases], -scores[cases]))]
-
-
-def soft_outcome(name: str | None, probability: float) -> str:
-    """What a distribution over the classes is called: by its most likely class.
-
-    >>> soft_outcome("cat", 0.75), soft_outcome(None, 0.0)
-    ('cat (0.75)', 'any class alike')
-    """
-    return "any class alike" if name is None else f"{name} ({probability:.3g})"
 
 
 def top_entries(lists: TopLists, count: int = 1) -> NDArray[np.intp]:
@@ -181,58 +174,6 @@ def classes_at(lists: TopLists, entries: Places, cases: Places) -> Codes:
     return np.asarray(entries - lists.offsets[cases] if classes is None else classes[entries], np.int64)
 
 
-RECORD = np.dtype(
-    [
-        ("listed", "f8", (LISTED,)),  # the largest confidences
-        ("names", "i4", (LISTED,)),  # numbers of the names of their classes
-        ("true", "f8"),  # the probability of the true class, listed or padded
-        ("size", "i8"),
-        ("rest", "f8"),
-        ("outcome", "i4"),  # the number of the name of the true class, or of the most likely one; -1 for none
-        ("belief", "f8"),  # its probability, where the truth is a distribution
-        ("there", "?"),  # whether the model predicts the case
-    ]
-)
-
-
-class BatchRecords:
-    """The most confident classes of the cases of a batch; names have numbers later, in the order of the batches.
-
-    Of some cases alone `cases` are their places in the batch, whose names these are.
-    """
-
-    def __init__(self, lists: TopLists, y: Any, names: BatchNames, cases: Places | None = None) -> None:
-        self.records = records = np.zeros(len(lists), RECORD)
-        cases = np.arange(len(lists)) if cases is None else cases
-        self._named: list[tuple[str, tuple[Any, ...], Sequence[str], Places]] = []  # where which of these names are
-        records["there"], records["names"], records["outcome"] = True, -1, -1
-        records["size"], records["rest"] = lists.sizes, lists.rest
-        top, t = top_entries(lists, LISTED), lists.normalized_confidences
-        for rank in range(LISTED):
-            at = np.flatnonzero(top[:, rank] >= 0)
-            records["listed"][at, rank] = t[top[at, rank]]
-            codes = classes_at(lists, top[at, rank], at)
-            first, which = distinct(lists.space.per_case, codes)
-            self._named.append(("names", (at, rank), names.predicted(cases[at[first]], codes[first]), which))
-        if isinstance(y, TopLists):
-            entries = top_entries(y)[:, 0]
-            at = np.flatnonzero(entries >= 0)
-            records["belief"][at] = y.normalized_confidences[entries[at]]
-            codes = classes_at(y, entries[at], at)
-        else:
-            records["true"] = true_probabilities(lists, y)
-            at, codes = np.arange(len(lists)), y
-        first, which = distinct(lists.space.per_case, codes)
-        self._named.append(("outcome", (at,), names.outcomes(cases[at[first]], codes[first]), which))
-
-    def numbered(self, numbers: dict[str, int]) -> Any:
-        """The records, with numbers for names, of which new ones are added."""
-        for column, at, names, which in self._named:
-            own = [numbers.setdefault(name, len(numbers)) for name in names]
-            self.records[column][at] = np.array(own, np.int32)[which]
-        return self.records
-
-
 def true_probabilities(lists: TopLists, codes: Codes) -> Floats:
     """The probability of the true class of each case: listed, or its share of the rest.
 
@@ -245,43 +186,40 @@ def true_probabilities(lists: TopLists, codes: Codes) -> Floats:
     return found
 
 
-def view_of(
-    record: Any, called: Sequence[str], case: str, score: float, right: float, *, hard: bool, model: str = ""
-) -> CaseView:
-    """A case with one prediction, from its record and the names that have numbers there."""
-    listed = zip(record["names"].tolist(), record["listed"].tolist(), strict=True)
-    outcome = called[record["outcome"]] if record["outcome"] >= 0 else None
-    prediction = PredictionView(
-        model,
-        score,
-        right if hard else math.nan,
-        tuple((called[number], t) for number, t in listed if number >= 0),
-        float(record["true"]) if hard else None,
-        int(record["size"]),
-        float(record["rest"]),
-    )
-    return CaseView(case, outcome or "" if hard else soft_outcome(outcome, float(record["belief"])), (prediction,))
-
-
-def views_of(
-    lists: TopLists,
-    truth: Any,
-    scored: CaseScores,
-    at: Places,
-    names: BatchNames,
-    *,
-    position: Positions | None = None,
-    model: str = "",
-) -> list[CaseView]:
-    """Some cases of a batch; `truth` are codes, or lists."""
-    numbers: dict[str, int] = {}
-    records = BatchRecords(lists[at], truth[at], names, at).numbered(numbers)
-    scores, right, called = scored.scores[0], scored.metrics["accuracy"], list(numbers)
-    hard, where = not isinstance(truth, TopLists), at if position is None else position[at]
-    return [
-        view_of(record, called, names.case(i, place), float(scores[i]), float(right[i]), hard=hard, model=model)
-        for record, i, place in zip(records, at.tolist(), where.tolist(), strict=True)
-    ]
+def views_of(look: Look, at: Places, counted: Counted) -> list[CaseView]:
+    """Some cases of a batch with the prediction of the model."""
+    part, happened, names, scored = look.lists[at], look.truth[at], look.names, look.scores
+    listed: list[list[tuple[str, float]]] = [[] for _ in at]
+    for entries in top_entries(part, LISTED).T:
+        some = np.flatnonzero(entries >= 0)
+        classes = names.predicted(at[some], classes_at(part, entries[some], some))
+        confidences = part.normalized_confidences[entries[some]].tolist()
+        for case, name, confidence in zip(some.tolist(), classes, confidences, strict=True):
+            listed[case].append((name, confidence))
+    outcomes, true = ["any class alike"] * len(at), [0.0] * len(at)
+    if look.hard:
+        outcomes, true = list(names.outcomes(at, happened)), true_probabilities(part, happened).tolist()
+    else:  # a distribution is called by its most likely class
+        entries = top_entries(happened)[:, 0]
+        some = np.flatnonzero(entries >= 0)
+        classes = names.outcomes(at[some], classes_at(happened, entries[some], some))
+        beliefs = happened.normalized_confidences[entries[some]].tolist()
+        for case, name, belief in zip(some.tolist(), classes, beliefs, strict=True):
+            outcomes[case] = f"{name} ({belief:.3g})"
+    views = []
+    for i, case in enumerate(at.tolist()):
+        prediction = PredictionView(
+            look.name,
+            float(scored.scores[0][case]),
+            float(scored.metrics["accuracy"][case]) if look.hard else math.nan,
+            tuple(listed[i]),
+            true[i] if look.hard else None,
+            int(part.sizes[i]),
+            float(part.rest[i]),
+        )
+        right, models = counted(case) if look.hard else (0.0, 0)
+        views.append(CaseView(names.case(case, int(look.rows[case])), outcomes[i], (prediction,), right, models))
+    return views
 
 
 def truth_of(y: Any, lists: TopLists) -> Any:
@@ -425,7 +363,7 @@ class DetailsAccumulator:
     mass: Bins = field(default_factory=Bins)
     sizes: Mapping[int, int] = field(default_factory=dict)
     shapes: tuple[tuple[int, Total], ...] = ((0, Total()),) * len(KINDS)
-    worst: WorstCases = field(default_factory=WorstCases)
+    worst: tuple[Shown, ...] = ()
     confusions: Confusions = field(default_factory=Confusions)
     invalid: FirstInvalid = field(default_factory=FirstInvalid)
     look: QualityCounts = field(default_factory=QualityCounts)
@@ -439,62 +377,51 @@ class DetailsAccumulator:
             self.mass + other.mass,
             summed(self.sizes, other.sizes),
             tuple((m + n, a + b) for (m, a), (n, b) in zip(self.shapes, other.shapes, strict=True)),
-            self.worst + other.worst,
+            largest((*self.worst, *other.worst), MOST),
             self.confusions + other.confusions,
             self.invalid + other.invalid,
             self.look + other.look,
         )
 
 
-def accumulate(
-    lists: TopLists,
-    y: Any,
-    scored: CaseScores,
-    *,
-    rule: Rule,
-    position: NDArray[np.int64] | None = None,
-    names: BatchNames | None = None,
-    source: str = "",
-    counted: Counted = lambda at: (0.0, 0),
-) -> DetailsAccumulator:
-    """The details of a batch; `scored` are its scores, those under its first rule, which is `rule`.
+def accumulate(look: Look, rule: Rule, counted: Counted = lambda at: (0.0, 0)) -> DetailsAccumulator:
+    """The details of a batch, whose scores under the first rule are those under this one.
 
-    `y` are outcomes or, as lists, soft outcomes; then hits are expected ones, and there is no curve. `position` is the
-    place of each case in the truth: no two cases of one model have the same in one `source` of the truth.
+    Where outcomes are distributions hits are expected ones, and there is no curve.
 
     >>> import toplist as tl
-    >>> from toplist.scoring.case_scores import CaseScores
-    >>> lists, rule = tl.TopLists.from_dicts([{"a": 0.6, "b": 0.3}, {}], 5), tl.Brier()
-    >>> made = accumulate(lists, ["b", "c"], CaseScores.from_lists(lists, ["b", "c"], [rule]), rule=rule)
-    >>> finish(made, "A", "brier").sizes
+    >>> lists, y = tl.TopLists.from_dicts([{"a": 0.6, "b": 0.3}, {}], 5), ["b", "c"]
+    >>> scores = tl.score_cases(lists, y, rules="brier")
+    >>> look = Look("A", lists, truth_of(y, lists), scores, ArrayNames(lists.space, None, y), np.arange(2))
+    >>> finish(accumulate(look, tl.Brier()), "A", "brier").sizes
     ((0, 1), (2, 1))
     """
-    n = len(lists)
-    where = np.arange(n) if position is None else position
-    called = ArrayNames(lists.space, lists.ids, y) if names is None else names
-    truth = truth_of(y, lists)
+    lists, truth, scored, rows, names = look.lists, look.truth, look.scores, look.rows, look.names
     cuts: Cuts | None = None
     confusions = Confusions()
-    if isinstance(truth, TopLists):
-        listed, peaks = _expected(lists, truth)
-    else:
+    if look.hard:
         listed, peaks, cuts = _walked(lists, truth, scored, rule)
         cuts = cuts if rule.padded else None
-        confusions = Confusions.of(lists, truth, peaks, called)
-    some = np.flatnonzero(scored.metrics["mean_length"])
-    sizes = _histogram(scored.metrics["mean_length"])
+        confusions = Confusions.of(lists, truth, peaks, names)
+    else:
+        listed, peaks = _expected(lists, truth)
+    some, last = np.flatnonzero(scored.metrics["mean_length"]), worst(scored.scores[0], rows, MOST)
+    sizes, views = _histogram(scored.metrics["mean_length"]), views_of(look, last, counted)
     return DetailsAccumulator(
-        n,
+        len(lists),
         cuts,
         listed,
         Bins.of(peaks[some], scored.metrics["accuracy"][some]),
         Bins.of(scored.metrics["mean_mass"], scored.metrics["coverage"]),
         sizes,
         _shapes(lists, scored, sizes),
-        WorstCases.of(lists, truth, scored, where, called, source, counted),
+        tuple(
+            Shown(float(scored.scores[0][at]), int(rows[at]), look.source, view)
+            for at, view in zip(last.tolist(), views, strict=True)
+        ),
         confusions,
-        FirstInvalid.of(lists, scored.invalid, where, called),
-        QualityCounts.of(lists.checked.rows, lists.space, position=where, names=called),
+        FirstInvalid.of(lists, scored.invalid, rows, names),
+        QualityCounts.of(lists.checked.rows, lists.space, position=rows, names=names),
     )
 
 
@@ -506,9 +433,6 @@ def finish(details: DetailsAccumulator, name: str, rule: str) -> ModelDetails:
     if cuts is not None and cases:
         ks = (*below(cuts.longest), cuts.longest)
         curve = tuple(total.mean(cases) for total in (*cuts.at, cuts.whole))
-    shown = tuple(
-        replace(case, predictions=(replace(case.predictions[0], model=name),)) for _, _, case in details.worst.cases
-    )
     frequent = sorted(details.sizes.items(), key=lambda one: (-one[1], one[0]))[:_SIZES]
     return ModelDetails(
         name=name,
@@ -529,7 +453,7 @@ def finish(details: DetailsAccumulator, name: str, rule: str) -> ModelDetails:
         ),
         invalid=details.invalid.words,
         issues=details.look.issues(),
-        worst=shown,
+        worst=tuple(shown.view for shown in details.worst),
         confusions=details.confusions.most_frequent(),
     )
 
