@@ -229,6 +229,10 @@ def _apart(view: CaseView) -> float:
     return abs(one.score - other.score)
 
 
+Looks = Sequence[tuple[Look, Places]]
+"""Lists of models, and where their cases stand among those that are compared: -1 for none of these."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedCases:
     """Some cases of the matrix, and the lists that were scored, also those of cases that are not compared."""
@@ -238,7 +242,7 @@ class ComparedCases:
     weights: Floats | None
     right: Floats
     there: NDArray[np.bool_]  # whether a model predicts a case
-    looks: Sequence[tuple[Look, Places]]  # with their places among the cases that are compared, or -1
+    looks: Looks
 
     def counted(self, places: Places) -> Counted:
         """How many models are right in a case of a look, of those that predict it, and how many these are."""
@@ -375,12 +379,8 @@ def from_memory(given: ArrayModels, shown: Sequence[str]) -> CaseDetails:
     """From predictions in memory."""
     sheets, names, rule = given.sheets(), tuple(given.lists), given.scoring.rules[0]
     right = np.stack([np.asarray(one.metrics["accuracy"], np.float64) for one in sheets], axis=1)
-    panel, rows = given.panel(sheets), np.arange(len(right))
-    looks = [
-        (Look(name, lists, truth_of(given.y, lists), sheet, ArrayNames(lists.space, given.ids, given.y), rows), rows)
-        for (name, lists), sheet in zip(given.lists.items(), sheets, strict=True)
-    ]
-    cases = ComparedCases(names, panel.scores[:, 0], panel.weights, right, np.ones(right.shape, bool), looks)
+    panel, there = given.panel(sheets), np.ones(right.shape, bool)
+    cases = ComparedCases(names, panel.scores[:, 0], panel.weights, right, there, looks_in_memory(given, sheets))
     return CaseDetails(
         names,
         given.scoring,
@@ -391,6 +391,27 @@ def from_memory(given: ArrayModels, shown: Sequence[str]) -> CaseDetails:
         cases.advantages(shown[0], shown[1:]),
         partial(_held, given),
     )
+
+
+def looks_in_memory(given: ArrayModels, sheets: Sequence[CaseScores]) -> Looks:
+    """The lists of all models, of which every case is compared."""
+    rows = np.arange(len(sheets[0]))
+    return [
+        (Look(name, lists, truth_of(given.y, lists), sheet, ArrayNames(lists.space, given.ids, given.y), rows), rows)
+        for (name, lists), sheet in zip(given.lists.items(), sheets, strict=True)
+    ]
+
+
+def looks_in_files(rows: ScoredRows, plan: Plan) -> Looks:
+    """The lists that were scored of some cases."""
+    labels = None if plan.space is None or plan.set_separator is not None else plan.space.labels
+    looks = []
+    for scored in rows.lists:
+        truth, names = scored.truth, FileNames(scored, labels, plan.set_separator)
+        imputed = truth.ids is not None and scored.batch.ids is None
+        look = Look(scored.name, scored.lists, scored.y, scored.scores, names, truth.rows, truth.source, imputed)
+        looks.append((look, places_of(truth.rows, rows.truth.rows)))
+    return looks
 
 
 def _held(given: ArrayModels, name: str) -> CaseSample | None:
@@ -450,21 +471,23 @@ class FileNames:
         if batch.classes is None and len(own) == len(columns):
             known = dict(zip(own.tolist(), columns, strict=True))
             return [text(known.get(code, code)) for code in codes.tolist()]
-        sizes = np.diff(batch.offsets)[cases]
-        starts = np.cumsum(sizes) - sizes
-        entries = np.repeat(batch.offsets[:-1][cases] - starts, sizes) + np.arange(int(sizes.sum()))
-        which = np.repeat(np.arange(len(cases)), sizes)
-        hits = np.flatnonzero(own[entries] == codes[which])
-        there, first = np.unique(which[hits], return_index=True)
-        found = entries[hits[first]]
+        rows, row = np.unique(cases, return_inverse=True)
+        sizes = np.diff(batch.offsets)[rows]
+        entries = np.repeat(batch.offsets[:-1][rows] - np.cumsum(sizes) + sizes, sizes) + np.arange(int(sizes.sum()))
+        every, code = np.unique(np.concatenate([own[entries], codes]), return_inverse=True)
+        keys = np.concatenate([np.repeat(np.arange(len(rows)), sizes), row]) * len(every) + code
+        there, first = np.unique(keys[: len(entries)], return_index=True)
+        at = np.searchsorted(there, keys[len(entries) :])
+        listed = np.flatnonzero(np.append(there, -1)[at] == keys[len(entries) :])
+        places = entries[first[at[listed]]]
+        names = list(map(text, codes.tolist()))
         if batch.classes is None:
-            texts = [columns[place] for place in (found % len(columns)).tolist()]
+            texts = [columns[place] for place in (places % len(columns)).tolist()]
         else:
-            texts = class_texts(batch.classes.take(as_arrow(found)), self.separator).to_pylist()
-        if len(texts) == len(cases):
-            return texts
-        known = dict(zip(there.tolist(), texts, strict=True))
-        return [known.get(at, text(code)) for at, code in enumerate(codes.tolist())]
+            texts = class_texts(batch.classes.take(as_arrow(places)), self.separator).to_pylist()
+        for case, name in zip(listed.tolist(), texts, strict=True):
+            names[case] = name
+        return names
 
 
 def true_names(truth: Batch, plan: Plan) -> Column:
@@ -486,7 +509,6 @@ class DetailsCollector(MatrixCollector):
         self.rule, self.shown, self.hard = rule, shown, plan.truth.layout.kind == "labels"
         coder, limit = coder_of(plan), TESTED if plan.cluster is None else EXACT
         named = plan.space is not None and plan.set_separator is None and (coder.labels is not None or coder.integers)
-        self.labels = None if coder.labels is None or plan.space is None else plan.space.labels
         self.found = {one.name: DetailsAccumulator() for one in plan.sources}
         self.named = named  # whether a code means the same class in all batches
         self.samplers = {one.name: CaseSampler(limit) for one in plan.sources if self.hard}
@@ -499,17 +521,13 @@ class DetailsCollector(MatrixCollector):
         truth, matrix = rows.truth, super().make(rows)
         right = np.stack([np.asarray(one.metrics["accuracy"], np.float64) for one in rows.scores], axis=1)
         there = np.stack(rows.present, axis=1) if rows.present else np.ones(right.shape, bool)
-        looks = [(self._look(lists), places_of(lists.truth.rows, truth.rows)) for lists in rows.lists]
+        looks = looks_in_files(rows, self.plan)
         names = [source.name for source in self.plan.sources]
         cases = ComparedCases(names, matrix[0][:, 0], matrix[1]["weight"], right, there, looks)
         samples = [self._sample(lists) if self.hard else None for lists in rows.lists]
         outcomes = true_names(truth, self.plan).dictionary_encode() if self.hard else None
         advantages = cases.advantages(self.shown[0], self.shown[1:])
         return matrix, right, outcomes, cases.details(self.rule), advantages, samples, [places for _, places in looks]
-
-    def _look(self, scored: ScoredBatch) -> Look:
-        truth, names = scored.truth, FileNames(scored, self.labels, self.plan.set_separator)
-        return Look(scored.name, scored.lists, scored.y, scored.scores, names, truth.rows, truth.source)
 
     def _sample(self, scored: ScoredBatch) -> CaseSample:
         truth, cluster = scored.truth, self.plan.cluster

@@ -100,6 +100,7 @@ class Look:
     names: BatchNames
     rows: Positions  # of the cases in the truth, of which no two have the same in one source
     source: str = ""  # of the truth
+    imputed: bool = False  # whether these are empty lists, of cases that the model lacks
 
     @property
     def hard(self) -> bool:
