@@ -43,7 +43,7 @@ class Record:
     @property
     def place(self) -> str:
         """Where it stands in its file, for sentences."""
-        return "the record" if self.row is None else f"row {self.row:,}"
+        return self.name or ("the record" if self.row is None else f"row {self.row:,}")
 
     def at(self, path: str) -> Any:
         """What stands at a path inside it; None where nothing does."""
