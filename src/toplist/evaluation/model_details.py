@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
@@ -26,7 +27,7 @@ from toplist.inference.results import (
 )
 from toplist.lists import TopLists
 from toplist.lists.checks import QualityCounts
-from toplist.lists.checks.detect import MemoryNames, Names, summed
+from toplist.lists.checks.detect import MemoryNames, Names
 from toplist.lists.converters import as_codes, as_truth, is_soft
 from toplist.lists.space import show_size
 from toplist.lists.toplists import beliefs
@@ -143,30 +144,19 @@ def worst(scores: Floats, position: Positions, most: int) -> NDArray[np.intp]:
     return cases[np.lexsort((position[cases], -scores[cases]))]
 
 
-def top_entries(lists: TopLists, count: int = 1) -> NDArray[np.intp]:
-    """Where the most confident classes of each case stand among all entries, most confident first; -1 for none.
+def first_entries(lists: TopLists) -> NDArray[np.intp]:
+    """Where the most confident class of each case stands among all entries, the first of equals; -1 for none.
 
-    Of several that are as confident, the one that is listed first comes first.
-
-    >>> top_entries(TopLists.from_dicts([{0: 0.4, 1: 0.4}, {}, {2: 0.1, 0: 0.6}], 5), 2).tolist()
-    [[0, 1], [-1, -1], [3, 2]]
+    >>> first_entries(TopLists.from_dicts([{0: 0.4, 1: 0.4}, {}, {2: 0.1, 0: 0.6}], 5)).tolist()
+    [0, -1, 3]
     """
-    offsets, sizes, t = lists.offsets, lists.sizes, lists.checked.rows.confidences
-    found = np.full((len(sizes), count), -1, np.intp)
-    width = int(sizes.max(initial=0))
-    for rank in range(min(count, width)):
-        if rank:
-            t = t.copy() if rank == 1 else t
-            t[found[found[:, rank - 1] >= 0, rank - 1]] = -np.inf
-        some = np.flatnonzero(sizes > rank)
-        if sizes.min() == width:
-            found[:, rank] = offsets[:-1] + t.reshape(len(sizes), width).argmax(axis=1)
-            continue
-        every = np.flatnonzero(sizes)
-        largest = np.repeat(np.maximum.reduceat(t, offsets[every]), sizes[every])
-        reached = np.flatnonzero(t == largest)
-        found[some, rank] = reached[np.searchsorted(reached, offsets[some])]
-    return found
+    sizes, t = lists.sizes, lists.checked.rows.confidences
+    entries, listed = np.full(len(sizes), -1, np.intp), np.flatnonzero(sizes)
+    if len(listed):
+        starts = lists.offsets[listed]
+        reached = np.flatnonzero(t == np.repeat(np.maximum.reduceat(t, starts), sizes[listed]))
+        entries[listed] = reached[np.searchsorted(reached, starts)]
+    return entries
 
 
 def classes_at(lists: TopLists, entries: Places, cases: Places) -> Codes:
@@ -189,23 +179,22 @@ def true_probabilities(lists: TopLists, codes: Codes) -> Floats:
 
 def views_of(look: Look, at: Places, counted: Counted) -> list[CaseView]:
     """Some cases of a batch with the prediction of the model."""
-    part, happened, names, scored = look.lists[at], look.truth[at], look.names, look.scores
+    part, happened, names, scored = look.lists[at].ordered(), look.truth[at], look.names, look.scores
+    cases = np.repeat(np.arange(len(at)), part.sizes)
+    entries = np.flatnonzero(np.arange(len(cases)) - part.offsets[cases] < LISTED)
+    cases, classes, confidences = cases[entries], part.classes[entries], part.normalized_confidences[entries]
     listed: list[list[tuple[str, float]]] = [[] for _ in at]
-    for entries in top_entries(part, LISTED).T:
-        some = np.flatnonzero(entries >= 0)
-        classes = names.predicted(at[some], classes_at(part, entries[some], some))
-        confidences = part.normalized_confidences[entries[some]].tolist()
-        for case, name, confidence in zip(some.tolist(), classes, confidences, strict=True):
-            listed[case].append((name, confidence))
-    outcomes, true = ["any class alike"] * len(at), [0.0] * len(at)
+    for case, *entry in zip(cases.tolist(), names.predicted(at[cases], classes), confidences.tolist(), strict=True):
+        listed[case].append((entry[0], entry[1]))
     if look.hard:
         outcomes, true = list(names.outcomes(at, happened)), true_probabilities(part, happened).tolist()
     else:  # a distribution is called by its most likely class
-        entries = top_entries(happened)[:, 0]
+        outcomes, true = ["any class alike"] * len(at), []
+        entries = first_entries(happened)
         some = np.flatnonzero(entries >= 0)
-        classes = names.outcomes(at[some], classes_at(happened, entries[some], some))
+        called = names.outcomes(at[some], classes_at(happened, entries[some], some))
         beliefs = happened.normalized_confidences[entries[some]].tolist()
-        for case, name, belief in zip(some.tolist(), classes, beliefs, strict=True):
+        for case, name, belief in zip(some.tolist(), called, beliefs, strict=True):
             outcomes[case] = f"{name} ({belief:.3g})"
     views = []
     for i, case in enumerate(at.tolist()):
@@ -239,22 +228,17 @@ class Confusions:
     An empty list predicts none.
     """
 
-    pairs: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)  # cases; confidence in 2**-53
-    classes: Mapping[str, int] = field(default_factory=dict)  # cases of each true class
+    cases: Counter[tuple[str, str]] = field(default_factory=Counter)
+    confidence: Counter[tuple[str, str]] = field(default_factory=Counter)  # sums in 2**-53
+    classes: Counter[str] = field(default_factory=Counter)  # cases of each true class
 
     def __add__(self, other: Confusions) -> Confusions:
-        if not self.classes or not other.classes:
-            return self if self.classes else other
-        pairs = dict(self.pairs)
-        for pair, (cases, confidence) in other.pairs.items():
-            own = pairs.get(pair, (0, 0))
-            pairs[pair] = own[0] + cases, own[1] + confidence
-        return Confusions(pairs, summed(self.classes, other.classes))
+        return Confusions(self.cases + other.cases, self.confidence + other.confidence, self.classes + other.classes)
 
     @classmethod
     def of(cls, lists: TopLists, codes: Codes, peaks: Floats, names: BatchNames) -> Confusions:
         """Those of a batch; `peaks` are the largest confidences."""
-        entries = top_entries(lists)[:, 0]
+        entries = first_entries(lists)
         some = np.flatnonzero(entries >= 0)
         predicted = classes_at(lists, entries[some], some)
         wrong = np.flatnonzero(predicted != codes[some])
@@ -264,27 +248,27 @@ class Confusions:
         high = np.floor(peaks[cases] * 2.0**_HIGH)
         low = np.rint((peaks[cases] * 2.0**_HIGH - high) * 2.0**_LOW)
         counts, highs, lows = (np.bincount(which, w, len(first)) for w in (None, high, low))
-        pairs: dict[tuple[str, str], tuple[int, int]] = {}
-        called = zip(
+        made = cls()
+        pairs = zip(
             names.outcomes(cases[first], codes[cases[first]]),
             names.predicted(cases[first], predicted[first]),
             strict=True,
         )
-        for pair, n, upper, lower in zip(called, counts.tolist(), highs.tolist(), lows.tolist(), strict=True):
-            own = pairs.get(pair, (0, 0))
-            pairs[pair] = own[0] + n, own[1] + (int(upper) << _LOW) + int(lower)
+        for pair, n, upper, lower in zip(pairs, counts.tolist(), highs.tolist(), lows.tolist(), strict=True):
+            made.cases[pair] += n
+            made.confidence[pair] += (int(upper) << _LOW) + int(lower)
         first, which = distinct(local, codes)
-        classes: dict[str, int] = {}
         for name, n in zip(names.outcomes(first, codes[first]), np.bincount(which).tolist(), strict=True):
-            classes[name] = classes.get(name, 0) + n
-        return cls(pairs, classes)
+            made.classes[name] += n
+        return made
 
     def most_frequent(self) -> tuple[Confusion, ...]:
         """The most frequent ones."""
-        order = nsmallest(MOST, self.pairs.items(), key=lambda one: (-one[1][0], one[0]))
         return tuple(
-            Confusion(true, predicted, cases, cases / self.classes[true], confidence / (cases << (_HIGH + _LOW)))
-            for (true, predicted), (cases, confidence) in order
+            Confusion(
+                true, predicted, n, n / self.classes[true], self.confidence[true, predicted] / (n << (_HIGH + _LOW))
+            )
+            for (true, predicted), n in nsmallest(MOST, self.cases.items(), key=lambda pair: (-pair[1], pair[0]))
         )
 
 
@@ -306,39 +290,22 @@ def distinct(local: bool, *columns: Codes) -> tuple[Places, Places]:
     return first, which
 
 
-@dataclass(frozen=True, slots=True)
-class FirstInvalid:
-    """The first invalid list in words, and its position in the truth."""
-
-    position: int | None = None
-    words: str = ""
-
-    def __add__(self, other: FirstInvalid) -> FirstInvalid:
-        if self.position is None or other.position is None:
-            return other if self.position is None else self
-        return min(self, other, key=lambda one: (one.position or 0, one.words))
-
-    @classmethod
-    def of(cls, lists: TopLists, invalid: NDArray[Any], position: Positions, names: BatchNames) -> FirstInvalid:
-        """The first of a batch."""
-        cases = np.flatnonzero(invalid)
-        if not len(cases):
-            return cls()
-        at = int(cases[np.argmin(position[cases])])
-        return cls(int(position[at]), _in_words(lists, at, int(position[at]), names))
-
-
-def _in_words(lists: TopLists, at: int, position: int, names: BatchNames) -> str:
-    part = lists[at : at + 1]
+def first_invalid(look: Look) -> tuple[tuple[int, str], ...]:
+    """The position of the first invalid list in the truth, and what is wrong in words; nothing where all are valid."""
+    cases = np.flatnonzero(look.scores.invalid)
+    if not len(cases):
+        return ()
+    at = int(cases[np.argmin(look.rows[cases])])
+    part, position, size = look.lists[at : at + 1], int(look.rows[at]), look.lists.space.size
     t = part.normalized_confidences
     least = int(np.argmin(t))
-    size = lists.space.size[at] if lists.space.per_case else lists.space.size
-    unlisted = int(size) - len(t)
-    (called,) = names.predicted(np.array([at]), part.classes[[least]])
+    unlisted = int(size[at] if look.lists.space.per_case else size) - len(t)
+    (called,) = look.names.predicted(np.array([at]), part.classes[[least]])
     low, proxy = _apart(float(t[least]), float(part.proxy[0]))
     others = f"each of the {show_size(unlisted)} unlisted classes" if unlisted > 1 else "the unlisted class"
-    case = names.case(at, position)
-    return f"case {case}: {quote(called)} has a confidence of {low}, below the {proxy} that {others} gets."
+    case = look.names.case(at, position)
+    words = f"case {case}: {quote(called)} has a confidence of {low}, below the {proxy} that {others} gets."
+    return ((position, words),)
 
 
 def _apart(a: float, b: float) -> tuple[str, str]:
@@ -362,11 +329,11 @@ class DetailsAccumulator:
     listed: Bins = field(default_factory=Bins)
     top: Bins = field(default_factory=Bins)
     mass: Bins = field(default_factory=Bins)
-    sizes: Mapping[int, int] = field(default_factory=dict)
+    sizes: Counter[int] = field(default_factory=Counter)
     shapes: tuple[tuple[int, Total], ...] = ((0, Total()),) * len(KINDS)
     worst: tuple[Shown, ...] = ()
     confusions: Confusions = field(default_factory=Confusions)
-    invalid: FirstInvalid = field(default_factory=FirstInvalid)
+    invalid: tuple[tuple[int, str], ...] = ()
     look: QualityCounts = field(default_factory=QualityCounts)
 
     def __add__(self, other: DetailsAccumulator) -> DetailsAccumulator:
@@ -376,11 +343,11 @@ class DetailsAccumulator:
             self.listed + other.listed,
             self.top + other.top,
             self.mass + other.mass,
-            summed(self.sizes, other.sizes),
+            self.sizes + other.sizes,
             tuple((m + n, a + b) for (m, a), (n, b) in zip(self.shapes, other.shapes, strict=True)),
             largest((*self.worst, *other.worst), MOST),
             self.confusions + other.confusions,
-            self.invalid + other.invalid,
+            tuple(sorted((*self.invalid, *other.invalid))[:1]),
             self.look + other.look,
         )
 
@@ -407,7 +374,9 @@ def accumulate(look: Look, rule: Rule, counted: Counted = lambda at: (0.0, 0)) -
     else:
         listed, peaks = _expected(lists, truth)
     some, last = np.flatnonzero(scored.metrics["mean_length"]), worst(scored.scores[0], rows, MOST)
-    sizes, views = _histogram(scored.metrics["mean_length"]), views_of(look, last, counted)
+    lengths, counts = np.unique(scored.metrics["mean_length"], return_counts=True)
+    sizes = Counter(dict(zip(lengths.tolist(), counts.tolist(), strict=True)))
+    views = views_of(look, last, counted)
     return DetailsAccumulator(
         len(lists),
         cuts,
@@ -421,7 +390,7 @@ def accumulate(look: Look, rule: Rule, counted: Counted = lambda at: (0.0, 0)) -
             for at, view in zip(last.tolist(), views, strict=True)
         ),
         confusions,
-        FirstInvalid.of(lists, scored.invalid, rows, names),
+        first_invalid(look),
         QualityCounts.of(lists.checked.rows, lists.space, position=rows, names=names),
     )
 
@@ -452,7 +421,7 @@ def finish(details: DetailsAccumulator, name: str, rule: str) -> ModelDetails:
             for kind, (count, total) in zip(KINDS, details.shapes, strict=True)
             if count
         ),
-        invalid=details.invalid.words,
+        invalid="".join(words for _, words in details.invalid),
         issues=details.look.issues(),
         worst=tuple(shown.view for shown in details.worst),
         confusions=details.confusions.most_frequent(),
@@ -518,17 +487,6 @@ def _expected(lists: TopLists, truth: TopLists) -> tuple[Bins, NDArray[np.float6
     return bins, peaks
 
 
-def _histogram(sizes: NDArray[np.int64]) -> dict[int, int]:
-    if not len(sizes):
-        return {}
-    if sizes.max() <= 2 * len(sizes) + 64:
-        counts = np.bincount(sizes)
-        lengths = np.flatnonzero(counts)
-        return dict(zip(lengths.tolist(), counts[lengths].tolist(), strict=True))
-    lengths, counts = np.unique(sizes, return_counts=True)
-    return dict(zip(lengths.tolist(), counts.tolist(), strict=True))
-
-
 def _shapes(lists: TopLists, scored: CaseScores, lengths: Mapping[int, int]) -> tuple[tuple[int, Total], ...]:
     """Cases and scores by prediction type.
 
@@ -543,9 +501,5 @@ def _shapes(lists: TopLists, scored: CaseScores, lengths: Mapping[int, int]) -> 
     kinds = np.minimum(sizes, 2).astype(np.int32)
     kinds[((1.0 - scored.metrics["mean_mass"] <= allowed) | (lists.checked.rows.size == sizes)) & (sizes > 1)] = 3
     kinds[(sizes == 1) & (1.0 - scored.metrics["mean_mass"] > allowed)] = 2
-    counts = np.bincount(kinds, minlength=len(KINDS)).tolist()
-    if len(sizes) in counts:  # all of one kind
-        only = Total.each(scored.scores[:1])[0][0]
-        return tuple((count, only if count else Total()) for count in counts)
-    totals = Total.each(scored.scores[:1], kinds, len(KINDS))
-    return tuple((count, row[0]) for count, row in zip(counts, totals, strict=True))
+    counts, totals = np.bincount(kinds, minlength=len(KINDS)), Total.each(scored.scores[:1], kinds, len(KINDS))
+    return tuple((count, row[0]) for count, row in zip(counts.tolist(), totals, strict=True))
