@@ -36,7 +36,6 @@ from toplist.evaluation.stream import (
     ReadSummary,
     ScoredRows,
     SumCollector,
-    most_repaired,
     require_cases,
     run,
 )
@@ -60,15 +59,6 @@ Spelling = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Cover:
-    """Cases that a part covers: what they were read from, and which of them."""
-
-    source: str
-    cases: int
-    start: int | None = None  # the position of the first case, where there are no ids
-
-
-@dataclass(frozen=True, slots=True)
 class PartQuestion:
     """What is asked of all parts alike, as plain values: parts are merged where it is equal."""
 
@@ -86,17 +76,11 @@ class PartQuestion:
     @classmethod
     def of(cls, question: Question, plan: Plan, settings: InferenceSettings) -> PartQuestion:
         """What is asked of the cases of a plan."""
-        space, how = plan.space, settings
+        space = plan.space
         if space is None:
             raise ValueError("the number of classes differs from case to case: see `settings_of`")
         labels = "" if space.labels is None else "\n".join(f"{label!r}" for label in space.labels)
-        inference = Inference(
-            method=how.method,
-            level=how.level,
-            horizon=how.horizon,
-            seed=how.seed,
-            min_cases=question.inference.min_cases,
-        )
+        inference = Inference(min_cases=question.inference.min_cases)  # all else is in the settings
         return cls(
             replace(question, scoring=replace(question.scoring, rules=()), inference=inference),
             space.size,
@@ -121,7 +105,7 @@ class PartialResult:
     ----------
     question : PartQuestion
         What is asked of all parts alike.
-    covers : tuple of Cover
+    covers : tuple of PartRecord
         What the cases were read from.
     tallies : mapping of Aggregates
         Exact sums, by group.
@@ -152,7 +136,7 @@ class PartialResult:
     """
 
     question: PartQuestion
-    covers: tuple[Cover, ...]
+    covers: tuple[PartRecord, ...]
     tallies: Mapping[Hashable, Aggregates]  # exact sums, by group
     read: ReadSummary
     heaviest: float  # weight of a case
@@ -286,7 +270,7 @@ def score_part(
         read = run(reading(plan, names), question.scoring, [sums, kept], progress, part=True, start=start)
         found = PartialResult(
             asked,
-            (Cover(plan.truth.path, read.cases, None if asked.ids else start),),
+            (PartRecord(plan.truth.path, read.cases, None if asked.ids else start),),
             sums.tallies,
             read,
             kept.heaviest,
@@ -347,7 +331,8 @@ def merge(parts: Iterable[PartialResult], names: Sequence[str] = ()) -> PartialR
     for other, part in zip(called[1:], results[1:], strict=True):
         _require_same_question(called[0], results[0].question, other, part.question)
     _require_apart(dict(zip(called, results, strict=True)))
-    read = reduce(_both_read, (one.read for one in results))
+    read: ReadSummary = reduce(_both, (one.read for one in results))
+    highest = {name: max(one.read.highest[name] for one in results) for name in read.highest}
     tallies = merge_tallies(*(one.tallies for one in results))
     require_few_groups(tallies, results[0].question.group)
     return PartialResult(
@@ -355,11 +340,11 @@ def merge(parts: Iterable[PartialResult], names: Sequence[str] = ()) -> PartialR
         tuple(
             sorted(
                 (cover for one in results for cover in one.covers),
-                key=lambda one: (one.source, one.start or 0, one.cases),
+                key=lambda one: (one.name, one.start or 0, one.cases),
             )
         ),
         tallies,
-        read,
+        replace(read, highest=highest),
         max(one.heaviest for one in results),
         _samples([one.sample for one in results], read.cases),
         None if any(one.losses is None for one in results) else reduce(_both, (one.losses for one in results)),
@@ -380,35 +365,18 @@ def _both(one: Any, other: Any) -> Any:
     if one is None or other is None:
         return other if one is None else one
     if isinstance(one, str):
-        return _SEVERAL.join(sorted({*one.split(_SEVERAL), *other.split(_SEVERAL)}))
+        return one if one == other else _SEVERAL.join(sorted({*one.split(_SEVERAL), *other.split(_SEVERAL)}))
     if isinstance(one, Mapping):
         return {key: _both(one.get(key), other.get(key)) for key in sorted({*one, *other})}
     if isinstance(one, tuple):
-        return tuple(_both(x, y) for x, y in zip(one, other, strict=True))
+        texts = all(isinstance(part, str) for part in (*one, *other))
+        return tuple(sorted({*one, *other}) if texts else map(_both, one, other))
     if hasattr(one, "__add__"):
         return one + other
+    if isinstance(one, SourceSummary) and not (one.cases and other.cases):
+        told = one if one.cases else other  # a table without cases does not tell how others are read
+        one, other = (replace(x, layout=told.layout, reading=told.reading, notes=told.notes) for x in (one, other))
     return replace(one, **{of.name: _both(getattr(one, of.name), getattr(other, of.name)) for of in fields(one)})
-
-
-def _both_read(one: ReadSummary, other: ReadSummary) -> ReadSummary:
-    """What was read of both."""
-    both: ReadSummary = _both(replace(one, origins=()), replace(other, origins=()))
-    return replace(
-        both,
-        origins=tuple(_both_sources(x, y) for x, y in zip(one.origins, other.origins, strict=True)),
-        truth_repairs=most_repaired(both.repaired),
-        highest={name: max(one.highest[name], other.highest[name]) for name in one.highest},
-    )
-
-
-def _both_sources(one: SourceSummary, other: SourceSummary) -> SourceSummary:
-    """Where the predictions of both parts came from; a table without cases does not tell how others are read."""
-    if not one.cases:
-        one = replace(one, layout=other.layout, reading=other.reading, notes=other.notes)
-    elif not other.cases:
-        other = replace(other, layout=one.layout, reading=one.reading, notes=one.notes)
-    both: SourceSummary = _both(replace(one, notes=()), replace(other, notes=()))
-    return replace(both, name=one.name, notes=tuple(sorted({*one.notes, *other.notes})))
 
 
 def _told(source: str) -> str:
@@ -443,32 +411,14 @@ def _asked(record: Any) -> Iterator[tuple[str, Any]]:
 
 def _require_same_question(one: str, first: PartQuestion, other: str, second: PartQuestion) -> None:
     """Refuse parts that do not belong together, with what differs."""
-    if first == second:
-        return
-    both = f"{one} and {other} do not belong together"
-    name, x, y = next((name, x, y) for (name, x), (_, y) in zip(_asked(first), _asked(second), strict=True) if x != y)
-    if name == "ids":
-        with_ids, without = (one, other) if x else (other, one)
-        raise AlignmentError(f"{both}: {with_ids} has case ids, and {without} goes by the position of cases.")
-    if name == "labels":
-        raise AlignmentError(
-            f"{both}: the classes have other names, or another order: declare them for all parts with "
-            f"{argument('space')}."
-        )
-    if name == "repairs":
-        model = next(model for model in x if x[model] != y[model])
-        whose = f"the lists of {model}" if model else "the truth"
-        raise AlignmentError(f"{both}: {whose} were read with different options.")
-    raise AlignmentError(f"{both}: {name} is {_shown(x)} in the first, and {_shown(y)} in the second.")
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value))
-    return "none" if value is None else quote(value) if isinstance(value, str) else f"{value}"[:_SHOWN]
-
-
-_SHOWN = 40  # characters of a number
+    for (name, x), (_, y) in zip(_asked(first), _asked(second), strict=True):
+        if x != y:
+            said = {
+                "ids": "only one of them has case ids, and the other goes by the position of cases",
+                "labels": f"their classes have other names, or another order: declare them with {argument('space')}",
+                "repairs": "their lists or outcomes were read with different options",
+            }.get(name, f"{name} is {quote(x)} in the first, and {quote(y)} in the second")
+            raise AlignmentError(f"{one} and {other} do not belong together: {said}.")
 
 
 def _require_apart(found: Mapping[str, PartialResult]) -> None:
@@ -532,10 +482,10 @@ def finish(
         problem = seen.problem(asked.size)
         if problem is not None:
             raise type(problem)(f"{name}: {problem}") if isinstance(problem, SpaceError) else problem
-    apart = next((name for name, count in zip(asked.question.names, read.matched, strict=True) if not count), None)
-    if apart is not None:
-        raise AlignmentError(f"{apart} has none of the cases of the truth.")
-    if all(count == read.cases for count in read.matched):
+    for origin in read.origins:
+        if not origin.cases:
+            raise AlignmentError(f"{origin.name} has none of the cases of the truth.")
+    if all(origin.cases == read.cases for origin in read.origins):
         read = replace(read, difficulty=None)
     read = replace(read, origins=tuple(replace(one, source=_told(one.source)) for one in read.origins))
     scored = Scored(
@@ -547,9 +497,7 @@ def finish(
         asked.size,
         asked.weight,
         asked.group,
-        SumDetails(result.bins, tuple(PartRecord(one.source, one.cases) for one in result.covers))
-        if cases is None
-        else cases,
+        SumDetails(result.bins, result.covers) if cases is None else cases,
         spelled or (lambda name: result.spelled.get(name, ((), ()))),
         result.sample.drawn(read.cases),
         losses or Losses(asked.bounds[0], result.heaviest, read.highest.__getitem__, lambda sums: result.losses or {}),

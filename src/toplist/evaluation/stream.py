@@ -185,12 +185,15 @@ class ReadSummary:
     cases: int
     compared: int
     truth: str = ""  # how the truth was read
-    truth_repairs: Mapping[str, int] = field(default_factory=dict)  # what was repaired in it, in how many cases
     highest: Mapping[str, float] = field(default_factory=dict)  # by model, a bound on scores under the first rule
     difficulty: Difficulty | None = None  # of what is missing; None where nothing is
     repaired: tuple[Mapping[str, int], ...] = ()  # the repairs of the truth, in the cases of each model
-    matched: tuple[int, ...] = ()  # cases of the truth that each model has
     names: tuple[NamesSeen, ...] = ()  # of the classes of each model
+
+    @property
+    def truth_repairs(self) -> Mapping[str, int]:
+        """The repairs of the truth, from the model that has most of its cases."""
+        return max(self.repaired, key=lambda counts: sum(counts.values()), default={})
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,17 +287,14 @@ def run(
         )
         for scorer, name, count in zip(scorers, names, matched.tolist(), strict=True)
     )
-    repaired = tuple(dict(scorer.truth_repaired) for scorer in scorers)
     return ReadSummary(
         origins,
         total,
         kept,
         plan.truth.reading,
-        most_repaired(repaired),
         {scorer.source.name: scorer.highest for scorer in scorers},
         difficulty if lacking or part else None,
-        repaired,
-        tuple(matched.tolist()),
+        tuple(dict(scorer.truth_repaired) for scorer in scorers),
         tuple(scorer.coder.seen for scorer in scorers) if part else (),
     )
 
@@ -349,11 +349,6 @@ def require_cases(truth: str, cases: int, compared: int) -> None:
         raise FileError(truth, "there are no cases.")
     if not compared:
         raise AlignmentError("there is no case that all models and the truth have.")
-
-
-def most_repaired(repaired: Sequence[Mapping[str, int]]) -> Mapping[str, int]:
-    """The repairs of the truth, from the model that has most of its cases."""
-    return max(repaired, key=lambda counts: sum(counts.values()))
 
 
 POSITION: Final = ""
