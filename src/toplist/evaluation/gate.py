@@ -44,7 +44,7 @@ from toplist.evaluation.score_files import (
     outcome_texts,
     outcomes_in_memory,
 )
-from toplist.evaluation.stream import Collector, MatrixCollector, ScoredRows, SumCollector, run
+from toplist.evaluation.stream import MatrixCollector, ScoredRows, SumCollector, run
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, overall, tally
 from toplist.inference.dependence import usual_lag, usual_waves
 from toplist.inference.diagnostics import FEW, diagnose, is_skewed, skewness
@@ -53,7 +53,7 @@ from toplist.inference.intervals import SAME, Intervals, IntervalsOf, rounding
 from toplist.inference.ranking import in_order
 from toplist.inference.results import BoardWarning, Comparison, Estimate
 from toplist.inference.settings import TIMED, Inference, as_inference
-from toplist.io import Plan, ReadOptions, ReadRequest, Source, as_tables, empty_set_explained, silent, with_indicators
+from toplist.io import Plan, ReadOptions, ReadRequest, Source, as_tables, silent, with_indicators
 from toplist.report.gate import (
     IDENTICAL,
     CaseLoss,
@@ -242,8 +242,7 @@ def _of_files(
         baseline.require_same_question(plan.classes, plan.space)
     columns = columns_of(plan, settings)
     pairs = PairCollector(plan, columns, baseline)
-    with empty_set_explained(plan.set_separator):
-        read = run(reading(plan, columns), question.scoring, [pairs], progress)
+    read = run(reading(plan, columns), question.scoring, [pairs], progress)
     left_out, matrix = () if baseline is None else baseline.require_same_cases(), pairs.matrix.panel()
     scored = Scored.of_files(plan, question, settings, {}, matrix, pairs.sample, read)
     digests = np.concatenate([np.zeros((0, 2), np.uint64), *pairs.digests])
@@ -265,7 +264,7 @@ def _of_arrays(request: ReadRequest, space: Any, question: Question, baseline: B
     return PairedCases(scored, matrix, ids, alone, np.stack(digests, axis=1), left_out)
 
 
-class PairCollector(Collector):
+class PairCollector:
     """Keeps the scores of both models with the ids of cases, and what tells their lists apart.
 
     A baseline whose scores are in a file has these handed on with those that were made. What the truth says of cases

@@ -31,7 +31,6 @@ from toplist.evaluation.model_details import ArrayNames
 from toplist.evaluation.ranking import Question, Scored, doubts, judged, planned
 from toplist.evaluation.stream import (
     POSITION,
-    Collector,
     MatrixCollector,
     ReadSummary,
     ScoredBatch,
@@ -51,7 +50,6 @@ from toplist.io import (
     as_arrow,
     as_numpy,
     class_counts,
-    empty_set_explained,
     plain,
     random_access,
     silent,
@@ -80,7 +78,7 @@ _REMEDY = (
 # Writing
 
 
-class ScoreWriter(Collector):
+class ScoreWriter:
     """Writes the scores of each case to a file."""
 
     def __init__(self, path: str | os.PathLike[str], plan: Plan, rules: Sequence[str]) -> None:
@@ -148,8 +146,7 @@ def score_model(
     sums, matrix = SumCollector(plan), None if settings.by_sums else MatrixCollector(plan)
     writer = None if output is None else ScoreWriter(output, plan, question.rules)
     with nullcontext() if writer is None else writer.writer:
-        with empty_set_explained(plan.set_separator):
-            read = run(plan, question.scoring, list(filter(None, (writer, sums, matrix))), progress)
+        read = run(plan, question.scoring, list(filter(None, (writer, sums, matrix))), progress)
         scored = Scored.of_files(
             plan, question, settings, sums.tallies, None if matrix is None else matrix.panel(), None, read
         )

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import math
 import tempfile
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +39,7 @@ from toplist.io import (
     as_text,
     class_counts,
     clusters_in_order,
+    empty_set_explained,
     filled,
     groups_of,
     has_integers,
@@ -210,18 +210,21 @@ class ScoredRows:
     lists: Sequence[ScoredBatch] = ()
 
 
-class Collector(ABC):
+class Collector(Protocol):
     """Takes the scored cases. What can be done apart from other cases is done in `make`, by several threads."""
 
-    __slots__ = ()
-
-    @abstractmethod
-    def make(self, rows: ScoredRows) -> Any:
+    def make(self, rows: ScoredRows, /) -> Any:
         """Something from some cases, of which there may be none that are compared."""
 
-    @abstractmethod
-    def add(self, made: Any) -> None:
+    def add(self, made: Any, /) -> None:
         """The next of what was made, in the order of the truth."""
+
+
+class Taken(NamedTuple):
+    """A collector that is two functions."""
+
+    make: Callable[[ScoredRows], Any]
+    add: Callable[[Any], None]
 
 
 def coder_of(plan: Plan) -> ClassEncoder:
@@ -263,12 +266,13 @@ def run(
         return cases, len(compared.truth), bool(rows.present), made
 
     matched, total, kept, lacking = np.zeros(len(scorers), np.int64), 0, 0, False
-    for cases, count, incomplete, made in parallel_map(work, _with_positions(aligned.cases(), start)):
-        for collector, one in zip(collectors, made, strict=True):
-            collector.add(one)
-        matched += [np.count_nonzero(there) for there in cases.present] or len(cases)
-        total, kept, lacking = total + len(cases), kept + count, lacking or incomplete
-        progress("scoring", total, plan.truth.reader.rows)
+    with empty_set_explained(plan.set_separator):
+        for cases, count, incomplete, made in parallel_map(work, _with_positions(aligned.cases(), start)):
+            for collector, one in zip(collectors, made, strict=True):
+                collector.add(one)
+            matched += [np.count_nonzero(there) for there in cases.present] or len(cases)
+            total, kept, lacking = total + len(cases), kept + count, lacking or incomplete
+            progress("scoring", total, plan.truth.reader.rows)
     if stand_in is not None and matched[stand_in] < total:
         raise AlignmentError(
             f"the baseline {scoring.baseline} lacks {total - matched[stand_in]:,} cases, so that its predictions "
@@ -415,7 +419,7 @@ def _empty_lists(scorer: BatchScorer, truth: Batch) -> Batch:
 
 
 @dataclass(slots=True)
-class SumCollector(Collector):
+class SumCollector:
     """Adds up exactly."""
 
     plan: Plan
@@ -476,7 +480,7 @@ class RowFile:
         return np.memmap(self.file, self.dtype, "r").reshape(-1, *self.shape)
 
 
-class MatrixCollector(Collector):
+class MatrixCollector:
     """Keeps every score, in the order of the truth."""
 
     def __init__(self, plan: Plan) -> None:
@@ -540,38 +544,21 @@ def matrix_of(
     )
 
 
-class ScoresCollector(Collector):
-    """Keeps the scores of every model in memory, with what the truth says of the cases."""
+def scores_of_files(plan: Plan, scoring: ScoringSpec, progress: Progress = silent) -> dict[str, CaseScores]:
+    """Scores case by case, by model: of the cases that it has, with what the truth says of them."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.parts: list[list[CaseScores]] = []
-
-    def make(self, rows: ScoredRows) -> Any:
-        """See `Collector`: each model with the cases that it has."""
-        metadata = _metadata(rows.truth, self.plan)
+    def known(rows: ScoredRows) -> list[CaseScores]:
+        truth, columns = rows.truth, {"group": plan.group, "cluster": plan.cluster, "time": plan.time}
+        metadata: dict[str, Any] = {"case": as_numpy(truth.extra[POSITION]) if truth.ids is None else plain(truth.ids)}
+        metadata |= {name: plain(truth.extra[column]) for name, column in columns.items() if column is not None}
+        metadata |= {} if plan.weight is None else {"weight": weights_of(truth, plan.weight)}
         scores = [replace(each, metadata=metadata) for each in rows.scores]
         return [each.take(there) for each, there in zip(scores, rows.present, strict=True)] if rows.present else scores
 
-    def add(self, made: Any) -> None:
-        """See `Collector`."""
-        self.parts.append(made)
-
-
-def scores_of_files(plan: Plan, scoring: ScoringSpec, progress: Progress = silent) -> dict[str, CaseScores]:
-    """Scores case by case, by model."""
-    collector = ScoresCollector(plan)
-    run(plan, scoring, [collector], progress)
-    parts = zip(plan.sources, zip(*collector.parts, strict=True), strict=True)
+    batches: list[list[CaseScores]] = []
+    run(plan, scoring, [Taken(known, batches.append)], progress)
+    parts = zip(plan.sources, zip(*batches, strict=True), strict=True)
     return {source.name: CaseScores.concat(some) for source, some in parts}
-
-
-def _metadata(truth: Batch, plan: Plan) -> dict[str, Any]:
-    """Ids of cases, or their positions from zero, and the columns of the truth that say something of them."""
-    named = {"group": plan.group, "cluster": plan.cluster, "time": plan.time}
-    found: dict[str, Any] = {"case": as_numpy(truth.extra[POSITION]) if truth.ids is None else plain(truth.ids)}
-    found |= {name: plain(truth.extra[column]) for name, column in named.items() if column is not None}
-    return found if plan.weight is None else found | {"weight": weights_of(truth, plan.weight)}
 
 
 def _empty(scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> NDArray[np.float64]:
