@@ -399,7 +399,7 @@ class GateChecks:
         pairs[:, _OLD] = np.where(endless[:, _OLD], new, old)
         pairs[endless[:, _NEW]] = 0.0
         finite = replace(matrix, scores=pairs[:, None, :])
-        intervals = IntervalsOf(settings, None if settings.by_sums else finite, question.bounds(True))
+        intervals = IntervalsOf(settings, None if settings.by_sums else finite, question.penalised)
         return cls(question, cases, baseline, limits, level, pairs, losses, counted, sums_of(finite), intervals)
 
     def report(self) -> GateReport:

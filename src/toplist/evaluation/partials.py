@@ -8,13 +8,12 @@ their ids, or what was asked.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import reduce
 from itertools import pairwise, permutations
 from typing import Any, Final
-
-import numpy as np
 
 from toplist._text import argument, quote
 from toplist._typing import Progress
@@ -24,7 +23,7 @@ from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.case_details import SumDetails
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.losses import Losses, PairLoss, pair_losses
-from toplist.evaluation.ranking import Bounds, Question, Scored, rank, spelled_in_files
+from toplist.evaluation.ranking import Question, Scored, rank, spelled_in_files
 from toplist.evaluation.samples import (
     ROOM,
     SampleCollector,
@@ -70,8 +69,6 @@ class PartQuestion:
     weight: str | None
     group: str | None
     settings: InferenceSettings
-    bounds: Bounds  # of scores, by rule
-    penalised: Bounds  # the same where invalid lists pay
 
     @classmethod
     def of(cls, question: Question, plan: Plan, settings: InferenceSettings) -> PartQuestion:
@@ -90,8 +87,6 @@ class PartQuestion:
             plan.weight,
             plan.group,
             settings,
-            question.bounds(False),
-            question.bounds(True),
         )
 
 
@@ -203,24 +198,24 @@ class PartSums(SumCollector):
 def settings_of(plan: Plan, question: Question) -> InferenceSettings:
     """How intervals are made of the sums of parts, or an error that says what to choose instead."""
     settings = question.inference.settings(plan.cluster, plan.time, weighted=plan.weight is not None)
-    what, remedy = argument("method", settings.method), ""
-    tokens = next((one for one in plan.sources if ANSWER_MASS in one.reader.schema.names), None)
-    if settings.ordered:
-        time = f"{argument('time', '')} if cases are independent, " if settings.time is not None else ""
-        remedy = f"pass {time}{argument('method', 't')}, or "
-    elif not settings.by_sums:
-        remedy = f"pass {argument('method', 'poisson')} or {argument('method', 't')}, or "
-    elif question.missing == "pairwise":
-        what, remedy = argument("missing", "pairwise"), f"choose {argument('missing', 'common')}, or "
-    elif plan.space is None:
-        what = "a number of classes per case"
-    elif tokens is not None:
-        what, remedy = f"the median mass on answers made of tokens, of {tokens.name},", "convert the files first, or "
-    else:
-        return settings
-    raise TopListError(
-        f"{what} needs all cases at once, and parts are merged from sums: {remedy}run compare without an engine."
-    )
+    method, t, poisson = (argument("method", name) for name in (settings.method, "t", "poisson"))
+    time = "" if settings.time is None else f"{argument('time', '')} if cases are independent, "
+    tokens = any(ANSWER_MASS in source.reader.schema.names for source in plan.sources)
+    for needs, what, remedy in (
+        (settings.ordered, method, f"pass {time}{t}, or "),
+        (not settings.by_sums, method, f"pass {poisson} or {t}, or "),
+        (
+            question.missing == "pairwise",
+            argument("missing", "pairwise"),
+            f"choose {argument('missing', 'common')}, or ",
+        ),
+        (plan.space is None, "a number of classes per case", ""),
+        (tokens, "the median mass on answers made of tokens", "convert the files first, or "),
+    ):
+        if needs:
+            problem = f"{what} needs all cases at once, and parts are merged from sums"
+            raise TopListError(f"{problem}: {remedy}run compare without an engine.")
+    return settings
 
 
 def score_part(
@@ -431,17 +426,14 @@ def _require_apart(found: Mapping[str, PartialResult]) -> None:
                 f"{first} and {second} both have cases {start:,} to {min(end, last) - 1:,}, by their position: say "
                 f"where each part begins with {argument('start')}, or give cases ids."
             )
-    keys = np.concatenate([one.sample.keys for one in found.values()])
-    owner = np.repeat(np.arange(len(names)), [len(one.sample) for one in found.values()])
-    order = np.lexsort((owner, *keys.T[::-1]))
-    twice = np.flatnonzero((keys[order][1:] == keys[order][:-1]).all(axis=1))
-    if len(twice):
-        pair = owner[order[twice[0]]], owner[order[twice[0] + 1]]
-        shared = sum((owner[order[at]], owner[order[at + 1]]) == pair for at in twice)
-        raise AlignmentError(
-            f"{names[pair[0]]} and {names[pair[1]]} have cases in common ({shared:,} of those that were examined): "
-            "every case belongs to one part."
-        )
+    owner: dict[bytes, str] = {}
+    shared = Counter((owner.setdefault(bytes(key), name), name) for name in names for key in found[name].sample.keys)
+    for (first, second), cases in shared.items():
+        if first != second:
+            raise AlignmentError(
+                f"{first} and {second} have cases in common ({cases:,} of those that were examined): every case "
+                "belongs to one part."
+            )
 
 
 # The leaderboard
@@ -494,7 +486,9 @@ def finish(
         SumDetails(result.bins, result.covers) if cases is None else cases,
         spelled or (lambda name: result.spelled.get(name, ((), ()))),
         result.sample.drawn(read.cases),
-        losses or Losses(asked.bounds[0], result.heaviest, read.highest.__getitem__, lambda sums: result.losses or {}),
-        lambda penalised: asked.penalised if penalised else asked.bounds,
+        losses
+        or Losses(
+            asked.question.bounds[0], result.heaviest, read.highest.__getitem__, lambda sums: result.losses or {}
+        ),
     )
     return rank(asked.question, scored, tuple(inputs))
