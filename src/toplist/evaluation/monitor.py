@@ -148,7 +148,7 @@ def losses_in_batch(rows: ScoredRows, plan: Plan, scoring: ScoringSpec, baseline
         at, of = map(np.sort, places)  # in the order of the truth
         first, second, truth = a.batch.take(at), b.batch.take(of), a.truth.take(at)
         space = ClassSpace(class_counts(truth, str(plan.n_classes))) if plan.space is None else plan.space
-        mine, theirs = coder_of(plan).codes(first, a.names, second, b.names)  # the same class has the same code
+        mine, theirs = coder_of(plan).encode((first, second), (a.names, b.names))[0]
         losses[name] = losses_between(
             lists_of(first, a.names, mine, space, plan.repairs[a.name]),
             lists_of(second, b.names, theirs, space, plan.repairs[b.name]),
