@@ -553,7 +553,7 @@ class GateChecks:
         """What the diagnostics of a comparison say of all cases, of which none is infinite, in one group."""
         names, scored, sample = self.question.names, self.cases.scored, self.cases.scored.sample
         everything: dict[Hashable, Aggregates] = {None: overall(self.tallies)}
-        results, _ = standings(self.question, replace(scored, tallies=everything), self.intervals)
+        results = standings(self.question, replace(scored, tallies=everything), self.intervals)
         rows = sorted(results.overall.rows, key=lambda row: names.index(row.name))  # differences are losses
         results = replace(results, overall=replace(results.overall, rows=tuple(rows)))
         if sample is not None:

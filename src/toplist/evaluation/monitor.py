@@ -14,6 +14,7 @@ from toplist._text import argument
 from toplist._typing import Codes, Floats
 from toplist.errors import AlignmentError, TopListError
 from toplist.evaluation.arrays import given, together
+from toplist.evaluation.ranking import Question
 from toplist.evaluation.stream import (
     MatrixCollector,
     ScoredRows,
@@ -46,8 +47,7 @@ from toplist.report.plot import Plot, paths
 from toplist.report.terminal import PAGE, page
 from toplist.report.text import count, plain
 from toplist.scoring.bounds import largest_loss, subtract
-from toplist.scoring.rules import as_rule, name_of
-from toplist.scoring.scores import as_penalty
+from toplist.scoring.rules import as_rule
 
 SCHEMA = "toplist.monitor/1"
 
@@ -240,11 +240,11 @@ def monitor(
     >>> monitored["seer"].separated, monitored["seer"].shown_better
     (21, 26)
     """
-    names, scored_by, how = names_of(models, least=2), as_rule(rule), as_inference(inference)
+    names, how = names_of(models, least=2), as_inference(inference)
     how.require_default("monitor", "method", "horizon", "seed", "min_cases")
     first = names[0] if baseline is None else baseline
-    if first not in names:
-        raise TopListError(f"the baseline {first!r} is not among the models {', '.join(map(repr, names))}.")
+    question = Question.of(names, as_rule(rule), (), first, "pairwise", penalty, how)
+    scoring, (label,) = question.scoring, question.rules
     request = with_indicators(ReadRequest.of(models, truth, read), space)
     for what, why in (
         ("weight", "bets are on differences of scores as they are: multiply none, or use compare"),
@@ -252,8 +252,7 @@ def monitor(
     ):
         if given(getattr(request.truth, what)) is not None:
             raise TopListError(f"{what} has no effect on monitor: {why}.")
-    scoring, tables = ScoringSpec((scored_by,), (), as_penalty(penalty)), as_tables(request, space)
-    candidates = [name for name in names if name != first]
+    tables, candidates = as_tables(request, space), [name for name in names if name != first]
     if tables is None:
         request.require_outcomes()
         held = together(request, space, scoring)
@@ -273,7 +272,7 @@ def monitor(
         }
         soft = plan.truth.layout.kind != "labels"
     steps, unit = steps_of(*((panel.units, panel.clusters) if panel.ordered else (None, panel.units)))
-    follow_by = partial(follow, level=how.level, rule=name_of(scored_by), baseline=first, candidates=len(candidates))
+    follow_by = partial(follow, level=how.level, rule=label, baseline=first, candidates=len(candidates))
     paths = []
     for name in candidates:
         scores = np.asarray(panel.scores[:, 0, [names.index(name), names.index(first)]])
@@ -283,7 +282,7 @@ def monitor(
         if soft and np.isinf(scores[both]).all(axis=1).any():
             raise TopListError(
                 f"{name} and {first}: where the truth gives chances to a class that both hold for impossible, both "
-                f"scores in {name_of(scored_by)} are infinite, and nothing can be said of the other classes."
+                f"scores in {label} are infinite, and nothing can be said of the other classes."
             )
         columns, sizes = [subtract(*scores[both].T), *losses[name]], None
         if steps is not None:
@@ -294,7 +293,7 @@ def monitor(
         else:
             paths.append(follow_by(*columns, candidate=name, sizes=sizes, unit=unit))
     return Monitor(
-        rule=name_of(scored_by),
+        rule=label,
         baseline=first,
         level=how.level,
         classes=classes,

@@ -491,4 +491,4 @@ def finish(
             asked.question.bounds[0], result.heaviest, read.highest.__getitem__, lambda sums: result.losses or {}
         ),
     )
-    return rank(asked.question, scored, tuple(inputs))
+    return replace(rank(asked.question, scored), _inputs=tuple(inputs))

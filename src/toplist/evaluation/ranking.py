@@ -195,32 +195,32 @@ def held_models(request: ReadRequest, space: Any, question: Question) -> tuple[A
     return together(request, space, question.scoring, settings), settings
 
 
-def rank(question: Question, scored: Scored, inputs: tuple[str, ...] = ()) -> Leaderboard:
+def rank(question: Question, scored: Scored) -> Leaderboard:
     """The leaderboard of scored cases."""
     read, names, everything = scored.read, question.names, overall(scored.tallies)
     if not any(everything.sums["weight"]):
         raise TopListError("all weights are zero: there is nothing to compare.")
-    results, terms = judged(question, scored)
+    results = judged(question, scored)
     sure, doubtful = intervals_of(question, scored)(None, everything), results.warnings
     results = replace(results, pairs=with_leads(results, everything, names, scored.losses.highest, scored.losses.lost))
     if read.difficulty is not None:
         share = min(1.0, results.units / max(1, read.compared))
-        doubtful += tuple(read.difficulty.warnings(names, terms.rules[0], share))
+        doubtful += tuple(read.difficulty.warnings(names, question.rules[0], share))
     measured, unsure = diagnose(results, sure, names, scored.sample)
     best = confidence_set(results) if len(names) > 1 else None
     results = replace(results, confidence_set=best, warnings=(*doubtful, *unsure), diagnostics=measured)
-    return Leaderboard(results, scored.tallies, terms, sure, scored.cases, scored.settings.seed, inputs)
+    return Leaderboard(results, sure, scored.cases)
 
 
-def judged(question: Question, scored: Scored) -> tuple[Comparison, ComparisonSpec]:
-    """The standings with what the sums make doubtful, and what was compared."""
-    results, terms = standings(question, scored, intervals_of(question, scored))
+def judged(question: Question, scored: Scored) -> Comparison:
+    """The standings with what the sums make doubtful."""
+    results = standings(question, scored, intervals_of(question, scored))
     doubtful = warnings(results, overall(scored.tallies), question.names, scored.size, scored.spelled)
-    return replace(results, warnings=doubtful), terms
+    return replace(results, warnings=doubtful)
 
 
-def standings(question: Question, scored: Scored, intervals: IntervalsOf) -> tuple[Comparison, ComparisonSpec]:
-    """The results of scored cases, of which nothing is doubted yet, and what was compared."""
+def standings(question: Question, scored: Scored, intervals: IntervalsOf) -> Comparison:
+    """The results of scored cases, of which nothing is doubted yet."""
     tallies, read, settings, panel = scored.tallies, scored.read, scored.settings, scored.panel
     names, baseline, everything = question.names, question.baseline, overall(tallies)
     terms = ComparisonSpec(
@@ -236,7 +236,7 @@ def standings(question: Question, scored: Scored, intervals: IntervalsOf) -> tup
     first = [names.index(row.name) for row in whole.rows[:2]]
     effective = intervals(None, everything).effective_units(0, *first)
     across = 0 if panel is None or panel.clusters is None else len(np.unique(panel.clusters))
-    results = Comparison(
+    return Comparison(
         rules=terms.rules,
         k=terms.ks,
         classes=scored.classes,
@@ -264,7 +264,6 @@ def standings(question: Question, scored: Scored, intervals: IntervalsOf) -> tup
         truth_reading=read.truth,
         truth_repairs=read.truth_repairs,
     )
-    return results, terms
 
 
 def intervals_of(question: Question, scored: Scored) -> IntervalsOf:
@@ -293,7 +292,7 @@ def doubts(question: Question, scored: Scored, alone: Mapping[Hashable, Aggregat
         for r, rule in enumerate(question.scoring.rules):
             asked = Question.of((name,), rule, (), None, "error", question.scoring.penalty, Inference())
             tallies: dict[Hashable, Aggregates] = {None: everything.only(r, a)}
-            board, _ = judged(asked, replace(scored, panel=None, settings=settings, tallies=tallies))
+            board = judged(asked, replace(scored, panel=None, settings=settings, tallies=tallies))
             sentences[question.rules[r]] = tuple(doubt.sentence for doubt in board.warnings if doubt.kind in _KINDS)
         doubtful[name] = sentences
     return doubtful

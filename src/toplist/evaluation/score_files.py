@@ -153,7 +153,7 @@ def score_model(
         if writer is not None:
             doubtful = doubts(question, scored, sums.tallies)[question.names[0]]
             writer.describe(read.origins[0].filled, question.scoring.penalty, doubtful)
-    results, _ = judged(question, scored)
+    results = judged(question, scored)
     return ScoredModel(results, overall(sums.tallies), read)
 
 

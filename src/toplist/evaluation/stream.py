@@ -106,9 +106,17 @@ class BatchScorer:
 
     def score(self, batch: Batch, truth: Batch) -> ScoredBatch:
         """The scores of a batch of cases."""
-        lists, y, codes, outcomes = self._read(batch, truth)
+        plan, source, spec, space = self.plan, self.source, self.scoring, self.coder.space
+        if space is None:
+            space = ClassSpace(class_counts(truth, str(plan.n_classes)))
+        hard = plan.truth.layout.kind == "labels"
+        if hard:
+            require_outcomes(truth, self.coder.sets)
+        require_all_columns(source, space)
+        (codes, outcomes), _ = self.coder.encode((batch, truth), (source.names, plan.truth.names), truth=1)
+        lists = lists_of(batch, source.names, codes, space, plan.repairs[source.name])
+        y = outcomes if hard else self._distributions(truth, outcomes, space)
         try:
-            spec = self.scoring
             scores = CaseScores.from_lists(lists, y, spec.rules, ks=spec.ks, penalty=spec.penalty, idle=self.idle)
         except OutcomeError as error:
             raise in_file(error, truth) from None
@@ -118,8 +126,7 @@ class BatchScorer:
         with self._lock:
             self.highest = max(self.highest, highest)
             self.repaired.update(repairs_made(lists, batch))
-        own, theirs = self.source.names, self.plan.truth.names
-        return ScoredBatch(self.source.name, lists, y, scores, batch, own, codes, truth, theirs, outcomes)
+        return ScoredBatch(source.name, lists, y, scores, batch, source.names, codes, truth, plan.truth.names, outcomes)
 
     def summary(self, cases: int, **counts: int) -> SourceSummary:
         """Where the predictions came from, and what was done to them."""
@@ -138,20 +145,6 @@ class BatchScorer:
             median_answer_mass=float(np.median(mass)) if len(mass) else None,
             median_listed_tokens=float(np.median(listed)) if len(listed) else None,
         )
-
-    def _read(self, batch: Batch, truth: Batch) -> tuple[TopLists, Any, Codes, Codes]:
-        """The lists of a batch, the outcomes as codes or, where the truth is soft, as lists, and the codes of both."""
-        plan, source = self.plan, self.source
-        space = self.coder.space
-        if space is None:
-            space = ClassSpace(class_counts(truth, str(plan.n_classes)))
-        hard = plan.truth.layout.kind == "labels"
-        if hard:
-            require_outcomes(truth, self.coder.sets)
-        require_all_columns(source, space)
-        (codes, outcomes), _ = self.coder.encode((batch, truth), (source.names, plan.truth.names), truth=1)
-        lists = lists_of(batch, source.names, codes, space, plan.repairs[source.name])
-        return lists, outcomes if hard else self._distributions(truth, outcomes, space), codes, outcomes
 
     def _distributions(self, truth: Batch, codes: Codes, space: ClassSpace) -> TopLists:
         """A distribution over the classes per case: what sums to something else than one is no truth."""
