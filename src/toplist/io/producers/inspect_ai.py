@@ -21,7 +21,8 @@ from msgspec import Struct
 from toplist._text import argument, listed, quote
 from toplist.errors import CaseError, FileError
 from toplist.io.answers import OTHER, AnswerSpace
-from toplist.io.producers.base import ANSWER_MASS, LISTED_TOKENS, at_path
+from toplist.io.columns import as_numpy
+from toplist.io.producers.base import ANSWER_MASS, CLASSES, CONFIDENCES, N_CLASSES, at_path
 from toplist.io.producers.cases import HARD, Cases, NoListsError, about, add_answer, letters, reading
 from toplist.io.producers.records import Record, mappings, parsed, records_in
 from toplist.io.producers.tokens import (
@@ -29,13 +30,12 @@ from toplist.io.producers.tokens import (
     FieldError,
     Position,
     Token,
-    TokenColumns,
     Whole,
     after,
     as_position,
-    notes_on,
     typed,
 )
+from toplist.io.producers.top_tokens import TopTokens, answer_lists, notes_on
 from toplist.io.producers.zip_members import members_of
 from toplist.io.readers.first_look import FirstLook
 
@@ -253,19 +253,18 @@ def _add_tokens(cases: Cases, samples: Sequence[_Sample], declared: AnswerSpace 
     counts = Counter(problem for sample in samples for problem in sample.problems)
     if not isinstance(position, str):
         counts = Counter(NO_POSITION for place in chosen if place is None)
-    columns = TokenColumns((place.listed() if place else () for place in chosen), with_bytes=space.uses_bytes)
+    tokens = TopTokens.of([place.listed() if place else () for place in chosen], space)
     try:
-        lists = space.lists(columns.made(), n_answers=sizes)
+        lists, changes = answer_lists(tokens, space, n_answers=sizes)
     except CaseError as error:
         raise samples[error.case or 0].record.error(f"{error.problem} {error.remedy}".strip()) from None
-    for note in notes_on(position, len(samples), counts + lists.counts, lists.answer_mass):
+    for note in notes_on(position, len(samples), counts + changes, as_numpy(lists[ANSWER_MASS])):
         cases.say(note)
-    bounds, classes, p = lists.offsets.tolist(), lists.classes.to_pylist(), lists.confidences.tolist()
+    columns = {name: column.to_pylist() for name, column in lists.items()}
     for at, (sample, outcome) in enumerate(zip(samples, _outcomes(samples, space), strict=True)):
-        mass, entries = float(lists.answer_mass[at]), slice(bounds[at], bounds[at + 1])
-        known = about(outcome, int(lists.n_classes[at]), sample.id)
-        more = {ANSWER_MASS: None if np.isnan(mass) else mass, LISTED_TOKENS: int(lists.listed[at]) or None}
-        cases.add(sample.record, sample.case, classes[entries], p[entries], **known, **more)
+        known = {name: values[at] for name, values in columns.items()}
+        entries, n_classes = (known.pop(CLASSES), known.pop(CONFIDENCES)), known.pop(N_CLASSES)
+        cases.add(sample.record, sample.case, *entries, **about(outcome, n_classes, sample.id), **known)
 
 
 def _space(samples: Sequence[_Sample], declared: AnswerSpace | None) -> tuple[AnswerSpace, Any]:
