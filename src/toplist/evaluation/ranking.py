@@ -199,7 +199,7 @@ def held_models(request: ReadRequest, space: Any, question: Question) -> tuple[A
     return together(request, space, question.scoring, settings), settings
 
 
-def rank(question: Question, scored: Scored, inputs: tuple[str, ...]) -> Leaderboard:
+def rank(question: Question, scored: Scored, inputs: tuple[str, ...] = ()) -> Leaderboard:
     """The leaderboard of scored cases."""
     read, names, everything = scored.read, question.names, overall(scored.tallies)
     if not any(everything.sums["weight"]):
