@@ -277,6 +277,7 @@ class ScoreFile:
                 columns = {column: read[column].combine_chunks() for column in read.column_names}
                 outcomes, lists, *values = (as_numpy(columns[column]) for column in (OUTCOME, LISTS, *about.rules))
                 cases = tuple(map(str, class_texts(columns["case"], None).to_pylist()))
+                lacking = not cases or any(np.isnan(score).any() for score in values)
         except TopListError:
             raise
         except (pa.ArrowException, msgspec.MsgspecError, OSError, ValueError, TypeError, KeyError) as error:
@@ -284,7 +285,7 @@ class ScoreFile:
         scores = dict(zip(about.rules, values, strict=True))
         for why, wrong in (
             ("what was doubtful is not there", not scores.keys() <= about.warnings.keys()),
-            ("a case has no score", not cases or any(np.isnan(score).any() for score in values)),
+            ("a case has no score", lacking),
             ("a case is there twice", len(set(cases)) < len(cases)),
             ("its rows are in another order", about.by_position and cases != tuple(map(str, range(len(cases))))),
         ):
