@@ -474,40 +474,37 @@ class MatrixCollector:
     """Keeps every score, in the order of the truth."""
 
     def __init__(self, plan: Plan) -> None:
-        self.plan, self.file = plan, RowFile()
-        self.columns: dict[str, list[Any]] = {"empty": [], "weight": [], "cluster": [], "time": [], "by": []}
+        self.plan, self.file, self.columns = plan, RowFile(), list[tuple[Any, ...]]()
 
     def make(self, rows: ScoredRows) -> Any:
         """See `Collector`."""
         plan, truth = self.plan, rows.truth
-        columns = {
-            "empty": _empty(rows.scores, rows.present),
-            "weight": None if plan.weight is None else weights_of(truth, plan.weight),
-            "cluster": None if plan.cluster is None else filled(truth, plan.cluster, "cluster"),
-            "time": None if plan.time is None else filled(truth, plan.time, "time"),
-            "by": None if plan.group is None else truth.extra[plan.group],
-        }
+        columns = (
+            _empty(rows.scores, rows.present),
+            None if plan.weight is None else weights_of(truth, plan.weight),
+            None if plan.group is None else truth.extra[plan.group],
+            None if plan.cluster is None else filled(truth, plan.cluster, "cluster"),
+            None if plan.time is None else filled(truth, plan.time, "time"),
+        )
         return side_by_side(rows.scores, rows.present), columns
 
     def add(self, made: Any) -> None:
         """See `Collector`."""
         scores, columns = made
         self.file.add(scores)
-        for name, column in columns.items():
-            if column is not None:
-                self.columns[name].append(column)
+        self.columns.append(columns)
 
     def panel(self) -> ScoreMatrix:
         """All cases, side by side."""
-        columns = self.columns
+        plan, (empty, weights, groups, clusters, times) = self.plan, zip(*self.columns, strict=True)
         return matrix_of(
             self.file.mapped(),
-            one_if_alike(columns["empty"]),
-            np.concatenate(columns["weight"]) if columns["weight"] else None,
-            groups_of(_whole(columns["by"])) if columns["by"] else None,
-            clusters_in_order(_whole(columns["cluster"])) if columns["cluster"] else None,
-            in_time(_whole(columns["time"]), str(self.plan.time)) if columns["time"] else None,
-            ordered=self.plan.ordered,
+            one_if_alike(empty),
+            None if plan.weight is None else np.concatenate(weights),
+            None if plan.group is None else groups_of(_whole(groups)),
+            None if plan.cluster is None else clusters_in_order(_whole(clusters)),
+            None if plan.time is None else in_time(_whole(times), plan.time),
+            ordered=plan.ordered,
         )
 
 
@@ -563,5 +560,5 @@ def _empty(scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -
     return out
 
 
-def _whole(parts: list[Any]) -> Any:
-    return need("pyarrow").chunked_array(parts).combine_chunks()
+def _whole(parts: Sequence[Any]) -> Any:
+    return need("pyarrow").chunked_array(list(parts)).combine_chunks()
