@@ -36,7 +36,7 @@ from toplist.io import (
     with_indicators,
 )
 from toplist.lists import DeviceLists, TopList, TopLists
-from toplist.lists.checks import BLOCKING, Issue, ListSummary, QualityCounts, repaired_kinds
+from toplist.lists.checks import BLOCKING, ListSummary, QualityCounts, repaired_kinds
 from toplist.lists.checks.detect import MemoryNames
 from toplist.lists.converters import is_soft, raw_rows
 from toplist.lists.space import as_space, show_size
@@ -118,7 +118,7 @@ def diagnose(
     for what in ("weight", "group", "time"):
         if given(getattr(about, what)) is not None:
             raise TopListError(f"{what} has no effect on diagnose, where every case counts alike.")
-    checked, sample = _checked(_request(source, name, about, read), space, missing, progress)
+    checked, sample = _checked(source, name, about, read, space, missing, progress)
     checked = replace(checked, level=how.level)
     if sample is None:
         return checked
@@ -134,12 +134,21 @@ def check(
     progress: Callable[[str, int, int | None], None] | None = None,
 ) -> Diagnosis:
     """The data quality of one model, as `diagnose` has it, whatever outcomes its file carries."""
-    checked, _ = _checked(_request(as_source(model), name, None, read), space, "error", progress, outcomes=False)
-    return checked
+    return _checked(as_source(model), name, None, read, space, "error", progress, outcomes=False)[0]
 
 
-def _request(source: Source, name: str | None, truth: Any, read: ReadOptions) -> ReadRequest:
-    """The predictions of one model under its name, and one list as lists of one case."""
+def _checked(
+    source: Source,
+    name: str | None,
+    truth: Any,
+    read: ReadOptions,
+    space: Any,
+    missing: str,
+    progress: Progress | None,
+    *,
+    outcomes: bool = True,
+) -> Checked:
+    """Predictions in memory or in files, after the checks; `outcomes` that a producer's file carries may be used."""
     model = source.data
     if name is None:
         name = as_path(model).name if isinstance(model, str | os.PathLike) else UNNAMED
@@ -148,22 +157,15 @@ def _request(source: Source, name: str | None, truth: Any, read: ReadOptions) ->
         raise TopListError("lists on a device cannot be diagnosed: bring classes and confidences to the host first.")
     if isinstance(model, Mapping) and not request.options[str(name)].names_producer:
         raise TopListError("one model at a time: diagnose each entry of the mapping by itself.")
-    if isinstance(model, TopList):
+    if isinstance(model, TopList):  # a list is lists of one case
         y = request.truth.data
-        return request.with_data({str(name): model.batch}, None if y is None else [y])
-    return request
-
-
-def _checked(
-    request: ReadRequest, space: Any, missing: str, progress: Progress | None, *, outcomes: bool = True
-) -> Checked:
-    """Predictions in memory or in files, after the checks; `outcomes` that a producer's file carries may be used."""
+        request = request.with_data({str(name): model.batch}, None if y is None else [y])
     request = with_indicators(request, space)
     tables = as_tables(request, space)
-    if tables is None:
-        request.require_memory()
-        return _in_memory(request, space)
-    return _in_files(tables, space, missing, progress or silent, outcomes=outcomes)
+    if tables is not None:
+        return _in_files(tables, space, missing, progress or silent, outcomes=outcomes)
+    request.require_memory()
+    return _in_memory(request, space)
 
 
 def _in_files(request: ReadRequest, space: Any, missing: str, progress: Progress, *, outcomes: bool) -> Checked:
@@ -183,13 +185,15 @@ def _in_files(request: ReadRequest, space: Any, missing: str, progress: Progress
         many = show_size(len(source.names))
     elif request.truth.n_classes is not None or N_CLASSES in source.reader.schema.names:
         many = PER_CASE
-    checked = _diagnosis(name, many, checks.counts, checks.issues(), checks.scorable, table)
-    reason = checks.unreadable
-    if checked.blocking and not reason:
-        kinds = ", ".join(issue.kind for issue in checked.issues if issue.blocking)
+    counts, issues = checks.counts, checks.issues()
+    reason, kinds = checks.unreadable, ", ".join(issue.kind for issue in issues if issue.blocking)
+    if kinds and not reason:
         reason = f"Nothing is said of calibration before this is repaired: {kinds}."
-    if unread or reason:
-        return replace(checked, reason=reason or _UNKNOWN), None
+    reason = reason or (_UNKNOWN if unread else "")
+    words, sizes = _classes(many), dict(counts.sizes)
+    checked = Diagnosis(name, counts.cases, words, sizes, issues, checks.scorable, table, reason)
+    if reason:
+        return checked, None
     plan = plan_of(request, space, missing=missing, find=("cluster",))
     if plan.truth.layout.kind != "labels":
         raise OutcomeError(
@@ -204,9 +208,9 @@ def _in_files(request: ReadRequest, space: Any, missing: str, progress: Progress
         return CaseSample.of(scored.lists, scored.y, truth.rows, clusters, truth.source)
 
     run(plan, ScoringSpec((as_rule("brier"),), ()), [Taken(sampled, sampler.add)], progress)
-    issues = checks.counts.issues(repaired={*BLOCKING, *repaired_kinds(source.repairs)})
+    issues = counts.issues(repaired={*BLOCKING, *repaired_kinds(source.repairs)})
     classes = checked.classes if plan.space is None else _classes(show_size(plan.space.size))
-    return replace(checked, issues=issues, classes=classes, reason=""), sampler.sample()
+    return replace(checked, issues=issues, classes=classes), sampler.sample()
 
 
 def _in_memory(request: ReadRequest, space: Any) -> Checked:
@@ -215,7 +219,7 @@ def _in_memory(request: ReadRequest, space: Any) -> Checked:
     repairs, clusters = request.repairs[name], given(request.truth.cluster)
     rows, classes = raw_rows(predictions, space, scale=repairs.scale)
     declared = isinstance(predictions, TopLists) or space is not None or classes.size != math.inf
-    many = PER_CASE if classes.per_case else show_size(classes.size) if declared else ""
+    words = _classes(PER_CASE if classes.per_case else show_size(classes.size) if declared else "")
     try:
         if isinstance(predictions, TopLists):
             lists = predictions
@@ -225,10 +229,10 @@ def _in_memory(request: ReadRequest, space: Any) -> Checked:
             lists = TopLists._validated(rows, classes, None, repairs)  # codes, also where labels are numbers
     except TopListError as error:
         counts = QualityCounts.of(rows, classes, scale=repairs.scale)
-        checked = _diagnosis(name, many, counts, counts.issues(), ListSummary())
+        checked = Diagnosis(name, counts.cases, words, dict(counts.sizes), counts.issues(), reason=str(error))
         if not checked.blocking:
             raise
-        return replace(checked, reason=str(error)), None
+        return checked, None
     sample = None
     if y is not None:
         if not declared:
@@ -245,20 +249,8 @@ def _in_memory(request: ReadRequest, space: Any) -> Checked:
     else:
         counts = QualityCounts.of(rows, classes, scale=repairs.scale, names=names)
     issues = counts.issues(repaired={*BLOCKING, *repaired_kinds(repairs)})
-    checked = _diagnosis(name, many, counts, issues, ListSummary.of(lists))
-    return (checked if sample is None else replace(checked, reason="")), sample
-
-
-def _diagnosis(
-    name: str,
-    many: str,
-    counts: QualityCounts,
-    issues: tuple[Issue, ...],
-    scorable: ListSummary,
-    table: TableSummary | None = None,
-) -> Diagnosis:
-    """What the checks found; nothing is said of calibration."""
-    return Diagnosis(name, counts.cases, _classes(many), dict(counts.sizes), issues, scorable, table, _UNKNOWN)
+    sizes, reason = dict(counts.sizes), _UNKNOWN if sample is None else ""
+    return Diagnosis(name, counts.cases, words, sizes, issues, ListSummary.of(lists), reason=reason), sample
 
 
 def _classes(many: str) -> str:
