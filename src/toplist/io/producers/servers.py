@@ -57,7 +57,7 @@ from toplist.io.producers.tokens import (
 )
 from toplist.io.readers.base import TableChunk, head_of
 from toplist.io.readers.column_types import common
-from toplist.io.readers.json_lines import Fields, MisfitError, as_array, parse, settled
+from toplist.io.readers.json_lines import MisfitError, as_array, parse, settled, type_of
 from toplist.io.top_tokens import SAMPLED, UNSORTED, TopTokens
 from toplist.io.words import CASE as CASES
 from toplist.io.words import CERTAIN_IDS, TRUTH, named, spelled
@@ -155,13 +155,14 @@ class _Table:
 
     def _fields_of(self, some: Sequence[Record], source: str) -> tuple[dict[str, str], dict[str, Any]]:
         """The columns with the fields that they are, which hold one value in the first records; and their types."""
-        seen, nested_too = Fields(), set[str]()
+        values: dict[str, list[Any]] = {}
         for record in map(_flat, some):
-            nested_too |= {name for name, value in record.items() if name != ANSWERS and isinstance(value, dict | list)}
-            seen.add({name: v for name, v in record.items() if v is not None and name not in nested_too})
-        ignored = nested_too | {CLASSES, CONFIDENCES}
+            for name, value in record.items():
+                values.setdefault(name, []).extend(() if value is None else (value,))
+        ignored = {n for n, v in values.items() if n != ANSWERS and any(isinstance(one, dict | list) for one in v)}
+        ignored |= {CLASSES, CONFIDENCES, *(name for name, some in values.items() if not some)}
         ignored |= set(self.server.own_ids) - set((self.request.options.case or "").split(","))
-        kinds = {name: settled(kind) for name, kind in seen.kinds.items() if name not in ignored}
+        kinds = {name: settled(type_of(some)) for name, some in values.items() if name not in ignored}
         pa = need("pyarrow")
         if pa.types.is_nested(kinds.get(ANSWERS, pa.null())) and kinds[ANSWERS] != pa.list_(pa.string()):
             del kinds[ANSWERS]
