@@ -423,7 +423,7 @@ def true_names(truth: Batch, plan: Plan) -> Column:
     coder = coder_of(plan)
     if plan.space is None or coder.labels is None or not pa.types.is_integer(values.type):
         return names
-    codes = coder.codes(truth, plan.truth.names, truth, plan.truth.names)[1]
+    (codes,), _ = coder.encode([truth], [plan.truth.names], truth=0)
     labels = pa.array(list(map(text, plan.space.labels or ())), pa.string())
     return need("pyarrow.compute").coalesce(labels.take(pa.array(codes, mask=codes < 0)), names)
 
