@@ -165,9 +165,7 @@ def test_the_memory_that_unique_ids_take_is_guarded(folder: Path, monkeypatch: p
     from toplist.io.readers.base import connect
 
     with (
-        pytest.raises(
-            ResourceError, match=r"^x: it takes more than .* of memory\. Allow more with TOPLIST_MEMORY=4GB"
-        ),
+        pytest.raises(ResourceError, match=r"^x: it takes more than .* of memory\. Allow more with TOPLIST_MEMORY=4GB"),
         connect("x"),
     ):
         raise duckdb.OutOfMemoryException("Out of Memory Error: failed to pin block of size 256.0 KiB\n\nPossible")

@@ -154,7 +154,7 @@ class _Table:
         for record in map(_flat, some):
             for name, value in record.items():
                 values_of.setdefault(name, []).extend(() if value is None else (value,))
-        nested = {n for n, v in values_of.items() if n != ANSWERS and any(isinstance(value, dict | list) for value in v)}
+        nested = {n for n, v in values_of.items() if n != ANSWERS and any(isinstance(x, dict | list) for x in v)}
         asked = (self.request.options.case or "").split(",")
         ignored = nested | {CLASSES, CONFIDENCES} | {name for name in self.server.own_ids if name not in asked}
         kinds = {name: settled(type_of(v)) for name, v in values_of.items() if v and name not in ignored}
