@@ -159,7 +159,7 @@ class LossCollector(Collector):
         mine, theirs = map(np.sort, places)  # in the order of the truth
         first, second, truth = a.batch.take(mine), b.batch.take(theirs), a.truth.take(mine)
         space = ClassSpace(class_counts(truth, str(plan.n_classes))) if plan.space is None else plan.space
-        codes, others = coder_of(plan).codes(first, a.names, second, b.names)
+        codes, others = coder_of(plan).encode((first, second), (a.names, b.names))[0]
         return losses_between(
             lists_of(first, a.names, codes, space, plan.repairs[a.name]),
             lists_of(second, b.names, others, space, plan.repairs[b.name]),

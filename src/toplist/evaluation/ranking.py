@@ -168,7 +168,7 @@ class Scored:
             held.space.size,
             None if held.weights is None else "",
             None if held.groups is None else "group",
-            CaseReader(lambda shown, progress: from_memory(held), held.scores),
+            CaseReader(lambda shown, progress: from_memory(held, shown), held.scores),
             lambda name: (of_outcomes(held.y, held.lists[name].space), in_lists(held.lists[name])),
             of_arrays(held, sheets, settings),
             losses_in_memory(held),
@@ -199,7 +199,7 @@ def held_models(request: ReadRequest, space: Any, question: Question) -> tuple[A
     return together(request, space, question.scoring, settings), settings
 
 
-def rank(question: Question, scored: Scored, inputs: tuple[str, ...]) -> Leaderboard:
+def rank(question: Question, scored: Scored, inputs: tuple[str, ...] = ()) -> Leaderboard:
     """The leaderboard of scored cases."""
     read, names, everything = scored.read, question.names, overall(scored.tallies)
     if not any(everything.sums["weight"]):

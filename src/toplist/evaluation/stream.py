@@ -42,7 +42,6 @@ from toplist.io import (
     clusters_in_order,
     filled,
     groups_of,
-    has_integers,
     id_hashes,
     in_file,
     in_time,
@@ -150,7 +149,7 @@ class BatchScorer:
         if hard:
             require_outcomes(truth, self.coder.sets)
         require_all_columns(source, space)
-        codes, outcomes = self.coder.codes(batch, source.names, truth, plan.truth.names)
+        (codes, outcomes), _ = self.coder.encode((batch, truth), (source.names, plan.truth.names), truth=1)
         lists = lists_of(batch, source.names, codes, space, plan.repairs[source.name])
         return lists, outcomes if hard else self._distributions(truth, outcomes, space), codes, outcomes
 
@@ -223,9 +222,7 @@ class Collector(ABC):
 
 def coder_of(plan: Plan) -> ClassEncoder:
     """Class names as codes, for one source and the truth."""
-    whole = plan.space is None or plan.space.labels is None
-    whole = whole and all(has_integers(source) for source in (plan.truth, *plan.sources))
-    return ClassEncoder(plan.space, whole, plan.set_separator)
+    return ClassEncoder(plan.space, (plan.truth, *plan.sources), plan.set_separator)
 
 
 def run(
