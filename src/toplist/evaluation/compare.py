@@ -204,9 +204,8 @@ def _score_files(request: ReadRequest, space: Any, question: Question, progress:
     sums, sample = SumCollector(plan, settings.method == "poisson"), SampleCollector(plan, columns)
     matrix = MatrixCollector(plan) if by_case else None
     read = run(reading(plan, columns), question.scoring, list(filter(None, (sums, sample, matrix))), progress)
-    return Scored.of_files(
-        plan, question, settings, sums.tallies, None if matrix is None else matrix.panel(), sample, read
-    )
+    panel, cases = None if matrix is None else matrix.panel(), sample.sample(settings, read.cases)
+    return Scored.of_files(plan, question, settings, sums.tallies, panel, read, cases, sample.heaviest)
 
 
 def _score_arrays(request: ReadRequest, space: Any, question: Question) -> Scored:

@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 from typing import Any
 from uuid import uuid4
@@ -21,13 +20,10 @@ from toplist._typing import Progress
 from toplist.core.kernel import one_thread
 from toplist.engines import as_engine, log
 from toplist.errors import AlignmentError, FileError, TopListError
-from toplist.evaluation.case_details import CaseReader, from_files
 from toplist.evaluation.leaderboard import Leaderboard
-from toplist.evaluation.losses import losses_in_files
-from toplist.evaluation.partials import PartialResult, finish, merge, score_part, settings_of
-from toplist.evaluation.ranking import Question, spelled_in_files
+from toplist.evaluation.partials import PartialResult, merge, read_in_all, score_part, settings_of
+from toplist.evaluation.ranking import Question, Scored, rank
 from toplist.evaluation.samples import ROOM, columns_of
-from toplist.evaluation.stream import scores_of_files
 from toplist.inference.diagnostics import SAMPLED
 from toplist.io import (
     Plan,
@@ -112,7 +108,7 @@ def compare_on(
     """
     chosen, there = as_engine(engine), _absolute(request)
     plan = _open(request, space, question.missing)
-    settings, scoring = settings_of(plan, question), question.scoring
+    settings = settings_of(plan, question)
     try:
         parts = _parts(plan)
         if plan.truth.layout.case is not None:
@@ -134,12 +130,9 @@ def compare_on(
             for table, one in zip(plan.sources, result.read.origins, strict=True)
         )
         plan = replace(plan, time=settings.time, ordered=settings.ordered)
-        return finish(
-            replace(result, read=replace(result.read, origins=origins, truth=plan.truth.reading)),
-            cases=CaseReader(partial(from_files, plan, scoring), partial(scores_of_files, plan, scoring)),
-            losses=losses_in_files(plan, scoring, result.read.highest, result.heaviest),
-            spelled=partial(spelled_in_files, plan),
-        )
+        read = replace(read_in_all(result), origins=origins, truth=plan.truth.reading)
+        sample, heaviest = result.sample.drawn(read.cases), result.heaviest
+        return rank(question, Scored.of_files(plan, question, settings, result.tallies, None, read, sample, heaviest))
     except _WholeError as reason:
         log.warning("Computed on this machine, not by %s: %s", chosen.name, reason)
         return None

@@ -242,7 +242,8 @@ def _of_files(
     pairs = PairCollector(plan, columns, baseline)
     read = run(reading(plan, columns), question.scoring, [pairs], progress)
     left_out, matrix = () if baseline is None else baseline.require_same_cases(), pairs.matrix.panel()
-    scored = Scored.of_files(plan, question, settings, {}, matrix, pairs.sample, read)
+    sample, heaviest = pairs.sample.sample(settings, read.cases), pairs.sample.heaviest
+    scored = Scored.of_files(plan, question, settings, {}, matrix, read, sample, heaviest)
     lists = np.concatenate([np.zeros((0, 2), np.uint64), *pairs.lists])
     return PairedCases(scored, matrix, pairs.ids, pairs.alone.tallies, lists, left_out)
 

@@ -439,40 +439,9 @@ def _require_apart(found: Mapping[str, PartialResult]) -> None:
 # The leaderboard
 
 
-def finish(
-    result: PartialResult,
-    *,
-    cases: Any = None,
-    losses: Losses | None = None,
-    spelled: Any = None,
-    inputs: Sequence[str] = (),
-) -> Leaderboard:
-    """The leaderboard of all cases of a result.
-
-    Parameters
-    ----------
-    result : PartialResult
-        The merged state of all parts.
-    cases : CaseReader, optional
-        What reads the cases again, where the files are at hand.
-    losses : Losses, optional
-        The largest losses, where the files are at hand; by default those that the parts found.
-    spelled : callable, optional
-        What says how outcomes and classes are written, by model; by default what the parts kept.
-    inputs : sequence of str, optional
-        The files that were read: nothing is written over them.
-    """
-    asked, read = result.question, result.read
-    require_cases("the truth", read.cases, read.compared)
-    for name, seen in zip(asked.question.names, read.names, strict=True):
-        problem = seen.problem(asked.size)
-        if problem is not None:
-            raise type(problem)(f"{name}: {problem}") if isinstance(problem, SpaceError) else problem
-    for origin in read.origins:
-        if not origin.cases:
-            raise AlignmentError(f"{origin.name} has none of the cases of the truth.")
-    if all(origin.cases == read.cases for origin in read.origins):
-        read = replace(read, difficulty=None)
+def finish(result: PartialResult, inputs: Sequence[str] = ()) -> Leaderboard:
+    """The leaderboard of all cases of a result; nothing is written over the files of `inputs`, which were read."""
+    asked, read = result.question, read_in_all(result)
     read = replace(read, origins=tuple(replace(one, source=_told(one.source)) for one in read.origins))
     scored = Scored(
         result.tallies,
@@ -483,12 +452,24 @@ def finish(
         asked.size,
         asked.weight,
         asked.group,
-        SumDetails(result.bins, result.covers) if cases is None else cases,
-        spelled or (lambda name: result.spelled.get(name, ((), ()))),
+        SumDetails(result.bins, result.covers),
+        lambda name: result.spelled.get(name, ((), ())),
         result.sample.drawn(read.cases),
-        losses
-        or Losses(
-            asked.question.bounds[0], result.heaviest, read.highest.__getitem__, lambda sums: result.losses or {}
-        ),
+        Losses(asked.question.bounds[0], result.heaviest, read.highest.__getitem__, lambda sums: result.losses or {}),
     )
     return replace(rank(asked.question, scored), _inputs=tuple(inputs))
+
+
+def read_in_all(result: PartialResult) -> ReadSummary:
+    """What was read of all cases, or an error that shows in no single part."""
+    asked, read = result.question, result.read
+    require_cases("the truth", read.cases, read.compared)
+    for name, seen in zip(asked.question.names, read.names, strict=True):
+        problem = seen.problem(asked.size)
+        if problem is not None:
+            raise type(problem)(f"{name}: {problem}") if isinstance(problem, SpaceError) else problem
+    for origin in read.origins:
+        if not origin.cases:
+            raise AlignmentError(f"{origin.name} has none of the cases of the truth.")
+    complete = all(origin.cases == read.cases for origin in read.origins)
+    return replace(read, difficulty=None) if complete else read

@@ -16,7 +16,7 @@ from toplist.evaluation.arrays import ArrayModels, given, together
 from toplist.evaluation.case_details import CaseReader, SumDetails, from_files, from_memory
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.losses import Losses, losses_in_files, losses_in_memory
-from toplist.evaluation.samples import SampleCollector, of_arrays
+from toplist.evaluation.samples import of_arrays
 from toplist.evaluation.stream import ReadSummary, ScoringSpec, scores_of_files
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, overall
 from toplist.inference.diagnostics import (
@@ -125,8 +125,9 @@ class Scored:
         settings: InferenceSettings,
         tallies: Mapping[Hashable, Aggregates],
         panel: ScoreMatrix | None,
-        kept: SampleCollector | None,
         read: ReadSummary,
+        sample: ScoreSample | None = None,
+        heaviest: float = 1.0,
     ) -> Scored:
         """What was scored of files and frames, batch by batch."""
         scoring = question.scoring
@@ -141,8 +142,8 @@ class Scored:
             plan.group,
             CaseReader(partial(from_files, plan, scoring), partial(scores_of_files, plan, scoring)),
             partial(spelled_in_files, plan),
-            None if kept is None else kept.sample(settings, read.cases),
-            losses_in_files(plan, scoring, read.highest, 1.0 if kept is None else kept.heaviest),
+            sample,
+            losses_in_files(plan, scoring, read.highest, heaviest),
         )
 
     @classmethod

@@ -133,9 +133,8 @@ def score_model(
     writer = None if output is None else ScoreWriter(output, plan, question.rules)
     with nullcontext() if writer is None else writer.writer:
         read = run(plan, question.scoring, list(filter(None, (writer, sums, matrix))), progress)
-        scored = Scored.of_files(
-            plan, question, settings, sums.tallies, None if matrix is None else matrix.panel(), None, read
-        )
+        panel = None if matrix is None else matrix.panel()
+        scored = Scored.of_files(plan, question, settings, sums.tallies, panel, read)
         if writer is not None:
             doubtful = doubts(question, scored, sums.tallies)[question.names[0]]
             writer.describe(read.origins[0].filled, question.scoring.penalty, doubtful)
