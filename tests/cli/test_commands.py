@@ -79,8 +79,8 @@ def test_scores_in_another_order_come_out_in_the_order_of_the_truth(tmp_path: Pa
 
 
 def test_convert_keeps_every_score(tmp_path: Path) -> None:
-    for name in ("py3langid.csv.gz", "lingua.parquet", "cld2.tsv"):
-        out = tmp_path / "lists.parquet"
+    for name, form in (("py3langid.csv.gz", "parquet"), ("lingua.parquet", "csv"), ("cld2.tsv", "jsonl")):
+        out = tmp_path / f"lists.{form}"
         assert toplist("convert", DATA / name, out).returncode == 0
         boards = [toplist("compare", f"x={path}", *TRUTH, "--json") for path in (DATA / name, out)]
         first, second = (json.loads(done.stdout)["overall"] for done in boards)

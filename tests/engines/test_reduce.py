@@ -35,8 +35,8 @@ def test_the_result_is_that_of_a_loop(engine: Any, number: int) -> None:
     ("engine", "task", "kind", "message"),
     [
         ("dask", "bug", TopListError, "could not finish a task: KeyError: 'a word that is not there'."),
-        ("dask", "memory", ResourceError, "ran out of memory: give workers more of it"),
-        ("dask", "missing", TopListError, "toplist is not installed where the workers of"),
+        ("dask", "memory", ResourceError, "memory was too small: give workers more of it"),
+        ("dask", "missing", TopListError, "ModuleNotFoundError: No module named 'toplist.evaluation'."),
         ("spark", "bug", TopListError, "could not finish a task: KeyError: 'a word that is not there'."),
     ],
     indirect=["engine"],

@@ -84,6 +84,7 @@ def test_ordered_classes_and_rules_that_are_functions_give_the_same_bytes(engine
     assert '"ranked_log"' in whole
 
 
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
 def test_tables_in_another_order_are_compared_here_with_a_remark(
     engine: Any, files: Path, caplog: pytest.LogCaptureFixture

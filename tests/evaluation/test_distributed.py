@@ -108,8 +108,8 @@ def rows_by_class(ids: Any) -> Rows:
     [
         ("a.parquet", lists(range(N - 1, -1, -1)), {}, "not hold the same cases in the same order. Sort each of them"),
         ("a.parquet", lists(range(N + 2)), {}, "not hold the same cases in the same order. Sort each of them"),
-        ("a.parquet", rows_by_class(range(N)), {}, "a.parquet has a row per class. Convert it to lists"),
-        ("a.csv", labels(range(2 * N)), {"where": "half=0"}, "a.csv is filtered by a condition. Write the"),
+        ("a.parquet", rows_by_class(range(N)), {}, "a.parquet has a row per class, is filtered"),
+        ("a.csv", labels(range(2 * N)), {"where": "half=0"}, "Write its cases to a Parquet file"),
     ],
 )
 def test_what_cannot_be_split_is_computed_here_and_said_with_the_remedy(
@@ -118,7 +118,7 @@ def test_what_cannot_be_split_is_computed_here_and_said_with_the_remedy(
     write(here / name, rows)
     write(here / "y.parquet", outcomes(range(N)))
     caplog.set_level("WARNING", "toplist")
-    alone, split = both({"a": Source(name, **options)}, "y.parquet", parts=False, space=6, missing="common")
+    alone, split = both({"a": Source(name, **options)}, "y.parquet", space=6, missing="common")
     assert alone.startswith("{")
     assert split == alone
     (said_,) = caplog.messages
@@ -148,9 +148,8 @@ def test_ids_in_any_order_are_unique_if_no_two_are_the_same(here: Path) -> None:
 
 
 def test_files_that_leave_the_common_order_in_the_middle_are_matched_by_id(
-    here: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    here: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(distributed, "_begin_alike", lambda tables: True)  # which is of files that begin alike for long
     rows = lists(range(N))
     mixed = pa.Table.from_pylist([*rows[:20], *rows[40:50], *rows[20:40], *rows[50:]])
     pq.write_table(mixed, here / "a.parquet", row_group_size=10)
@@ -282,7 +281,7 @@ def test_outcomes_that_predictions_carry_are_read_as_a_whole(here: Path, caplog:
     alone, split = both({"a": "a.csv"}, Truth("same", outcome="outcome"), space=6)
     assert split == alone
     assert alone.startswith("{")
-    assert "is read as a whole. Convert it" in caplog.text
+    assert "is read as a whole. Write its cases" in caplog.text
 
 
 # Row groups

@@ -20,6 +20,7 @@ from toplist import ClassSpace, LabelSets, TopLists
 from toplist.cli.app import app
 from toplist.errors import FileError, SpaceError, TopListError
 from toplist.evaluation.compare import compare
+from toplist.evaluation.transform import truncate_file
 
 NAMES = ["sun", "sea", "rain"]
 LISTS: list[Mapping[Any, float]] = [
@@ -99,6 +100,16 @@ def test_converted_sets_can_be_read_again(place: Path) -> None:
     code, said = _said("convert", str(place / "a.csv"), str(place / "a.parquet"), "--read", "set_separator=;")
     assert code == 0, said
     assert pq.read_table(place / "a.parquet")["classes"].to_pylist() == [["sea;sun", "sun"], ["rain"], ["{}"]]
+
+
+def test_lists_of_labels_are_written_as_lists_of_labels(tmp_path: Path) -> None:
+    classes = [[["sun", "sea"], ["rain"]], [["rain", "sea"], []]]
+    frame, space = pl.DataFrame({"case": [1, 2], "classes": classes, "p": [[0.6, 0.2], [0.5, 0.1]]}), LabelSets(NAMES)
+    truncate_file(frame, tmp_path / "out.parquet", k=2, space=space)
+    truth = pl.DataFrame({"case": [1, 2], "outcome": [["rain"], ["sea", "rain"]]})
+    assert _brier(only(tmp_path / "out.parquet", truth, space=space)) == _brier(only(frame, truth, space=space))
+    with pytest.raises(TopListError, match="list of labels, which CSV cannot hold"):
+        truncate_file(frame, tmp_path / "out.csv", k=2, space=space)
 
 
 @given(st.lists(st.sets(st.sampled_from(NAMES)), min_size=1, max_size=6), st.randoms(use_true_random=False))

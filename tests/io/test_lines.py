@@ -173,9 +173,9 @@ def test_lines_are_the_same_however_many_blocks_they_fill(tmp_path: Path) -> Non
     assert row.scores["brier"].mean.value == pytest.approx((2 + _brier({"fox": 0.5}, "fox", 4)) / 2, rel=1e-14)
 
 
-@pytest.mark.parametrize("width", [20, 400], ids=["columns", "entries"])
+@pytest.mark.parametrize("width", [20, 400], ids=["few", "many"])
 def test_wide_lines_with_many_classes_are_read_as_those_with_few(width: int, tmp_path: Path) -> None:
-    """Beyond 256 classes the fields are read as entries; the lists are the same, classes in the order of the fields."""
+    """Beyond 256 fields their names are gathered line by line; classes are in the order of the fields."""
     names = [f"k{i}" for i in range(width)]
     lists = [{names[(i * 7 + j) % width]: 2.0 ** -(j + 1) for j in range(i % 4)} for i in range(N)]
     lists[0] = dict.fromkeys(names, 1 / width)

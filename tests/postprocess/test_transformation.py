@@ -176,7 +176,7 @@ def test_label_sets_survive_however_their_labels_are_ordered(tmp_path: Path, out
         said: dict[str, float] = {}
         for batches in files.cases.common():
             (lists,), _, names = files.lists(batches)
-            said |= dict(zip(names.of(lists.classes).to_pylist(), lists.confidences.tolist(), strict=True))
+            said |= dict(zip(names.take(lists.classes).to_pylist(), lists.confidences.tolist(), strict=True))
         assert said == pytest.approx({"sea;sun": 0.375, "{}": 0.25, "rain": 0.25 + 0.5 / 8})
 
 
@@ -400,7 +400,8 @@ def test_every_name_and_every_digit_survives_or_is_refused(out: str, lists: list
         got: list[dict[str, float]] = []
         for batches in files.cases.common():
             (made,), _, names = files.lists(batches)
-            entries = list(zip(names.of(made.classes).to_pylist(), made.confidences.tolist(), strict=True))
+            classes = made.classes.tolist() if names is None else names.take(made.classes).to_pylist()
+            entries = list(zip(classes, made.confidences.tolist(), strict=True))
             got += [dict(entries[lo:hi]) for lo, hi in pairwise(made.offsets.tolist())]
         assert got == lists
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -34,7 +33,6 @@ from toplist.cli.output import (
     print_result,
     print_text,
     progress_bar,
-    require_choice,
     require_outputs,
     require_suffix,
     typed_command,
@@ -112,22 +110,6 @@ class EngineOptions:
         "dask=tcp://host:8786 or spark=spark://host:7077.",
     )
 
-    def started(self) -> Any:
-        """The engine, or None where all is done in this process."""
-        if self.engine is None:
-            return None
-        from toplist.engines import NAMES, as_engine
-
-        name, mark, where = self.engine.partition("=")
-        require_choice("engine", name, NAMES)
-        if mark and not where:
-            raise UsageError(f"--engine {self.engine}: say how many processes, or the address of a cluster.")
-        if not mark:
-            return as_engine(name)
-        if not re.fullmatch(r"[+-]?\d+", where):
-            return as_engine(name, scheduler=where) if name == "dask" else as_engine(name, master=where)
-        return as_engine(name, workers=int(where))
-
 
 @command(
     Reads(several=True, truth=True, columns=("outcome", "weight", "group", "cluster", "time", "n_classes")),
@@ -145,13 +127,14 @@ def compare(inputs: Inputs, options: CompareOptions, inference: Inference, engin
     if options.sequential and inputs.columns.get("group"):
         group = inputs.columns["group"]
         raise UsageError(f"--sequential does not go with --group: choose one group, as in --where {group}=VALUE.")
-    chosen = engine.started()
     from toplist.evaluation.compare import compare as ranked
     from toplist.io import PER_CASE
 
     Thread(target=import_module, args=("scipy.special",), daemon=True).start()  # for intervals, while files are read
     with inputs.reading(options.quiet) as reading:
-        board = ranked(inputs.models, inputs.truth, inference=inference, engine=chosen, **options.question, **reading)
+        board = ranked(
+            inputs.models, inputs.truth, inference=inference, engine=engine.engine, **options.question, **reading
+        )
         if options.sequential:
             paths = _paths(board, inputs, options, inference)
             board = replace(board, comparison=replace(board.comparison, paths=paths))

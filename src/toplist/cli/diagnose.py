@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,9 +17,9 @@ from toplist.cli.output import (
     BAD_DATA,
     UsageError,
     either,
-    print_changes,
     print_json,
     print_text,
+    print_written,
     progress_bar,
     require_outputs,
 )
@@ -154,13 +153,13 @@ def _drawn(diagnosis: Diagnosis, plot: Path) -> list[Path]:
 class ConvertOptions:
     """The options of `toplist convert`."""
 
-    output: Path = positional("OUTPUT", "A Parquet file to write.")
+    output: Path = positional("OUTPUT", "File for the lists: .parquet, .csv or .jsonl.")
     quiet: bool = option(False, "Print results and errors only, not progress or how files are read.", "-q")
 
 
 @command(Reads(), examples=("toplist convert scores.csv lists.parquet --read scale=percent",))
 def convert(inputs: Inputs, options: ConvertOptions) -> None:
-    """Write predictions in any form as lists in Parquet: case, classes, confidences."""
+    """Write predictions in any form as lists: case, classes, confidences."""
     require_outputs([options.output], inputs.paths)
     from toplist.io import convert as write_lists
     from toplist.io import empty_set_explained, open_request, space_in_files, tell
@@ -170,8 +169,6 @@ def convert(inputs: Inputs, options: ConvertOptions) -> None:
     space = None if inputs.space is None else space_in_files(inputs.space, separator)
     (source,) = open_request(request, space)
     tell([source])
-    repaired = Counter[str]()
     with progress_bar(options.quiet) as update, empty_set_explained(separator):
-        cases = write_lists(source, options.output, source.repairs, space, separator, update, repaired.update)
-    print_changes({source.name: repaired}, {})
-    typer.echo(f"{cases:,} cases in {visible(str(options.output))}")
+        written = write_lists(source, options.output, space, separator, update)
+    print_written(written, False, "")

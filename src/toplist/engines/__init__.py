@@ -34,12 +34,9 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from toplist._files import load
-from toplist._text import argument
-from toplist.core.arguments import as_whole
+from toplist._text import quote
 from toplist.errors import ResourceError, TopListError
 
-NAMES = ("dask", "spark")
-"""Engines by name."""
 log = logging.getLogger("toplist")
 Done = Callable[[int, int], None]
 """Called with how many parts are done, and of how many."""
@@ -57,21 +54,14 @@ class Engine(NamedTuple):
     running: Callable[[], AbstractContextManager[Reduce]]  # within it, tasks can be run; what it started is closed then
 
 
-def as_engine(
-    value: Any, *, workers: int | None = None, scheduler: str | None = None, master: str | None = None
-) -> Engine:
+def as_engine(value: Any) -> Engine:
     """Return the engine that is meant.
 
     Parameters
     ----------
     value : str, Engine, distributed.Client or pyspark.sql.SparkSession
-        "dask" or "spark", or what a cluster is reached with.
-    workers : int, optional
-        How many processes are started, where no cluster runs already.
-    scheduler : str, optional
-        The address of a Dask scheduler.
-    master : str, optional
-        The master of a Spark cluster.
+        "dask" or "spark", with a number of processes or the address of a cluster where none runs already, as in
+        "dask=4", "dask=tcp://10.0.0.1:8786" and "spark=spark://10.0.0.1:7077"; or what a cluster is reached with.
 
     Returns
     -------
@@ -81,7 +71,7 @@ def as_engine(
     Raises
     ------
     TopListError
-        There is no such engine, or it has no such option.
+        There is no such engine.
     """
     package = type(value).__module__.partition(".")[0]
     if isinstance(value, Engine):
@@ -90,60 +80,44 @@ def as_engine(
         return Engine("dask", partial(_dask, value))
     if package == "pyspark" and hasattr(value, "sparkContext"):  # a session of Spark Connect has none
         return Engine("spark", partial(_spark, value))
-    if not isinstance(value, str) or value not in NAMES:
-        raise TopListError(f'{value!r} is no engine: give "dask", "spark", a Dask client or a SparkSession.')
-    address, foreign = (scheduler, master) if value == "dask" else (master, scheduler)
-    if foreign is not None:
-        name, goes_with = ("master", "spark") if value == "dask" else ("scheduler", "dask")
-        raise TopListError(f"{argument(name)} goes with {argument('engine', goes_with)}.")
-    if workers is not None and as_whole(workers, "workers", 1) and address is not None:
+    name, mark, where = value.partition("=") if isinstance(value, str) else ("", "", "")
+    if name not in ("dask", "spark") or bool(mark) != bool(where.strip("0")):
         raise TopListError(
-            f"the workers of a cluster that runs already are as they are: leave out {argument('workers')}."
+            f"{quote(value)} is no engine: give dask or spark, dask=4 for so many processes, the address of a cluster "
+            "as in dask=tcp://10.0.0.1:8786 or spark=spark://10.0.0.1:7077, a Dask client or a SparkSession."
         )
-    return Engine(value, partial(_dask if value == "dask" else _spark, None, address, workers))
+    return Engine(name, partial(_dask if name == "dask" else _spark, None, where))
 
 
 # Dask
 
 
 @contextmanager
-def _dask(client: Any = None, scheduler: str | None = None, workers: int | None = None) -> Iterator[Reduce]:
+def _dask(client: Any, where: str = "") -> Iterator[Reduce]:
     """Within this, tasks are run by a client, by that of this process, at an address, or by processes started here."""
     distributed = load("distributed", "the engine 'dask' needs distributed: pip install 'toplist[dask]'.")
     with ExitStack() as opened:
-        if client is None and scheduler is None and workers is None:
+        if client is None and not where:
             with suppress(ValueError):  # there is none
                 client = distributed.default_client()
         if client is None:
-            client = _dask_client(distributed, scheduler, workers, opened)
-        if client.asynchronous:
-            raise TopListError("this Dask client is asynchronous: make one without asynchronous=True.")
+            try:
+                address: Any = where
+                if not where or where.isdecimal():
+                    how: Any = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+                    how |= {"silence_logs": logging.ERROR, "n_workers": int(where) if where else None}
+                    address = opened.enter_context(distributed.LocalCluster(**how))
+                else:
+                    _require_answer(where)
+                client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+                opened.enter_context(client)
+            except (OSError, RuntimeError, TypeError, ValueError) as error:
+                remedy = "give the address that `dask scheduler` prints; and in a script, call this under `if __name__ "
+                raise _not_started("Dask", where, error, remedy + '== "__main__":`') from error
+            if not client.scheduler_info()["workers"]:
+                log.warning("The Dask scheduler at %s has no workers: parts wait for some.", where)
         log.info("Dask's dashboard: %s", client.dashboard_link)
         yield partial(_reduced_by_dask, distributed, client)
-
-
-def _dask_client(distributed: Any, scheduler: str | None, workers: int | None, opened: ExitStack) -> Any:
-    """A new client of a scheduler, or of processes that are started here."""
-    try:
-        address: Any = scheduler
-        if scheduler is None:
-            how: Any = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": logging.ERROR}
-            address = opened.enter_context(distributed.LocalCluster(n_workers=workers, **how))
-        else:
-            _require_answer(scheduler)
-        client = opened.enter_context(distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False))
-    except (OSError, RuntimeError, TypeError, ValueError) as error:
-        problem = (
-            f"Dask cannot start processes here ({_first_line(error)}): in a script, call this under "
-            '`if __name__ == "__main__":`.'
-            if scheduler is None
-            else f"Dask cannot be reached at {scheduler!r} ({_first_line(error)}): give the address that `dask "
-            "scheduler` prints, such as tcp://10.0.0.1:8786, or none for local processes."
-        )
-        raise TopListError(problem) from error
-    if not client.scheduler_info()["workers"]:
-        log.warning("The Dask scheduler at %s has no workers: parts wait for some.", scheduler)
-    return client
 
 
 def _reduced_by_dask(
@@ -170,7 +144,7 @@ def _reduced_by_dask(
 
 
 @contextmanager
-def _spark(session: Any = None, master: str | None = None, workers: int | None = None) -> Iterator[Reduce]:
+def _spark(session: Any, where: str = "") -> Iterator[Reduce]:
     """Within this, tasks are run by a session, by that of this process, by a master, or by processes started here."""
     needed = "the engine 'spark' needs pyspark: pip install 'toplist[spark]'."
     builder = load("pyspark.sql", needed).SparkSession.builder
@@ -178,39 +152,24 @@ def _spark(session: Any = None, master: str | None = None, workers: int | None =
         if session is None and load("pyspark", needed).SparkContext._active_spark_context is not None:
             session = builder.getOrCreate()  # the one of this process
         if session is None:
-            session = _spark_session(builder, master or f"local[{workers or '*'}]")
+            master = f"local[{where or '*'}]" if not where or where.isdecimal() else where
+            python = os.environ.get("PYSPARK_PYTHON")
+            try:
+                if master.startswith("spark://") and "," not in master:  # there may be several
+                    _require_answer(master)
+                if python is None and master.startswith("local"):
+                    os.environ["PYSPARK_PYTHON"] = sys.executable  # else the first Python of the path, whatever it has
+                settings = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+                session = builder.master(master).appName("toplist").config(map=settings).getOrCreate()
+            except Exception as error:
+                remedy = "give the address that the master's page shows; on this machine, Spark needs Java 17 or later"
+                raise _not_started("Spark", where, error, remedy) from error
+            finally:
+                if python is None:
+                    os.environ.pop("PYSPARK_PYTHON", None)
             opened.callback(session.stop)
-        context = session.sparkContext
-        if master not in (None, context.master):
-            raise TopListError(
-                f"a Spark session with the master {context.master!r} is active in this process: stop it, or leave "
-                "master out."
-            )
-        log.info("Spark's user interface: %s", context.uiWebUrl)
-        yield partial(_reduced_by_spark, context)
-
-
-def _spark_session(builder: Any, master: str) -> Any:
-    """A new session."""
-    settings = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
-    python = os.environ.get("PYSPARK_PYTHON")
-    try:
-        if master.startswith("spark://") and "," not in master:  # there may be several
-            _require_answer(master)
-        if python is None and master.startswith("local"):
-            os.environ["PYSPARK_PYTHON"] = sys.executable  # else the first Python of the path, whatever it has
-        return builder.master(master).appName("toplist").config(map=settings).getOrCreate()
-    except Exception as error:
-        problem = (
-            f"Spark cannot be started with the master {master!r} ({_first_line(error)}): give the address that the "
-        )
-        problem += "master's page shows, such as spark://10.0.0.1:7077, or none for this machine."
-        if "JAVA_GATEWAY_EXITED" in str(error) or isinstance(error, FileNotFoundError):
-            problem = "Spark cannot start Java: install Java 17 or later, and let JAVA_HOME name its folder."
-        raise TopListError(problem) from error
-    finally:
-        if python is None:
-            os.environ.pop("PYSPARK_PYTHON", None)
+        log.info("Spark's user interface: %s", session.sparkContext.uiWebUrl)
+        yield partial(_reduced_by_spark, session.sparkContext)
 
 
 def _reduced_by_spark(context: Any, work: Any, merge: Any, tasks: Sequence[Any], shared: Any, done: Done) -> Any:
@@ -232,49 +191,29 @@ def _reduced_by_spark(context: Any, work: Any, merge: Any, tasks: Sequence[Any],
 
 
 _RAISED = re.compile(r"^\s*([A-Za-z_][\w.]*(?:Error|Exception)): (.*)$", re.MULTILINE)
-_REMEDY = "give workers more of it, or use fewer of them."
-_REASONS = (
-    (
-        ("No module named 'toplist",),
-        TopListError(
-            "toplist is not installed where the workers of {} run: install the version there that is used here, with "
-            "the extra 'files'."
-        ),
-    ),
-    (("OutOfMemoryError", "MemoryError"), ResourceError(f"a worker of {{}} ran out of memory: {_REMEDY}")),
-    (
-        ("KilledWorker", "ExecutorLostFailure", "Python worker exited unexpectedly"),
-        ResourceError(
-            "{} lost the worker that ran a task each time it was run, most often because memory was too small: "
-            + _REMEDY
-        ),
-    ),
-    (
-        (
-            "CancelledError",
-            "CommClosedError",
-            "ConnectionRefusedError",
-            "Py4JNetworkError",
-            "SparkContext was shut down",
-        ),
-        TopListError("{} ended before the run did: see its log, and run this again."),
-    ),
-)  # what an error of an engine says somewhere, and what is said then
+_LOST = ("MemoryError", "KilledWorker", "ExecutorLostFailure", "Python worker exited unexpectedly")
 
 
 def explained(error: BaseException, engine: str) -> TopListError:
-    """What went wrong on a worker or on the way to it, in one sentence with the remedy.
+    """What went wrong on a worker or on the way to it, in one sentence.
 
-    >>> print(explained(MemoryError(), "Dask"))
-    a worker of Dask ran out of memory: give workers more of it, or use fewer of them.
+    >>> print(explained(KeyError("a"), "Dask"))
+    Dask could not finish a task: KeyError: 'a'.
     """
     cause = error.__cause__  # of what a worker could not read, it says why
     text = f"{type(error).__name__}: {error}" + (f"\n{type(cause).__name__}: {cause}" if cause else "")
-    for signs, said in _REASONS:
-        if any(sign in text for sign in signs):
-            return type(said)(str(said).format(engine))
+    if any(sign in text for sign in _LOST):
+        return ResourceError(
+            f"{engine} lost the worker that ran a task each time it was run, most often because memory was too small: "
+            "give workers more of it, or use fewer of them."
+        )
     kind, message = (_RAISED.findall(text) or [(type(error).__name__, _first_line(error))])[-1]
     return TopListError(f"{engine} could not finish a task: {kind}: {message[:500].rstrip('.')}.")
+
+
+def _not_started(engine: str, where: str, error: BaseException, remedy: str) -> TopListError:
+    at = f"reached at {quote(where)}" if where and not where.isdecimal() else "started here"
+    return TopListError(f"{engine} cannot be {at} ({_first_line(error)}): {remedy}.")
 
 
 def _require_answer(address: str) -> None:

@@ -21,7 +21,6 @@ from toplist.io import (
     ReadOptions,
     ReadRequest,
     as_tables,
-    empty_set_explained,
     names_of,
     plan_of,
     silent,
@@ -77,9 +76,9 @@ def compare(
     read : ReadOptions, default ReadOptions()
         How files and dataframes are read, where a `Source` does not say otherwise.
     engine : str, distributed.Client or pyspark.sql.SparkSession, optional
-        Where parts of the files are scored: "dask", "spark", or a client or session of a cluster. The result is the
-        same to the last bit; by default, and where files are not in the order of the truth, all is done in this
-        process.
+        Where parts of the files are scored: "dask", "dask=4", "spark=spark://host:7077", or a client or session of a
+        cluster. The result is the same to the last bit; by default, and where files are not in the order of the truth,
+        all is done in this process.
     progress : callable, optional
         Called with what is being done, the rows done so far, and the number of rows where it is known.
 
@@ -110,23 +109,23 @@ def compare(
     """
     question = Question.of(names_of(models), rules, k, baseline, missing, penalty, as_inference(inference))
     given = ReadRequest.of(models, truth, read)
-    request, update = with_indicators(given, space), progress or silent
+    request, update, board = with_indicators(given, space), progress or silent, None
+    typed = _typed(request, space, question)
     if engine is not None:
         from toplist.evaluation.distributed import compare_on  # noqa: PLC0415  engines are extras
 
         board = compare_on(engine, given, space, question, update)
-        if board is not None:
-            return replace(board, _invocation=_typed(request, space, question))
-    tables = as_tables(request, space)
-    if tables is None:
-        scored = _score_arrays(request, space, question)
-    else:
-        scored = _score_files(tables, space, question, update)
+    if board is None:
+        tables = as_tables(request, space)
+        if tables is None:
+            scored = _score_arrays(request, space, question)
+        else:
+            scored = _score_files(tables, space, question, update)
+        if typed is not None and scored.size is None:
+            typed = replace(typed, one_space=False)
+        board = rank(question, scored)
     inputs = tuple(shown(path) if url_of(path) else os.path.abspath(path) for path in request.paths)
-    typed = _typed(request, space, question)
-    if typed is not None and scored.size is None:
-        typed = replace(typed, one_space=False)
-    return replace(rank(question, scored, inputs), _invocation=typed)
+    return replace(board, _inputs=inputs, _invocation=typed)
 
 
 def _typed(request: ReadRequest, space: Any, question: Question) -> Invocation | None:
@@ -195,8 +194,7 @@ def score_cases(
         request.require_outcomes()
         return together(request, space, scoring).scores()[name]
     plan = plan_of(tables, space, missing="error", find=("cluster", "time", "group"))
-    with empty_set_explained(plan.set_separator):
-        return scores_of_files(plan, scoring, progress or silent)[name]
+    return scores_of_files(plan, scoring, progress or silent)[name]
 
 
 def _score_files(request: ReadRequest, space: Any, question: Question, progress: Progress) -> Scored:
@@ -205,8 +203,7 @@ def _score_files(request: ReadRequest, space: Any, question: Question, progress:
     columns = columns_of(plan, settings)
     sums, sample = SumCollector(plan, settings.method == "poisson"), SampleCollector(plan, columns)
     matrix = MatrixCollector(plan) if by_case else None
-    with empty_set_explained(plan.set_separator):
-        read = run(reading(plan, columns), question.scoring, list(filter(None, (sums, sample, matrix))), progress)
+    read = run(reading(plan, columns), question.scoring, list(filter(None, (sums, sample, matrix))), progress)
     return Scored.of_files(
         plan, question, settings, sums.tallies, None if matrix is None else matrix.panel(), sample, read
     )

@@ -17,10 +17,9 @@ from uuid import uuid4
 
 import numpy as np
 
-from toplist._files import need
 from toplist._typing import Progress
 from toplist.core.kernel import one_thread
-from toplist.engines import Engine, as_engine, log
+from toplist.engines import as_engine, log
 from toplist.errors import AlignmentError, FileError, TopListError
 from toplist.evaluation.case_details import CaseReader, from_files
 from toplist.evaluation.leaderboard import Leaderboard
@@ -31,7 +30,6 @@ from toplist.evaluation.samples import ROOM, columns_of
 from toplist.evaluation.stream import scores_of_files
 from toplist.inference.diagnostics import SAMPLED
 from toplist.io import (
-    OpenTable,
     Plan,
     ReadRequest,
     Span,
@@ -112,55 +110,41 @@ def compare_on(
     TopListError
         If something cannot be sent to workers, read or scored.
     """
-    chosen = as_engine(engine)
-    there = _absolute(request)
+    chosen, there = as_engine(engine), _absolute(request)
     plan = _open(request, space, question.missing)
+    settings, scoring = settings_of(plan, question), question.scoring
     try:
-        result = _scored(chosen, plan, Job(uuid4().hex, there, space, question, (), None), progress)
-        return _finished(result, plan, question, request)
+        parts = _parts(plan)
+        if plan.truth.layout.case is not None:
+            unique = UniqueIds()  # of two parts, no worker sees both
+            for ids, _ in plan.truth.ids():
+                unique.see(ids)
+            require_unique(plan.truth, unique)
+        rows = plan.truth.reader.sizes()
+        total = None if None in rows else sum(sum(sizes or ()) for sizes in rows)
+        job = Job(uuid4().hex, there, space, question, columns_of(plan, settings), total)
+        with chosen.running() as reduce:
+            result: PartialResult | Failed = reduce(
+                _score, _merge, parts, job, lambda done, count: progress(f"scoring on {chosen.name}", done, count)
+            )
+        if isinstance(result, Failed):
+            raise _WholeError(_SORT) if isinstance(result.error, AlignmentError) else result.error
+        origins = tuple(  # files as they are called here
+            replace(one, source=table.path, layout=table.layout.kind, reading=table.reading, notes=table.notes)
+            for table, one in zip(plan.sources, result.read.origins, strict=True)
+        )
+        plan = replace(plan, time=settings.time, ordered=settings.ordered)
+        return finish(
+            replace(result, read=replace(result.read, origins=origins, truth=plan.truth.reading)),
+            cases=CaseReader(partial(from_files, plan, scoring), partial(scores_of_files, plan, scoring)),
+            losses=losses_in_files(plan, scoring, result.read.highest, result.heaviest),
+            spelled=partial(spelled_in_files, plan),
+        )
     except _WholeError as reason:
         log.warning("Computed on this machine, not by %s: %s", chosen.name, reason)
         return None
     except FileError as error:
         raise _as_given(error, request) from None
-
-
-def _finished(result: PartialResult, plan: Plan, question: Question, request: ReadRequest) -> Leaderboard:
-    """The leaderboard, with files as they are called here; their cases are read again when they are asked for."""
-    settings, scoring = result.question.settings, question.scoring
-    origins = tuple(
-        replace(one, source=table.path, layout=table.layout.kind, reading=table.reading, notes=table.notes)
-        for table, one in zip(plan.sources, result.read.origins, strict=True)
-    )
-    plan = replace(plan, time=settings.time, ordered=settings.ordered)
-    return finish(
-        replace(result, read=replace(result.read, origins=origins, truth=plan.truth.reading)),
-        cases=CaseReader(partial(from_files, plan, scoring), partial(scores_of_files, plan, scoring)),
-        losses=losses_in_files(plan, scoring, result.read.highest, result.heaviest),
-        spelled=partial(spelled_in_files, plan),
-        inputs=[_place(path) for path in request.paths],
-    )
-
-
-def _scored(engine: Engine, plan: Plan, job: Job, progress: Progress) -> PartialResult:
-    """The merged result of all parts."""
-    settings = settings_of(plan, job.question)
-    parts = _parts(plan)
-    if plan.truth.layout.case is not None:
-        unique = UniqueIds()  # of two parts, no worker sees both
-        for ids, _ in plan.truth.ids():
-            unique.see(ids)
-        require_unique(plan.truth, unique)
-    rows = plan.truth.reader.sizes()
-    total = None if None in rows else sum(sum(sizes or ()) for sizes in rows)
-    job = replace(job, columns=columns_of(plan, settings), total=total)
-    with engine.running() as reduce:
-        result: PartialResult | Failed = reduce(
-            _score, _merge, parts, job, lambda done, count: progress(f"scoring on {engine.name}", done, count)
-        )
-    if isinstance(result, Failed):
-        raise _WholeError(_SORT) if isinstance(result.error, AlignmentError) else result.error
-    return result
 
 
 def _open(request: ReadRequest, space: Any, missing: str) -> Plan:
@@ -207,14 +191,12 @@ def _parts(plan: Plan) -> list[Part]:
     """The ranges that are scored one by one."""
     tables = (plan.truth, *plan.sources)
     for table in tables:
-        if table.layout.kind == "long":
-            raise _WholeError(f"{table.path} has a row per class. Convert it to lists with toplist convert.")
-        if isinstance(table.reader, View) and table.reader.where:
+        filtered = isinstance(table.reader, View) and table.reader.where
+        if filtered or table.layout.kind == "long" or not table.reader.sizes():
             raise _WholeError(
-                f"{table.path} is filtered by a condition. Write the rows that fulfil it to a file first."
+                f"{table.path} has a row per class, is filtered by a condition, or is read as a whole. Write its cases "
+                "to a Parquet file with a row each first, as toplist convert does."
             )
-        if not table.reader.sizes():
-            raise _WholeError(f"{table.path} is read as a whole. Convert it to a Parquet file with toplist convert.")
     files, named = [table.reader.sizes() for table in tables], all(table.layout.case for table in tables)
     if all(sizes is not None for each in files for sizes in each):
         counts = [[sum(sizes or ()) for sizes in each] for each in files]
@@ -230,8 +212,6 @@ def _parts(plan: Plan) -> list[Part]:
         raise _WholeError(_SORT)
     if not parts:
         raise _WholeError("there are no cases.")
-    if named and not _begin_alike(tables):
-        raise _WholeError(_SORT)
     return parts
 
 
@@ -251,17 +231,6 @@ def _cuts(rows: int, groups: Sequence[int]) -> list[tuple[int, int]]:
         starts = np.cumsum([0, *groups])
         ends = starts[np.searchsorted(starts, ends)]
     return list(pairwise(np.unique(ends).tolist()))
-
-
-def _begin_alike(tables: Sequence[OpenTable]) -> bool:
-    """Whether all tables begin with the same ids: workers see whether all are the same."""
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    try:
-        heads = [pc.cast(next(table.ids())[0], pa.string()) for table in tables]
-    except (FileError, StopIteration):
-        return True  # a worker says so
-    least = min(map(len, heads))
-    return all(head.slice(0, least).equals(heads[0].slice(0, least)) for head in heads)
 
 
 # What workers do
@@ -286,7 +255,7 @@ def _score(part: Part, job: Job) -> PartialResult | Failed:
     try:
         with one_thread():
             result = score_part(_rows_of(job, part), job.question, losses=False, **how)
-            if any(count != result.read.cases for count in result.read.matched):
+            if any(origin.cases != result.read.cases for origin in result.read.origins):
                 raise AlignmentError(_SORT)
             return result
     except TopListError as error:

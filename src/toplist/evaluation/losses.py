@@ -192,7 +192,7 @@ def pair_losses(
     cases = AlignedCases((plan.truth, *sources), "error" if plan.missing == "error" else "common")
     losses, at, coder = dict.fromkeys(pairs, PairLoss()), slopes(heaviest, more), coder_of(plan)
     for truth, *batches in cases.common():
-        codes, _ = coder.together(batches, [source.names for source in sources])
+        codes, _ = coder.encode(batches, [source.names for source in sources])
         lists = {
             source.name: lists_of(batch, source.names, own, space, plan.repairs[source.name])
             for source, batch, own in zip(sources, batches, codes, strict=True)

@@ -30,7 +30,7 @@ from toplist.io.columns import (
 )
 from toplist.io.layout import Layout
 from toplist.io.readers import TableChunk
-from toplist.io.readers.base import Entries, connect, guarded
+from toplist.io.readers.base import connect, guarded
 
 Halves = NDArray[np.int64] | None
 _WIDE = " Every column but the case ids is taken for a class here: if that is wrong, name the columns."
@@ -177,10 +177,7 @@ def to_batch(piece: TableChunk, layout: Layout, *, halves: bool = False) -> Batc
     extra = {name: plain(table.column(name)) for name in layout.extra}
     ids = None if layout.case is None else identifiers(table.column(layout.case), piece.source, rows)
     missing = np.zeros((len(rows), 3), np.int64) if halves else None
-    if piece.entries is not None:
-        offsets, classes, confidences, places = _from_entries(piece.entries, layout, piece.source, rows)
-    else:
-        offsets, classes, confidences, places = _MAKERS[layout.kind](table, layout, piece.source, rows, missing)
+    offsets, classes, confidences, places = _MAKERS[layout.kind](table, layout, piece.source, rows, missing)
     return Batch(piece.source, rows, ids, offsets, classes, confidences, extra, missing, _last(places, offsets))
 
 
@@ -370,29 +367,6 @@ def _class_columns(table: Any, layout: Layout, source: str) -> list[Column]:
     if nested is not None:
         raise FileError(source, f"classes are text or numbers, not {kind_of(nested)}.")
     return columns if len(kinds) == 1 else [pc.cast(column, "string") for column in columns]
-
-
-def _from_entries(entries: Entries, layout: Layout, source: str, rows: NDArray[np.int64]) -> Any:
-    """A wide table with very many columns."""
-    values, places = entries.values, None
-    if not isinstance(values, np.ndarray):
-        values, places = _entry_numbers(entries, layout, source, rows), decimals(entries.values)
-    if len(values) == len(rows) * len(layout.classes):
-        return entries.offsets, None, values, places
-    pa = need("pyarrow")
-    return entries.offsets, pa.array(layout.class_names, pa.string()).take(pa.array(entries.places)), values, places
-
-
-def _entry_numbers(entries: Entries, layout: Layout, source: str, rows: NDArray[np.int64]) -> NDArray[Any]:
-    """Confidences that are text; one that is no number is named with its column."""
-    at = np.repeat(rows, np.diff(entries.offsets))
-    try:
-        return numbers(entries.values, source, at)
-    except FileError:
-        for place in np.unique(entries.places).tolist():
-            own = np.flatnonzero(entries.places == place)
-            numbers(entries.values.take(need("pyarrow").array(own)), source, at[own], layout.classes[place], _WIDE)
-        raise
 
 
 _MAKERS = {"lists": _from_lists, "labels": _from_labels, "ranked": _from_columns, "wide": _from_columns}

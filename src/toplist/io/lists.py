@@ -30,7 +30,7 @@ from toplist.errors import (
 from toplist.io.align import silent
 from toplist.io.batches import Batch, concat
 from toplist.io.columns import as_numpy, plain
-from toplist.io.encoding import EMPTY_REMEDY, ClassEncoder, empty_set_explained, has_integers, within_case
+from toplist.io.encoding import EMPTY_REMEDY, ClassEncoder, empty_set_explained, within_case
 from toplist.io.options import ReadOptions, Source
 from toplist.io.sources import OpenTable
 from toplist.io.tables import open_source
@@ -206,7 +206,10 @@ class FileChecks:
     _foreign: str = ""  # the error of the first class that is not in the space
     _crowded: str = ""  # that more classes are named than there are
     _seen: set[Any] = field(default_factory=set)
-    _coder: ClassEncoder | None = None
+    _coder: ClassEncoder = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._coder = ClassEncoder(self.space, [self.source], self.sets)
 
     def add(self, batch: Batch) -> None:
         """Count the issues of a batch that was read with `halves`, and sum up the lists that can be scored."""
@@ -225,13 +228,13 @@ class FileChecks:
     def issues(self) -> tuple[Issue, ...]:
         """All issues, each with an example where there is one; a repair that does not succeed blocks."""
         of = self.counts.cases
+        odd = self._coder.problem()
+        crowded = self._crowded or (str(odd) if isinstance(odd, SpaceError) else "")
+        stray = "" if odd is None or crowded else str(odd)
         whole = (
             ("unreadable", self.unreadable),
-            (
-                "more names than classes",
-                self._crowded or ("" if self._coder is None else str(self._coder.crowded() or "")),
-            ),
-            ("class outside the space", "" if self._coder is None else str(self._coder.stray() or "")),
+            ("more names than classes", crowded),
+            ("class outside the space", stray),
         )
         made = [
             replace(one, example=self._examples[one.kind]) if one.kind in self._examples else one
@@ -243,9 +246,8 @@ class FileChecks:
     def _codes(self, batch: Batch) -> Codes:
         """Codes that tell the classes of each case apart, those outside the space from its size on."""
         names = self.source.names
-        self._coder = self._coder or ClassEncoder(self.space, self._whole, self.sets)
         try:
-            codes = self._coder.own_codes(batch, names)
+            (codes,), _ = self._coder.encode([batch], [names])
         except FileError as error:
             if self._coder.labels is None:
                 raise
@@ -256,18 +258,13 @@ class FileChecks:
             return np.where(foreign, further, codes)
         except SpaceError as error:
             self._crowded = str(error)
-            self._coder = ClassEncoder(ClassSpace(math.inf), False, self.sets)
-            codes = self._coder.own_codes(batch, names)
+            self._coder = ClassEncoder(ClassSpace(math.inf), [self.source], self.sets)
+            (codes,), _ = self._coder.encode([batch], [names])
         if not self._crowded:
             return codes
         if batch.classes is None:
             return np.arange(len(codes), dtype=np.int64)
         return within_case(np.repeat(np.arange(len(batch)), np.diff(batch.offsets)), codes)
-
-    @property
-    def _whole(self) -> bool:
-        """Whether classes are whole numbers, which are codes where there are no labels."""
-        return self.space.labels is None and self.sets is None and has_integers(self.source)
 
     def _twice(self, batch: Batch) -> Bools:
         """Which cases have an id that was seen before."""

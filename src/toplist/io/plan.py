@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
@@ -18,8 +17,9 @@ from toplist._typing import Codes, Progress, Scale
 from toplist.core.arguments import as_array
 from toplist.errors import FileError, SpaceError, TopListError
 from toplist.io.align import AlignedCases, silent
-from toplist.io.batches import Batch
-from toplist.io.encoding import ClassEncoder, ClassNames, Gathering, has_integers, space_in_files
+from toplist.io.batches import Batch, concat
+from toplist.io.columns import Column
+from toplist.io.encoding import ClassEncoder, has_integers, space_in_files
 from toplist.io.lists import lists_of, repairs_made, require_all_columns
 from toplist.io.opening import open_table, require_effect
 from toplist.io.options import MISSING, TRUTH, ReadRequest
@@ -364,8 +364,7 @@ def open_aligned(
         known = ClassSpace(math.inf) if unnamed else space_of_columns(sources)
     for source in sources:
         require_all_columns(source, known)
-    whole = separator is None and all(map(has_integers, sources))
-    encoder = ClassEncoder(known, whole, separator)
+    encoder = ClassEncoder(known, sources, separator)
     return AlignedFiles(AlignedCases(sources, missing), encoder, with_truth, about.weight, by_name["cluster"])
 
 
@@ -380,7 +379,7 @@ class AlignedFiles:
     cluster: str | None = None
     weights: NDArray[np.float64] | None = None  # of all cases, by `gather`
     clusters: Codes | None = None  # the number of the cluster of each case, by `gather`
-    repairs_made: dict[str, Counter[str]] = field(default_factory=dict)  # by `gather`, in how many cases
+    repairs_made: dict[str, dict[str, int]] = field(default_factory=dict)  # by `gather`, in how many cases
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -392,12 +391,12 @@ class AlignedFiles:
         """The classes."""
         return self.coder.space or ClassSpace(math.inf)
 
-    def lists(self, batches: Sequence[Batch]) -> tuple[list[TopLists], Codes | None, ClassNames]:
+    def lists(self, batches: Sequence[Batch]) -> tuple[list[TopLists], Codes | None, Column | None]:
         """The lists of each file, the outcomes if the truth is among them, and what codes are called."""
         columns = [source.names for source in self.cases.sources]
         if self.truth:
             require_outcomes(batches[0], self.coder.sets)
-        codes, names = self.coder.together(batches, columns, truth=self.truth)
+        codes, names = self.coder.in_order(batches, columns, truth=0 if self.truth else None)
         if self.truth:
             _require_inside(codes[0], batches[0], self.space)
         lists = [
@@ -407,30 +406,26 @@ class AlignedFiles:
         return lists, codes[0] if self.truth else None, names
 
     def gather(self, progress: Progress = silent) -> tuple[dict[str, TopLists], NDArray[np.int64]]:
-        """All lists of each file, and the outcomes, in memory and with codes that are the same throughout."""
-        everything = Gathering(self.space, len(self.names))
-        self.repairs_made = {name: Counter() for name in self.names}
-        weights: list[NDArray[np.float64]] = []
-        clusters: list[Any] = []
+        """All lists of each file, and the outcomes, in memory."""
+        sources, parts, done = self.cases.sources, list[list[Batch]](), 0
         for batches in self.cases.common():
-            if self.weight is not None:
-                weights.append(weights_of(batches[0], self.weight))
-            if self.cluster is not None:
-                clusters.append(filled(batches[0], self.cluster, "cluster"))
-            lists, outcomes, names = self.lists(batches)
-            everything.add(lists, outcomes, names)
-            for name, of_model, batch in zip(self.names, lists, batches[self.truth :], strict=True):
-                self.repairs_made[name].update(repairs_made(of_model, batch))
-            progress("reading", everything.cases, self.cases.total)
+            parts.append(batches)
+            done += len(batches[0])
+            progress("reading", done, self.cases.total)
+        if not done:
+            raise FileError(sources[0].path, "there are no cases.")
+        whole = [
+            concat(of_one, one.path, one.names) for one, of_one in zip(sources, zip(*parts, strict=True), strict=True)
+        ]
+        lists, outcomes, _ = self.lists(whole)
         self.coder.finish()
-        if not everything.cases:
-            raise FileError(self.cases.sources[0].path, "there are no cases.")
-        whole, y = everything.all()
-        self.weights = np.concatenate(weights) if weights else None
-        if clusters:
-            column = need("pyarrow").chunked_array(clusters).combine_chunks()
-            self.clusters = by_appearance(clusters_in_order(column))
-        return dict(zip(self.names, whole, strict=True)), y
+        pairs = zip(self.names, lists, whole[self.truth :], strict=True)
+        self.repairs_made = {name: repairs_made(of_model, batch) for name, of_model, batch in pairs}
+        if self.weight is not None:
+            self.weights = weights_of(whole[0], self.weight)
+        if self.cluster is not None:
+            self.clusters = by_appearance(clusters_in_order(filled(whole[0], self.cluster, "cluster")))
+        return dict(zip(self.names, lists, strict=True)), np.zeros(0, np.int64) if outcomes is None else outcomes
 
 
 def _require_labels(truth: OpenTable) -> None:

@@ -32,9 +32,9 @@ from numpy.typing import NDArray
 from toplist._files import need
 from toplist._text import argument, did_you_mean, listed, quote
 from toplist.errors import FileError
-from toplist.io.columns import as_arrow, as_text, blanks, kind_of, offsets_of, plain, truths
+from toplist.io.columns import as_arrow, as_text, blanks, kind_of, plain, truths
 from toplist.io.paths import ColumnPath, Step, extract, pruned, resolve, value_at
-from toplist.io.readers.base import Entries, Reader, Span, TableChunk, without_columns
+from toplist.io.readers.base import Reader, Span, TableChunk
 
 if TYPE_CHECKING:
     from toplist.io.layout import Layout
@@ -227,20 +227,17 @@ class View(Reader):
         if fulfilled.all():
             return piece
         at = np.flatnonzero(fulfilled)
-        entries = None if piece.entries is None else _some(piece.entries, at)
-        return TableChunk(piece.source, piece.start, piece.table.take(as_arrow(at)), piece.row_numbers[at], entries)
+        return TableChunk(piece.source, piece.start, piece.table.take(as_arrow(at)), piece.row_numbers[at])
 
     def _seen(self, piece: TableChunk, columns: Sequence[str], further: Any, parts: Any) -> TableChunk:
         pa, table = need("pyarrow"), piece.table
-        arrays = {name: table.column(name) for name in columns if name in table.schema.names}  # entries are elsewhere
+        arrays = {name: table.column(name) for name in columns if name in table.schema.names}
         for name, path in further.items():
             arrays[name] = extract(table.column(path.root), path.steps)
         if parts:
             values = [extract(table.column(path.root), path.steps) for path in parts.values()]
             arrays[str(self.case)] = _joined(values, list(parts), piece.source, piece.row_numbers)
-        names = [name for name in columns if name in arrays]
-        batch = pa.record_batch([arrays[name] for name in names], names=names)
-        return replace(piece, table=batch if names else without_columns(len(table)))
+        return replace(piece, table=pa.record_batch([arrays[name] for name in columns], names=list(columns)))
 
     def _refuse_all(self) -> None:
         """Say which values there are, where no row fulfils the conditions."""
@@ -253,15 +250,6 @@ class View(Reader):
                 if len(values[condition]) < _MOST:
                     values[condition] |= dict.fromkeys(as_text(plain(column).unique()).to_pylist())
         raise _unmet(self.name, "row", fulfilled, values)
-
-
-def _some(entries: Entries, rows: NDArray[np.int64]) -> Entries:
-    """The entries of some rows."""
-    sizes = np.diff(entries.offsets)[rows]
-    offsets = offsets_of(sizes)
-    at = np.repeat(entries.offsets[:-1][rows] - offsets[:-1], sizes) + np.arange(offsets[-1])
-    values = entries.values[at] if isinstance(entries.values, np.ndarray) else entries.values.take(as_arrow(at))
-    return Entries(offsets, entries.places[at], values)
 
 
 def view_of(reader: Reader, options: ReadOptions, extra: Sequence[str] = (), also: str | None = None) -> Reader:

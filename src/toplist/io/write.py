@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -19,16 +20,15 @@ from toplist._text import quote
 from toplist._typing import Progress
 from toplist.core.kernel import parallel_map
 from toplist.errors import CaseError, TopListError
-from toplist.io.align import require_unique, silent
+from toplist.io.align import AlignedCases, silent
 from toplist.io.batches import Batch
-from toplist.io.columns import Column, UniqueIds, as_arrow, plain, truths
-from toplist.io.encoding import ClassEncoder, has_integers, label_sets
-from toplist.io.lists import in_file, lists_of, repairs_made, require_all_columns
+from toplist.io.columns import Column, as_arrow, plain, truths
+from toplist.io.encoding import ClassEncoder
+from toplist.io.lists import in_file, repairs_made, require_all_columns
 from toplist.io.plan import AlignedFiles
 from toplist.io.sources import OpenTable
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
-from toplist.lists.validation import Repairs
 
 WRITTEN = (".parquet", ".csv", ".jsonl")
 _GROUP = 1 << 17  # rows that are written to Parquet at a time: readers want few large groups
@@ -36,24 +36,44 @@ _LISTS = ("classes", "confidences")
 
 
 class Writer:
-    """Tables to a file, one after the other, all with the columns of the first."""
+    """Tables to a file, one after the other, all with the columns of the first.
+
+    Rows are written in groups of one size, so that batches do not show in the file.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = as_path(path)
-        if self.path.suffix.lower() not in (*WRITTEN, ".pq"):
+        self._kind = _WRITERS.get(self.path.suffix.lower())
+        if self._kind is None:
             raise TopListError(f"the output is {', '.join(WRITTEN)}, not {self.path.suffix or 'without a suffix'}.")
         self.output = Output(path)
         self._open: Any = None
+        self._schema: Any = None
+        self._waiting: list[Any] = []
 
     def write(self, table: Any) -> None:
         """The next rows."""
+        self._schema = self._schema or table.schema
+        self._waiting.append(table.cast(self._schema))
+        if sum(map(len, self._waiting)) >= _GROUP:
+            self._flush(_GROUP)
+
+    def _flush(self, least: int) -> None:
+        """Write what is waiting, but for the rows that do not fill a group of at `least` so many."""
+        if not self._waiting:
+            return
+        table = need("pyarrow").concat_tables(self._waiting)
+        done = len(table) - len(table) % least
         with write_errors_explained(self.path):
-            if self._open is None:
-                self._open = _WRITERS[self.path.suffix.lower()](self.output.file, table.schema)
-            self._open.write_table(table)
+            if self._open is None and self._kind is not None:
+                self._open = self._kind(self.output.file, table.schema)
+            for lo in range(0, max(done, 1), _GROUP):
+                self._open.write_table(table.slice(lo, min(_GROUP, done - lo)).combine_chunks())
+        self._waiting = [table.slice(done)] if done < len(table) else []
 
     def describe(self, about: Mapping[bytes, bytes]) -> None:
-        """Say in a Parquet file what it holds."""
+        """Say in a Parquet file what it holds, after the last row."""
+        self._flush(1)
         if self._open is not None:
             self._open.add_key_value_metadata(about)
 
@@ -62,65 +82,22 @@ class Writer:
 
     def __exit__(self, kind: Any, *_: Any) -> None:
         try:
-            if self._open is not None and kind is None:
+            if kind is None and self._schema is not None:
+                self._flush(1)
                 with write_errors_explained(self.path):
                     self._open.close()
                 self._open = None
                 self.output.keep()
         finally:
-            self._abandon()
-
-    def _abandon(self) -> None:
-        """Drop what was not kept; what a library still writes in closing is no news."""
-        if self._open is not None:
-            with suppress(Exception):
-                self._open.close()
-            self._open = None
-        self.output.drop()
+            if self._open is not None:
+                with suppress(Exception):  # what a library still writes in closing is no news
+                    self._open.close()
+            self.output.drop()
 
 
-class ListWriter:
-    """Lists to a file that every command reads: columns of lists in Parquet and JSON, a long table in CSV."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.writer = Writer(path)
-        self.long = self.writer.path.suffix.lower() == ".csv"
-        self.schema: Any = None
-        self.waiting: list[Any] = []
-
-    def write(self, lists: Batch) -> None:
-        """The next cases, all of whose classes are named."""
-        table = _as_long(lists) if self.long else _as_lists(lists)
-        self.schema = self.schema or table.schema
-        self.waiting.append(table.cast(self.schema))
-        if sum(map(len, self.waiting)) >= _GROUP:
-            self._flush(_GROUP)
-
-    def _flush(self, least: int) -> None:
-        """Write groups of one size, so that batches do not show in the file."""
-        if not self.waiting:
-            return
-        table = need("pyarrow").concat_tables(self.waiting)
-        done = len(table) - len(table) % least
-        for lo in range(0, max(done, 1), _GROUP):
-            self.writer.write(table.slice(lo, min(_GROUP, done - lo)).combine_chunks())
-        self.waiting = [table.slice(done)] if done < len(table) else []
-
-    def __enter__(self) -> ListWriter:
-        return self
-
-    def __exit__(self, kind: Any, *rest: Any) -> None:
-        try:
-            if kind is None:
-                if self.schema is None:  # no case at all: the file says which columns there are
-                    nothing, none = need("pyarrow").array([], "string"), np.zeros(0, np.int64)
-                    self.write(Batch("", none, nothing, np.zeros(1, np.int64), nothing, np.zeros(0)))
-                self._flush(1)
-        except BaseException as error:
-            kind = type(error)
-            raise
-        finally:
-            self.writer.__exit__(kind, *rest)
+def _as_table(lists: Batch, output: Path) -> Any:
+    """Lists in a form that every command reads: columns of lists in Parquet and JSON, a long table in CSV."""
+    return _as_long(lists) if output.suffix.lower() == ".csv" else _as_lists(lists)
 
 
 def _as_lists(lists: Batch) -> Any:
@@ -154,6 +131,10 @@ def _as_long(lists: Batch) -> Any:
 def _require_text(values: Column, what: str) -> None:
     """In CSV a blank is nothing."""
     pa, pc = need("pyarrow"), need("pyarrow.compute")
+    if pa.types.is_nested(values.type):
+        raise TopListError(
+            f"each {what} is a list of labels, which CSV cannot hold: name the output .parquet or .jsonl."
+        )
     if pa.types.is_string(values.type):
         blank = truths(pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(values)), 0))
         if blank.any():
@@ -194,46 +175,6 @@ _WRITERS: dict[str, Callable[[BinaryIO, Any], Any]] = {
 }
 
 
-def convert(
-    source: OpenTable,
-    path: str | os.PathLike[str],
-    repairs: Repairs,
-    space: ClassSpace | None = None,
-    sets: str | None = None,
-    progress: Callable[[str, int, int | None], None] = silent,
-    repaired: Callable[[Mapping[str, int]], object] = lambda counts: None,
-) -> int:
-    """Write lists as Parquet with the columns case (where there are ids), classes and confidences; the number of cases.
-
-    `repaired` is called for each batch with the number of cases in which something was repaired.
-    """
-    if as_path(path).suffix.lower() not in (".parquet", ".pq"):
-        raise TopListError(f"lists are written as Parquet: name the output {as_path(path).stem}.parquet.")
-    require_apart([path], inputs_of([source]))
-    pa, known = need("pyarrow"), ClassSpace(math.inf) if space is None else space
-    whole = known.labels is None and sets is None and has_integers(source)
-    coder, unique, cases = ClassEncoder(known, whole, sets), UniqueIds(), 0
-    if space is not None:
-        require_all_columns(source, space)
-    with ListWriter(path) as writer:
-        for batch in source.batches():
-            codes = coder.own_codes(batch, source.names)
-            lists = lists_of(batch, source.names, codes, known, repairs)
-            named = pa.array(source.names, pa.string()) if batch.classes is None else batch.classes
-            named = label_sets(named, sets) if sets is not None else named
-            name_of, first = np.unique(codes, return_index=True)
-            which = named.take(pa.array(first[np.searchsorted(name_of, lists.classes)]))
-            writer.write(replace(batch, offsets=lists.offsets, classes=which, confidences=lists.confidences))
-            if batch.ids is not None:
-                unique.see(batch.ids)
-            cases += len(batch)
-            repaired(repairs_made(lists, batch))
-            progress("converting", cases, source.reader.rows)
-        coder.finish()
-        require_unique(source, unique)
-    return cases
-
-
 Change = Callable[[list[TopLists]], TopLists]
 FAINT = 1e-14  # what one minus a sum of doubles does not tell from nothing
 
@@ -268,34 +209,56 @@ class WriteSummary:
 def transform(
     files: AlignedFiles,
     output: str | os.PathLike[str],
-    change: Change,
+    change: Change | None = None,
     progress: Progress = silent,
     what: str = "writing",
 ) -> WriteSummary:
-    """Write what `change` makes of the lists of all files, case by case in the order of the first file."""
+    """Write what `change` makes of the lists of all files, case by case in the order of the first file.
+
+    Without a change the numbers are written as they are: single precision stays single.
+    """
     require_apart([output], inputs_of(files.cases.sources))
 
     def work(batches: list[Batch]) -> tuple[Batch, int, list[Mapping[str, int]]]:
         members, _, names = files.lists(batches)
         try:
-            made = change(members)
+            changed = members[0] if change is None else change(members)
         except CaseError as error:
             raise in_file(error, batches[0]) from None
-        called = names.of(made.classes)
-        columns = replace(batches[0], offsets=made.offsets, classes=called, confidences=_doubles(made))
-        return columns, count_faint(made), [repairs_made(*each) for each in zip(members, batches, strict=True)]
+        confidences = changed.confidences if change is None else _doubles(changed)
+        codes = as_arrow(np.ascontiguousarray(changed.classes, np.int64))
+        classes = codes if names is None else names.take(codes)
+        columns = replace(batches[0], offsets=changed.offsets, classes=classes, confidences=confidences)
+        return columns, count_faint(changed), [repairs_made(*each) for each in zip(members, batches, strict=True)]
 
     cases = entries = faint = 0
     repairs: dict[str, Counter[str]] = {name: Counter() for name in files.names}
-    with ListWriter(output) as writer:
+    with Writer(output) as writer:
         for columns, few, mended in parallel_map(work, files.cases.common()):
-            writer.write(columns)
+            writer.write(_as_table(columns, writer.path))
             cases, entries, faint = cases + len(columns), entries + len(columns.confidences), faint + few
             for name, counts in zip(files.names, mended, strict=True):
                 repairs[name].update(counts)
             progress(what, cases, files.cases.total)
         files.coder.finish()
+        if not cases:  # the file says which columns there are
+            nothing, none = need("pyarrow").array([], "string"), np.zeros(0, np.int64)
+            writer.write(_as_table(Batch("", none, nothing, np.zeros(1, np.int64), nothing, np.zeros(0)), writer.path))
     return WriteSummary(shown(output), cases, entries, faint, repairs, dict(files.cases.left_out))
+
+
+def convert(
+    source: OpenTable,
+    output: str | os.PathLike[str],
+    space: ClassSpace | None = None,
+    sets: str | None = None,
+    progress: Progress = silent,
+) -> WriteSummary:
+    """Write the lists of a source as they are, checked and repaired; without a space, of any number of classes."""
+    if space is not None:
+        require_all_columns(source, space)
+    coder = ClassEncoder(ClassSpace(math.inf) if space is None else space, [source], sets)
+    return transform(AlignedFiles(AlignedCases([source]), coder, truth=False), output, None, progress, "converting")
 
 
 def _doubles(lists: TopLists) -> NDArray[np.float64]:

@@ -47,8 +47,8 @@ def test_the_tasks_of_a_run_are_groups_and_those_without_lists_are_left_out(runs
     assert {row["group"] for row in rows} == {"quiz|0", "information|5"}
     rows, notes = produced(runs / "odd")
     assert {row["case"].partition("/")[0] for row in rows} == {"quiz|0"}
-    assert any("'several|0' is left out: row 1 has 2 correct choices" in note for note in notes)
-    assert any("'text|0' is left out: row 1 has no log-likelihoods" in note for note in notes)
+    assert any("'several|0' is left out: the correct choice of row 1, [0, 1], is not one of" in note for note in notes)
+    assert any("'text|0' is left out: row 1 has 0 log-likelihoods" in note for note in notes)
     with pytest.raises(FileError, match="no log-likelihoods without the question"):
         produced(details_of(runs, "run", "quiz"), norm="unconditional")
 
@@ -64,7 +64,7 @@ def test_two_runs_of_a_task_are_refused(runs, tmp_path):
     data = details_of(runs, "run", "quiz").read_bytes()
     for day in (1, 2):
         (tmp_path / f"details_quiz|0_2026-01-0{day}T00-00-00.parquet").write_bytes(data)
-    with pytest.raises(FileError, match=r"two runs of the task 'quiz\|0': name one"):
+    with pytest.raises(FileError, match=r"2 runs of the task 'quiz\|0', .*: name one"):
         produced(tmp_path)
 
 
@@ -83,9 +83,9 @@ def write(path, **change):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"doc": {"gold_index": 5}}, "correct choice 5 of 2"),
+        ({"doc": {"gold_index": 5}}, "correct choice of row 1, 5, is not one of 2"),
         ({"doc": {"choices": ["a"]}}, "2 log-likelihoods for 1 choices"),
-        ({"metric": {"acc": 0}}, "acc of row 1 is 0, but its correct choice is the most probable one"),
+        ({"metric": {"acc": 0}}, "acc of row 1 is 0, but the answer is '0' and the correct one '0'"),
         ({"model_response": {"logprobs": [-1.0, 4.0]}}, "at most 0"),
     ],
 )

@@ -110,7 +110,7 @@ def test_choices_in_the_contexts_have_the_outcome_that_the_count_implies(runs):
 
 def test_generated_letters_are_hard_labels_where_the_document_has_the_options(runs):
     path = samples_of(runs, "odd", "letters")
-    with pytest.raises(FileError, match=r"once for each of the filters 'strict', 'loose'.*where='filter=strict'"):
+    with pytest.raises(FileError, match=r"2 filters of each document, 'strict', 'loose'.*where='filter=strict'"):
         produced(path)
     for name in ("strict", "loose"):
         rows, notes = produced(path, where=f"filter={name}")
@@ -130,7 +130,7 @@ def test_generated_letters_are_hard_labels_where_the_document_has_the_options(ru
     [
         ("free", "task 'free': the answers are generated text"),
         ("one_text", "the log-likelihood of one text, so there is nothing to choose from"),
-        ("several", r"row 1 has the target '\[\d, \d\]': several choices are correct"),
+        ("several", r"row 1 has the target '\d, \d', not the place or the text of one choice"),
     ],
 )
 def test_tasks_without_one_correct_choice_are_refused_with_the_reason(runs, task, problem):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from toplist._files import need
 from toplist.io.readers.base import Reader, TableChunk
-from toplist.io.readers.column_types import sound
 from toplist.io.readers.first_look import FirstLook
 
 if TYPE_CHECKING:
@@ -99,8 +98,7 @@ class ProducedReader(Reader):
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns, batch by batch."""
         for chunk in self.batches:
-            table = sound(chunk.table.select(list(columns)), chunk.source, chunk.start)
-            yield replace(chunk, table=table)
+            yield replace(chunk, table=chunk.table.select(list(columns)))
 
 
 def columns_of(**further: Any) -> dict[str, Any]:

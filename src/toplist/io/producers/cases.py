@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from toplist._files import need
-from toplist._text import quote
-from toplist.errors import FileError
+from toplist._text import argument, listed, quote
+from toplist.errors import FileError, TopListError
 from toplist.io.answers import OTHER
 from toplist.io.producers.base import (
     ANSWER_MASS,
@@ -64,7 +64,7 @@ _KINDS = {N_CLASSES: "int64", ANSWER_MASS: "float64", LISTED_TOKENS: "float64"} 
 _BATCH = 4096  # rows
 
 
-class NoListsError(Exception):
+class NoListsError(TopListError):
     """A task whose records are not about one correct choice of several; says why."""
 
 
@@ -110,13 +110,20 @@ class Cases:
         finally:
             self.current = None
 
+    def require_one(self, what: str, names: Iterable[str], column: str = "") -> None:
+        """Refuse files of several models or runs: a table is about one, which is named, or chosen by a column."""
+        several = list(dict.fromkeys(names))
+        if len(several) > 1:
+            way = f"choose one with {argument('where', f'{column}={several[0]}')}" if column else "name one of them"
+            raise FileError(self.request.name, f"there are {len(several):,} {what}, {listed(several, 6)}: {way}.")
+
     def add(
         self, record: Record, case: str, classes: Sequence[str], confidences: Sequence[float], /, **known: Any
     ) -> None:
         """A case: its list, and what is known of it."""
         of_task = {} if self.current is None else {GROUP: self.current}
         case_list = {CASE: case, CLASSES: list(classes), CONFIDENCES: list(confidences)}
-        self.rows.append((record, {**of_task, **known, **case_list}))
+        self.rows.append((replace(record, value=None), {**of_task, **known, **case_list}))  # its place is enough
 
     def say(self, note: str) -> None:
         """A note, about the current task where there is one."""
@@ -229,6 +236,20 @@ def letters(count: int) -> list[str]:
 def about(outcome: str, choices: int, unit: str) -> Mapping[str, Any]:
     """What is known of a case; the unit is the document, or question, that several cases may be about."""
     return {OUTCOME: outcome, N_CLASSES: choices, CLUSTER: unit}
+
+
+def disagreement(counted: str, hit: Any, answer: str, outcome: str) -> str:
+    """What a program counted, where it contradicts the outcome that is read; nothing where it did not count.
+
+    >>> disagreement("acc", 1, "A", "A"), disagreement("acc", None, "A", "B")
+    ('', '')
+    """
+    if hit not in (0, 1) or hit == (answer == outcome):
+        return ""
+    return (
+        f"{counted} is {hit:g}, but the answer is {quote(answer)} and the correct one {quote(outcome)}: something else "
+        "is counted than one correct choice per question"
+    )
 
 
 def add_answer(

@@ -18,16 +18,16 @@ unconditional
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist._text import argument, significant
 from toplist.errors import TopListError
+from toplist.io.producers.cases import NoListsError
 
 if TYPE_CHECKING:
     from toplist.io.options import Norm
@@ -42,10 +42,6 @@ MEANINGS: dict[Norm, str] = {
 }
 
 
-class NormError(TopListError):
-    """What a norm needs is not known of these choices."""
-
-
 @dataclass(frozen=True, slots=True)
 class ScoredChoices:
     """The choices of one question: their log-likelihoods, and what these may be divided or reduced by."""
@@ -54,14 +50,17 @@ class ScoredChoices:
     texts: Sequence[str] | None = None  # without the blank before them
     tokens: Sequence[int] | None = None  # how many each has
     unconditional: Sequence[float] | None = None  # log-likelihoods without the question
+    error: Callable[[str], TopListError] = field(default=TopListError, compare=False)  # of values that are none
 
     def probabilities(self, norm: Norm) -> NDArray[np.float64]:
         """The distribution over the choices of this name.
 
         Raises
         ------
+        NoListsError
+            If what `norm` needs is not known.
         TopListError
-            If values are no log-likelihoods, no choice is possible, or what `norm` needs is not known.
+            If values are no log-likelihoods, or no choice is possible.
 
         Examples
         --------
@@ -72,67 +71,60 @@ class ScoredChoices:
         """
         return softmax(self.scores(norm))
 
+    def best(self, norm: Norm) -> int:
+        """The place of the most probable choice; of several, the first one, as harnesses have it."""
+        return int(np.argmax(self.scores(norm)))
+
     def scores(self, norm: Norm) -> NDArray[np.float64]:
         """What the softmax is taken of."""
-        given = _checked(self.loglikelihoods)
+        given = self._checked(self.loglikelihoods)
+        if np.isneginf(given).all():
+            raise self.error("every choice has probability 0: there is no distribution over them.")
         if norm == "none":
             return given
         if norm == "unconditional":
-            if self.unconditional is None:
-                raise NormError(_without("log-likelihoods without the question", "unconditional"))
-            prior = _checked(self.unconditional)
+            prior = self._checked(_needed(self.unconditional, "log-likelihoods without the question", norm))
             impossible = np.isneginf(prior) & ~np.isneginf(given)
             if impossible.any():
-                at = int(np.flatnonzero(impossible)[0])
-                raise TopListError(f"choice {at} has probability 0 without the question, but not with it.")
+                at = int(impossible.argmax())
+                raise self.error(f"choice {at} has probability 0 without the question, but not with it.")
             return given - np.where(np.isneginf(given), 0.0, prior)
-        return given / self._lengths(norm)
-
-    def _lengths(self, norm: Norm) -> NDArray[np.float64]:
         if norm == "tokens":
-            if self.tokens is None:
-                raise NormError(_without("numbers of tokens", "tokens"))
-            lengths = [float(n) for n in self.tokens]
+            lengths = list(_needed(self.tokens, "numbers of tokens", norm))
         else:
-            if self.texts is None:
-                raise NormError(_without("texts of the choices", norm))
-            lengths = [
-                float(len(text if norm == "chars" else text.encode("utf-8", "surrogatepass"))) for text in self.texts
-            ]
-        if len(lengths) != len(self.loglikelihoods):
-            raise TopListError(f"{len(self.loglikelihoods)} log-likelihoods, but {len(lengths)} lengths of choices.")
+            texts = _needed(self.texts, "texts of the choices", norm)
+            lengths = [len(text if norm == "chars" else text.encode("utf-8", "surrogatepass")) for text in texts]
+        if len(lengths) != len(given):
+            raise self.error(f"{len(given)} log-likelihoods, but {len(lengths)} lengths of choices.")
         if not all(lengths):
-            raise TopListError(f"choice {lengths.index(0.0)} is empty, and nothing can be said per {norm[:-1]} of it.")
-        return np.array(lengths)
+            raise self.error(f"choice {lengths.index(0)} is empty, and nothing can be said per {norm[:-1]} of it.")
+        return given / np.array(lengths, np.float64)
+
+    def _checked(self, loglikelihoods: Sequence[float]) -> NDArray[np.float64]:
+        values = np.asarray(loglikelihoods, dtype=np.float64)
+        odd = ~(values <= _ROUNDING)  # no number is neither
+        if odd.any():
+            at = int(odd.argmax())
+            problem = f"{significant(values[at])}, but that of a text is at most 0: these are other scores."
+            if np.isnan(values[at]):
+                problem = "not a number."
+            raise self.error(f"the log-likelihood of choice {at} is {problem}")
+        return values
 
 
 def softmax(scores: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
     """The exponentials of scores, divided by their sum; -inf is a probability of 0.
 
-    >>> softmax([0.0, -math.inf, 0.0]).tolist(), softmax([-1e6, -1e6]).tolist()
+    >>> softmax([0.0, -np.inf, 0.0]).tolist(), softmax([-1e6, -1e6]).tolist()
     ([0.5, 0.0, 0.5], [0.5, 0.5])
     """
     values = np.asarray(scores, dtype=np.float64)
-    top = float(values.max())
-    if top == -math.inf:
-        raise TopListError("every choice has probability 0: there is no distribution over them.")
-    shares = np.exp(values - top)
+    shares = np.exp(values - values.max())
     total: NDArray[np.float64] = shares / shares.sum()
     return total
 
 
-def _checked(values: Sequence[float]) -> NDArray[np.float64]:
-    found = np.asarray(values, dtype=np.float64)
-    if np.isnan(found).any():
-        raise TopListError(f"the log-likelihood of choice {int(np.isnan(found).argmax())} is not a number.")
-    if (found > _ROUNDING).any():
-        at = int((found > _ROUNDING).argmax())
-        raise TopListError(
-            f"the log-likelihood of choice {at} is {significant(found[at])}, but that of a text is at most 0: these "
-            "are other scores."
-        )
-    return found
-
-
-def _without(what: str, norm: Norm) -> str:
-    return f"there are no {what} here: {argument('norm', norm)} needs them."
+def _needed(values: Sequence[Any] | None, what: str, norm: Norm) -> Sequence[Any]:
+    if values is None:
+        raise NoListsError(f"there are no {what} here: {argument('norm', norm)} needs them.")
+    return values

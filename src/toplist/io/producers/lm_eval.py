@@ -11,18 +11,17 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toplist._text import argument, listed, quote
-from toplist.errors import FileError, TopListError
-from toplist.io.producers.cases import HARD, Cases, NoListsError, about, add_answer, letters, reading
-from toplist.io.producers.likelihoods import MEANINGS, NormError, ScoredChoices
+from toplist._text import argument, quote
+from toplist.io.producers.cases import HARD, Cases, NoListsError, about, add_answer, disagreement, letters, reading
+from toplist.io.producers.likelihoods import MEANINGS, ScoredChoices
 from toplist.io.producers.records import Record, mappings, records_in
 from toplist.io.readers.json_lines import json_value
 
@@ -46,7 +45,6 @@ _OTHER_LENGTH = ": the harness took another length of the choices"
 _BLANK = re.compile(r" |\n+")
 _LETTER = re.compile(r"\s*\(?([A-Z])\)?\s*")
 _NUMBER = re.compile(r"\s*\d+\s*")
-_NO_CHOICES = ScoredChoices(())
 
 
 # Records
@@ -56,15 +54,14 @@ _NO_CHOICES = ScoredChoices(())
 class _Sample:
     """One record: the choices and their log-likelihoods, or a generated answer, and what the harness counted."""
 
-    record: Record  # nothing but its place: the document and the contexts are long
+    record: Record = field(compare=False)  # nothing but its place: the document and the contexts are long
     filter: str
-    target: Any
-    counted: Mapping[str, Any]  # by the names of metrics
     document: str  # its hash, or its number where there is none
+    targets: Sequence[str]  # what is correct
+    counted: Mapping[str, Any]  # by the names of metrics
     options: int  # lettered options of the document; 0 where it has none, or it is not clear where
-    choices: ScoredChoices = _NO_CHOICES
-    by_context: bool = False  # whether the contexts differ between choices, and the continuation does not
-    answer: Any = None  # generated
+    choices: ScoredChoices  # none where the answer is generated; their texts are not known where contexts differ
+    answer: Any  # generated
 
     @classmethod
     def of(cls, record: Record, delimiter: str | None) -> _Sample:
@@ -72,67 +69,56 @@ class _Sample:
         lacks = next((key for key in _KEYS if record.value.get(key) is None), None)
         if lacks is not None:
             raise record.error(f"this record of lm-evaluation-harness has no {quote(lacks)}.")
-        metrics = record.value.get("metrics")
-        names = [name for name in (metrics if isinstance(metrics, list) else ()) if isinstance(name, str)]
-        lists = [texts for name in _OPTIONS if isinstance(texts := record.at(f"doc.{name}"), list)]
-        sample = cls(
-            record=Record(record.source, record.row, None),
-            filter=str(record.value.get("filter", "none")),
-            target=record.value.get("target"),
-            counted={name: record.value.get(name) for name in names},
-            document=str(record.value.get("doc_hash") or record.value["doc_id"]),
-            options=len(lists[0]) if len(lists) == 1 and 2 <= len(lists[0]) <= 26 else 0,
-        )
         answers, arguments = record.value["filtered_resps"], _arguments(record.value["arguments"])
         if not isinstance(answers, list) or arguments is None:
             raise record.error("'arguments' and 'filtered_resps' are not as lm-evaluation-harness writes them.")
-        if not answers or not all(map(_is_pair, answers)):
-            return replace(sample, answer=answers[0] if len(answers) == 1 else answers)
-        try:
-            values = [float(answer[0]) for answer in answers]
-        except (TypeError, ValueError):
-            raise record.error("a log-likelihood in 'filtered_resps' is no number.") from None
-        if len(arguments) != len(values) or not all(len(pair) >= 2 for pair in arguments):
-            pairs = f"{len(arguments)} pairs of a context and a continuation"
-            raise record.error(f"{len(values)} log-likelihoods, but {pairs}.")
-        contexts, texts = [str(pair[0] or "") for pair in arguments], [str(pair[1]) for pair in arguments]
-        half, unconditional = len(values) // 2, None
-        before = _before_same(texts[:half], texts[half:])
-        if before is not None and _without_question(contexts[:half], contexts[half:]):
-            values, unconditional = values[:half], values[half:]
-            contexts, texts, delimiter = contexts[:half], texts[:half], before or delimiter
-        by_context = len(set(texts)) == 1 and len(set(contexts)) > 1
-        choices = ScoredChoices(
-            values, None if by_context else _without_delimiter(texts, delimiter), None, unconditional
+        scored = bool(answers) and all(map(_is_pair, answers))
+        metrics = record.value.get("metrics")
+        lists = [texts for name in _OPTIONS if isinstance(texts := record.at(f"doc.{name}"), list)]
+        return cls(
+            record=Record(record.source, record.row, None),
+            filter=str(record.value.get("filter", "none")),
+            document=str(record.value.get("doc_hash") or record.value["doc_id"]),
+            targets=_targets(record.value.get("target")),
+            counted={name: record.value.get(name) for name in map(str, metrics if isinstance(metrics, list) else ())},
+            options=len(lists[0]) if len(lists) == 1 and 2 <= len(lists[0]) <= 26 else 0,
+            choices=_choices(record, answers, arguments, delimiter) if scored else ScoredChoices(()),
+            answer=None if scored else answers[0] if len(answers) == 1 else answers,
         )
-        return replace(sample, choices=choices, by_context=by_context)
-
-    @property
-    def targets(self) -> list[str]:
-        """What is correct: one value, or several that were written as a list."""
-        value = self.target
-        if isinstance(value, str) and value.strip().startswith("["):
-            with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-                value = ast.literal_eval(value.strip())
-        return list(dict.fromkeys(str(target).strip() for target in (value if isinstance(value, list) else [value])))
 
     @property
     def size(self) -> int:
         """How many choices have a log-likelihood."""
         return len(self.choices.loglikelihoods)
 
-    def best(self, norm: Norm) -> int:
-        """The place of the most probable choice; of several, the first one, as the harness has it."""
-        return int(np.argmax(self.of_choices(self.choices.scores, norm)))
 
-    def of_choices(self, make: Callable[[Norm], Any], norm: Norm) -> Any:
-        """What is made of the choices."""
-        try:
-            return make(norm)
-        except NormError as error:
-            raise NoListsError(str(error)) from None
-        except TopListError as error:
-            raise self.record.error(str(error)) from None
+def _targets(value: Any) -> list[str]:
+    """One value, or several that were written as a list."""
+    if isinstance(value, str) and value.strip().startswith("["):
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            value = ast.literal_eval(value.strip())
+    return list(dict.fromkeys(str(target).strip() for target in (value if isinstance(value, list) else [value])))
+
+
+def _choices(record: Record, answers: list[Any], arguments: list[list[Any]], delimiter: str | None) -> ScoredChoices:
+    """The choices, whose second half may be the first one again, without the question."""
+    try:
+        values = [float(answer[0]) for answer in answers]
+    except (TypeError, ValueError):
+        raise record.error("a log-likelihood in 'filtered_resps' is no number.") from None
+    if len(arguments) != len(values) or not all(len(pair) >= 2 for pair in arguments):
+        pairs = f"{len(arguments)} pairs of a context and a continuation"
+        raise record.error(f"{len(values)} log-likelihoods, but {pairs}.")
+    contexts, texts = [str(pair[0] or "") for pair in arguments], [str(pair[1]) for pair in arguments]
+    half, unconditional = len(values) // 2, None
+    before = texts[0][: len(texts[0]) - len(texts[half])]  # some versions repeat the delimiter with the choices
+    again = texts[:half] == [before + text for text in texts[half:]]
+    if half and again and _without_question(contexts[:half], contexts[half:]):
+        values, unconditional = values[:half], values[half:]
+        contexts, texts, delimiter = contexts[:half], texts[:half], before or delimiter
+    if len(set(texts)) == 1 and len(set(contexts)) > 1:
+        return ScoredChoices(values, None, None, unconditional, record.error)
+    return ScoredChoices(values, _without_delimiter(texts, delimiter), None, unconditional, record.error)
 
 
 def _arguments(value: Any) -> list[list[Any]] | None:
@@ -148,17 +134,6 @@ def _arguments(value: Any) -> list[list[Any]] | None:
 def _is_pair(value: Any) -> bool:
     """Whether this is a log-likelihood with whether the text is what greedy decoding gives."""
     return isinstance(value, list) and len(value) == 2 and str(value[1]) in ("True", "False")
-
-
-def _before_same(first: Sequence[str], second: Sequence[str]) -> str | None:
-    """What precedes each of the second texts to make the first ones: nothing, a delimiter, or None if neither does.
-
-    Some versions of the harness ask for the choices alone, others for the delimiter and the choices.
-    """
-    if not first or len(first) != len(second) or not first[0].endswith(second[0]):
-        return None
-    before = first[0].removesuffix(second[0]) if second[0] else first[0]
-    return before if all(a == before + b for a, b in zip(first, second, strict=True)) else None
 
 
 def _without_question(first: Sequence[str], second: Sequence[str]) -> bool:
@@ -181,37 +156,30 @@ def _without_delimiter(texts: Sequence[str], delimiter: str | None) -> tuple[str
 
 def _read(cases: Cases) -> None:
     tasks: dict[str, dict[tuple[str, ...], _Sample]] = defaultdict(dict)
-    for path in _of_one_model(cases):
+    files = tuple(path for path in cases.request.paths if _NAME.fullmatch(path.name)) or cases.request.paths
+    cases.require_one("models", [path.parent.name for path in files])
+    for path in files:
         name = _NAME.fullmatch(path.name)
         alone = "" if len(cases.request.paths) == 1 else path.name.partition(".")[0]
-        task = name["task"] if name else alone
-        delimiter = _delimiter_of(path.with_name(f"results_{name['date']}.json"), task) if name else None
+        of_file = name["task"] if name else alone
+        delimiter = _delimiter_of(path.with_name(f"results_{name['date']}.json"), of_file) if name else None
         for record in mappings(records_in(path)):
             said = record.value.get("task")
-            own = task if name or not isinstance(said, str) else said
-            if cases.conditions.keep({"task": own, **record.value}):
+            task = of_file if name or not isinstance(said, str) else said
+            if cases.conditions.keep({"task": task, **record.value}):
                 sample = _Sample.of(record, delimiter)
                 key = (sample.filter, sample.document, str(record.value["doc_id"]))
-                first = tasks[own].setdefault(key, sample)
-                if first is not sample:
-                    _require_repetition(first, sample, own)
-                    cases.count("record", "repeated word for word: counted once")
+                first = tasks[task].setdefault(key, sample)
+                if first != sample:
+                    raise record.error(
+                        f"this is the document of {first.record.place} in {first.record.source}, with another answer: "
+                        "these are two runs of a task. Name the file of one, or choose its rows with "
+                        f"{argument('where', 'FIELD=VALUE')}."
+                    )
+                cases.count("record", "repeated word for word: counted once", first is not sample)
     for task, samples in tasks.items():
         with cases.task(task):
             _add_task(cases, list(samples.values()))
-
-
-def _of_one_model(cases: Cases) -> Sequence[Path]:
-    """The files with samples; an error where they are in folders of several models."""
-    files = tuple(path for path in cases.request.paths if _NAME.fullmatch(path.name)) or cases.request.paths
-    folders = {path.parent.name: path.parent for path in files}
-    if len(folders) > 1:
-        raise FileError(
-            cases.request.name,
-            f"these are the samples of {len(folders)} models: {listed(list(folders))}. Name the folder of one of them, "
-            f"such as {next(iter(folders.values()))}.",
-        )
-    return files
 
 
 def _delimiter_of(results: Path, task: str) -> str | None:
@@ -220,21 +188,6 @@ def _delimiter_of(results: Path, task: str) -> str | None:
         return str(json_value(results.read_bytes())["configs"][task]["target_delimiter"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-
-
-def _require_repetition(first: _Sample, sample: _Sample, task: str) -> None:
-    """Two records of one document say the same."""
-    if replace(first, record=sample.record) == sample:
-        return
-    if first.record.source == sample.record.source:
-        raise sample.record.error(
-            f"this is the document of {first.record.place} with another answer: a second run was appended to the file. "
-            f"Keep the rows of one run, or choose them with {argument('where', 'FIELD=VALUE')}."
-        )
-    raise sample.record.error(
-        f"this file and {first.record.source} are two runs of the task {quote(task)}, with other answers. Name the "
-        "file of one of them."
-    )
 
 
 # Tasks
@@ -249,14 +202,10 @@ def _add_task(cases: Cases, samples: list[_Sample]) -> None:
         _add_probabilities(cases, of_filter)
     else:
         _add_letters(cases, of_filter)
-    if chosen == "none" and len(filters) > 1:
+    if chosen != "none":  # which is worth refusing only of a task that has lists
+        cases.require_one("filters of each document", filters, "filter")
+    elif len(filters) > 1:
         cases.say(f"{len(samples) - len(of_filter):,} records of other filters than 'none' are left out")
-    elif len(filters) > 1:  # which is worth saying only of a task that has lists
-        raise FileError(
-            samples[0].record.source,
-            f"every document is there once for each of the filters {listed(list(filters))}: choose one with "
-            f"{argument('where', f'filter={chosen}')}.",
-        )
 
 
 def _ids(cases: Cases, samples: Sequence[_Sample]) -> list[str]:
@@ -284,12 +233,12 @@ def _add_probabilities(cases: Cases, samples: list[_Sample]) -> None:
     outcomes, names = _outcomes(samples), _names(samples)
     cases.notes.append(f"probabilities are {MEANINGS[norm]} ({argument('norm', norm)})")
     for case, sample, outcome in zip(_ids(cases, samples), samples, outcomes, strict=True):
-        p = sample.of_choices(sample.choices.probabilities, norm)
+        p = sample.choices.probabilities(norm)
         classes = names or [str(place) for place in range(len(p))]
         cases.add(sample.record, case, classes, p.tolist(), **about(classes[outcome], len(p), sample.document))
         tied, lost = (p == p.max()).sum() > 1, ((p == 0) & np.isfinite(sample.choices.loglikelihoods)).any()
         hit = sample.counted.get(metric)
-        other = hit in (0, 1) and hit != (sample.best(norm) == outcome)
+        other = hit in (0, 1) and hit != (sample.choices.best(norm) == outcome)
         cases.count("question", _TIED, int(tied))
         cases.count("question", _LOST, int(lost))
         cases.count("record", f"with another {metric} than {argument('norm', norm)} gives{_OTHER_LENGTH}", other)
@@ -305,16 +254,14 @@ def _names(samples: Sequence[_Sample]) -> list[str] | None:
 
 def _outcomes(samples: Sequence[_Sample]) -> list[int]:
     """The places of the correct choices."""
-    if any(sample.by_context for sample in samples):
+    if any(sample.choices.texts is None for sample in samples):
         return [_by_count(sample) for sample in samples]
     readings = [[by(sample) for sample in samples] for by in (_by_place, _by_text)]
     whole = [[place for place in reading if place is not None] for reading in readings if None not in reading]
     if not whole:
         odd = max(samples, key=lambda sample: (_by_place(sample) is None) + (_by_text(sample) is None))
-        several = (
-            "several choices are correct" if len(odd.targets) > 1 else "neither the place nor the text of a choice"
-        )
-        raise NoListsError(f"{odd.record.place} has the target {quote(odd.target)}: {several}.")
+        target = quote(", ".join(odd.targets))
+        raise NoListsError(f"{odd.record.place} has the target {target}, not the place or the text of one choice.")
     fitting = [reading for reading in whole if not _contradiction(samples, reading)]
     if not fitting:
         raise NoListsError(f"{_contradiction(samples, whole[0])}.")
@@ -338,7 +285,7 @@ def _by_text(sample: _Sample) -> int | None:
 
 def _by_count(sample: _Sample) -> int:
     """The correct choice where only the contexts differ: what the harness counted tells, if it tells."""
-    hit, best = sample.counted.get("acc"), sample.best("none")
+    hit, best = sample.counted.get("acc"), sample.choices.best("none")
     if hit in (0, 1) and (hit or sample.size == 2):
         return best if hit else 1 - best
     raise NoListsError(
@@ -349,16 +296,13 @@ def _by_count(sample: _Sample) -> int:
 
 def _contradiction(samples: Sequence[_Sample], outcomes: Sequence[int]) -> str:
     """Where the harness counted otherwise than these outcomes say; or nothing."""
-    metric = next((name for name in _COUNTED if name in samples[0].counted), None)
+    metric = next((name for name in _COUNTED if name in samples[0].counted), "")
     for sample, outcome in zip(samples, outcomes, strict=True) if metric else ():
-        hit, mine = sample.counted.get(str(metric)), sample.best(_COUNTED[str(metric)]) == outcome
+        hit, counted = sample.counted.get(metric), f"{metric} of {sample.record.place}"
         if hit not in (0, 1):
-            return f"{metric} of {sample.record.place} is {quote(hit)}, neither a hit (1) nor a miss (0)"
-        if hit != mine:
-            return (
-                f"{metric} of {sample.record.place} is {hit:g}, but its target is {'' if mine else 'not '}the most "
-                "probable choice: the task counts something else than one correct choice per question"
-            )
+            return f"{counted} is {quote(hit)}, neither a hit (1) nor a miss (0)"
+        if why := disagreement(counted, hit, str(sample.choices.best(_COUNTED[metric])), str(outcome)):
+            return why
     return ""
 
 
@@ -366,7 +310,7 @@ def _add_letters(cases: Cases, samples: Sequence[_Sample]) -> None:
     """Hard labels, where the documents say from how many options a letter was chosen."""
     if not all(isinstance(sample.answer, str) for sample in samples):
         raise NoListsError("the records are neither log-likelihoods of choices nor one generated answer each.")
-    targets = [_letter(sample.target, sample.options) for sample in samples]
+    targets = [_letter(", ".join(sample.targets), sample.options) for sample in samples]
     if not all(targets):
         raise NoListsError(
             "the answers are generated text, and the documents do not say from which answers they were chosen "

@@ -11,13 +11,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
-from toplist._text import argument, listed, quote
+from toplist._text import listed, quote
 from toplist.errors import FileError
-from toplist.io.producers.cases import Cases, about, letters, reading
+from toplist.io.producers.cases import Cases, about, disagreement, letters, reading
 from toplist.io.producers.records import Record, number_of, rows_in
 
 _PROBABILITIES = re.compile(r"(?P<model>.+)_choice(?P<letter>[A-Z])_probs?")
@@ -25,84 +25,73 @@ _ANSWERS = ("answer", "label", "target", "gold")
 _HITS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 _HASH = 16  # digits of the hash of a question in a case id
 _ABSENT = 1e-30  # below this, a probability stands for a token that was not listed
+_LOW = (
+    f"with a probability below {_ABSENT:g}: it stands for a letter that was not among the listed tokens, and is no "
+    "forecast of the model"
+)
 
 
 def _read(cases: Cases) -> None:
     name, met = cases.request.name, Counter[str]()
     alone = name in map(str, cases.request.paths) or Path(name).is_file()
     for path in cases.request.paths:
-        file = "" if alone else path.name.partition(".")[0]
-        models: Mapping[str, Mapping[str, str]] = {}
+        columns: tuple[Mapping[str, Mapping[str, str]], str, Sequence[str]] | None = None
         for record in rows_in(path):
-            models = models or _models(record)
-            answer, question = _answer_and_question(record, models)
-            fields = {"subject": file, **record.value}
-            views = ({**fields, "model": model} for model in models)
-            kept = [list(models)[at] for at in cases.conditions.keep(*views)]
-            if len(kept) > 1:
-                way = argument("where", f"model={kept[0]}")
-                problem = f"there are columns of {len(kept)} models, {listed(kept)}: choose one with {way}."
-                raise FileError(str(path), problem)
-            if kept:
+            models, answer, question = columns = columns or _columns(record)
+            fields = {"subject": "" if alone else path.name.partition(".")[0], **record.value}
+            kept = [list(models)[at] for at in cases.conditions.keep(*({**fields, "model": model} for model in models))]
+            cases.require_one("models", kept, "model")
+            for model in kept:
                 cases.current = fields["subject"].strip()
-                unit = f"{cases.current}/{hashlib.sha256(question.encode()).hexdigest()[:_HASH]}".removeprefix("/")
+                text = "\0".join(record.value[column] for column in question)
+                unit = f"{cases.current}/{hashlib.sha256(text.encode()).hexdigest()[:_HASH]}".removeprefix("/")
                 met[unit] += 1  # a question that is there again has a number
                 case = unit if met[unit] == 1 else f"{unit}/{met[unit]}"
-                outcome, p = _outcome_and_list(cases, record, models[kept[0]], answer, record.at(f"{kept[0]}_correct"))
+                p = _list_of(record, models[model])
+                outcome = _outcome(record, model, answer, p, letters(len(models[model])))
+                cases.count("question", _LOW, min(p.values()) < _ABSENT)
                 cases.add(record, case, list(p), list(p.values()), **about(outcome, len(p), unit))
     cases.current = None
 
 
-def _models(record: Record) -> dict[str, dict[str, str]]:
-    """The columns with probabilities, by model and letter."""
+def _columns(record: Record) -> tuple[Mapping[str, Mapping[str, str]], str, Sequence[str]]:
+    """The columns with probabilities by model and letter; of the answer; and of the text and the choices before it."""
     models: dict[str, dict[str, str]] = {}
     for name in record.value:
         if column := _PROBABILITIES.fullmatch(name):
             models.setdefault(column["model"], {})[column["letter"]] = name
     if not models:
         raise FileError(record.source, "no column is called NAME_choiceA_probs: is the header missing?")
-    return models
-
-
-def _answer_and_question(record: Record, models: Mapping[str, Mapping[str, str]]) -> tuple[str, str]:
-    """The correct answer, and the text and the choices, which stand before all that is about models."""
-    columns = list(record.value)
-    of_models = {column for places in models.values() for column in places.values()}
-    of_models |= {f"{model}_correct" for model in models}
-    first = next(at for at, name in enumerate(columns) if name in of_models)
-    answer = next((name for name in _ANSWERS if name in columns), columns[first - 1] if first else "")
-    if answer not in _ANSWERS and not all(name.isdigit() for name in columns[:first]):
+    of_models = {*(f"{model}_correct" for model in models), *(name for of in models.values() for name in of.values())}
+    before = list(takewhile(lambda name: name not in of_models, record.value))
+    answer = next((name for name in _ANSWERS if name in record.value), "")
+    if not answer and before and all(map(str.isdigit, before)):
+        answer = before[-1]
+    if not answer:
         known = " or ".join(map(quote, _ANSWERS))
         raise FileError(record.source, f"no column is called {known}: which one holds the correct answer?")
-    question = [record.value[name] for name in columns[:first] if name not in (answer, "subject")]
-    return str(record.value.get(answer, "")).strip().upper(), "\0".join(question)
+    return models, answer, [name for name in before if name not in (answer, "subject")]
 
 
-def _outcome_and_list(
-    cases: Cases, record: Record, columns: Mapping[str, str], answer: str, correct: Any
-) -> tuple[str, dict[str, float]]:
-    """The letter of the answer, and the probabilities; a choice without one is not there."""
+def _list_of(record: Record, columns: Mapping[str, str]) -> dict[str, float]:
+    """The probabilities by letter; a choice without one is not there."""
     texts = {letter: record.value[column].strip() for letter, column in columns.items()}
     there = {letter: text for letter, text in texts.items() if text and text.lower() != "nan"}
-    p = {letter: record.as_number(number_of(text), "the probability") for letter, text in there.items()}
-    every = letters(len(columns))
-    outcome = every[int(answer)] if answer.isdecimal() and int(answer) < len(every) else answer
+    return {letter: record.as_number(number_of(text), "the probability") for letter, text in there.items()}
+
+
+def _outcome(record: Record, model: str, answer: str, p: Mapping[str, float], every: Sequence[str]) -> str:
+    """The letter of the answer, which agrees with whether the model is marked as correct."""
+    text = record.value[answer].strip().upper()
+    outcome = every[int(text)] if text.isdecimal() and int(text) < len(every) else text
     if outcome not in p:
-        raise record.error(f"the answer {quote(answer)} is none of {listed(list(p))}.")
-    hit = _HITS.get(str(correct).strip().lower())
+        raise record.error(f"the answer {quote(text)} is none of {listed(list(p))}.")
+    correct = f"{model}_correct"
+    hit = _HITS.get(record.value.get(correct, "").strip().lower())
     best = [letter for letter in p if p[letter] == max(p.values())]
-    if hit is not None and hit != (outcome in best) and len(best) == 1:
-        raise record.error(
-            f"the model is marked as {'correct' if hit else 'wrong'}, the answer is {outcome}, and {best[0]} is most "
-            "probable: these are not the columns of one question."
-        )
-    if min(p.values()) < _ABSENT:
-        cases.count(
-            "question",
-            f"with a probability below {_ABSENT:g}: it stands for a letter that was not among the listed tokens, and "
-            "is no forecast of the model",
-        )
-    return outcome, p
+    if len(best) == 1 and (why := disagreement(quote(correct), hit, best[0], outcome)):
+        raise record.error(f"{why}.")
+    return outcome
 
 
 PRODUCER = reading(_read, options=("where",), files_only=True)

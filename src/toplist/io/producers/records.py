@@ -43,7 +43,7 @@ class Record:
     @property
     def place(self) -> str:
         """Where it stands in its file, for sentences."""
-        return "the record" if self.row is None else f"row {self.row:,}"
+        return self.name or ("the record" if self.row is None else f"row {self.row:,}")
 
     def at(self, path: str) -> Any:
         """What stands at a path inside it; None where nothing does."""
@@ -55,6 +55,13 @@ class Record:
         if value is not None and not isinstance(value, list | tuple):
             raise self.error(f"{path} should be a list, not {quote(value)}.")
         return list(value or ())
+
+    def mapping(self, path: str) -> Mapping[str, Any]:
+        """The fields of an object inside it; none where nothing is there."""
+        value = self.at(path)
+        if value is not None and not isinstance(value, Mapping):
+            raise self.error(f"{path} should be an object, not {quote(value)}.")
+        return value or {}
 
     def inside(self, path: str) -> Iterator[Record]:
         """The elements of a list that has to be there as records of their own."""

@@ -154,16 +154,6 @@ Table = Any  # pyarrow.RecordBatch
 Schema = Any  # pyarrow.Schema
 
 ENTRIES = 1 << 22  # values per batch that are in memory at a time
-MANY = 256  # classes beyond which the columns of a wide text file are read as entries, not one by one
-
-
-@dataclass(frozen=True, slots=True)
-class Entries:
-    """What the rows of a wide table list: classes by their place among its columns, and confidences."""
-
-    offsets: NDArray[np.int64]
-    places: NDArray[np.int64]  # rising within a row
-    values: Any  # numbers, or text as Arrow has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +164,6 @@ class TableChunk:
     start: int
     table: Table
     rows: Any = None  # the rows' own numbers, counted from 1, where they do not follow each other
-    entries: Entries | None = None  # in place of the columns that are classes, where there are very many
 
     @property
     def row_numbers(self) -> NDArray[np.int64]:
@@ -295,8 +284,6 @@ def _within(span: Span, pieces: Iterator[TableChunk]) -> Iterator[TableChunk]:
         if last - first == len(piece.table):
             yield piece
         elif last > first:
-            if piece.entries is not None:
-                raise ValueError("entries are cut by file")
             yield TableChunk(piece.source, piece.start + first, piece.table.slice(first, last - first))
         if span.hi is not None and stop >= span.hi:
             return
@@ -329,12 +316,6 @@ def cut(batch: Table) -> Iterator[Table]:
     step = batch_rows(1 + sum(map(len, inside)) // max(len(batch), 1))
     for lo in range(0, len(batch), step):
         yield batch.slice(lo, step)
-
-
-def without_columns(rows: int) -> Table:
-    """A batch that has rows, but no column."""
-    pa = need("pyarrow")
-    return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
 
 
 @contextmanager

@@ -7,7 +7,6 @@ import csv
 import io
 import math
 import re
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -20,11 +19,10 @@ import numpy as np
 from toplist._files import local, need
 from toplist._text import quote
 from toplist.errors import FileError
-from toplist.io.columns import as_arrow, offsets_of, truths
+from toplist.io.columns import as_arrow, offsets_of
 from toplist.io.readers.base import (
     ENTRIES,
     NOT_UTF8,
-    Entries,
     FileReader,
     Format,
     Reader,
@@ -35,12 +33,9 @@ from toplist.io.readers.base import (
     head_of,
     last_line,
     lines_of,
-    message_of,
     opened,
     quoted,
-    require_enough,
     require_lines,
-    without_columns,
 )
 from toplist.io.readers.column_types import require_same_columns
 from toplist.io.words import CASE, CLASS, CONFIDENCE
@@ -71,21 +66,22 @@ class _Header:
 
 @dataclass
 class DelimitedReader(FileReader):
-    """One or more files of delimited text with the same columns."""
+    """One or more files of delimited text with the same columns.
+
+    DuckDB reads them in parallel. What it does not read goes through `csv`, row by row: thousands of columns, of which
+    each costs DuckDB megabytes, short rows, mixed line ends, and what is wrong with a row.
+    """
 
     paths: tuple[Path, ...]
     name: str
     tabs: bool = False
-    classes: tuple[str, ...] = ()  # columns that are classes with their confidences
     padded_rows: bool = False  # whether a row may end early, as a short list does: the rest is blank
     _headers: dict[Path, _Header] = field(default_factory=dict, init=False)
-    _short: set[Path] = field(default_factory=set, init=False)  # files in which rows end early
 
     text = True
 
     def prepare(self, layout: Layout) -> None:
         """See `Reader`."""
-        self.classes = layout.classes if layout.kind == "wide" else ()
         self.padded_rows = layout.kind == "ranked"
 
     @cached_property
@@ -102,50 +98,29 @@ class DelimitedReader(FileReader):
         """See `FileReader`."""
         path, columns = self.paths[file], schema.names
         header = self._header(path)
-        start, more = 0, True
-        while more:
+        start, whole = 0, False
+        if len(header.names) <= _VERY_WIDE:
             try:
-                for piece in self._of(path, header, columns, start):
-                    yield piece
-                    start += len(piece.table)
-                more = False
-            except _ShortRowsError:
-                _require_end(path, header)
-                self._short.add(path)  # its other rows are read as those of a file in which rows end early
-        if header.more and not start:
-            raise FileError(str(path), "the header ends in another way than other lines: save the file anew.")
-
-    def _of(self, path: Path, header: _Header, columns: Sequence[str], start: int) -> Iterator[TableChunk]:
-        """The rows of one file, from one of them on."""
-        pa, duckdb = need("pyarrow"), need("duckdb")
-        if len(header.names) > _VERY_WIDE:
-            yield from _very_wide(path, header, columns, self.classes)
-            return
-        short = path in self._short
-        query = _query(path, header, columns, short=short)
-        with connect() as engine:
-            try:
-                for batch in engine.sql(query if not start else f"{query} OFFSET {start}").to_arrow_reader(
-                    batch_rows(len(columns))
-                ):
-                    yield TableChunk(str(path), start, batch.rename_columns(list(columns)))
-                    start += len(batch)
-            except (duckdb.Error, pa.ArrowException, OSError) as error:
-                fields = _fields(str(error))
-                if self.padded_rows and not short and fields is not None and fields[1] < fields[0]:
-                    raise _ShortRowsError from None
-                require_enough(error, str(path))
-                raise _complaint(error, path, header) from None
+                with connect() as engine:
+                    for batch in engine.sql(_query(path, header, columns)).to_arrow_reader(batch_rows(len(columns))):
+                        yield TableChunk(str(path), start, batch.rename_columns(list(columns)))
+                        start += len(batch)
+                whole = start > 0
+            except (FileError, need("pyarrow").ArrowException, OSError):  # what reads the rest says more
+                pass
+        if not whole:
+            rows = islice(_rows(path, header, short=self.padded_rows), start, None)
+            places = [header.names.index(name) for name in columns]
+            step = max(1, (ENTRIES >> 2) // len(header.names))
+            while some := list(islice(rows, step)):
+                yield TableChunk(str(path), start, _as_batch(some, places, columns, str(path), start))
+                start += len(some)
 
     def _header(self, path: Path) -> _Header:
         if path not in self._headers:
             self._headers[path] = _header(path, tabs=self.tabs)
             require_lines(path, _HEAD)
         return self._headers[path]
-
-
-class _ShortRowsError(Exception):
-    """Rows of a file end early, and may."""
 
 
 def _header(path: Path, *, tabs: bool) -> _Header:
@@ -257,52 +232,19 @@ def _require_names(names: Sequence[str], path: Path) -> None:
         seen.add(name)
 
 
-def _query(path: Path, header: _Header, columns: Sequence[str], *, short: bool) -> str:
+def _query(path: Path, header: _Header, columns: Sequence[str]) -> str:
     """Columns go by their place: to DuckDB, names that differ in case alone are the same."""
     types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header.names)))
     place = {name: i for i, name in enumerate(header.names)}
     wanted = [f"nullif(trim(c{place[n]}), '')" if header.padded else f"c{place[n]}" for n in columns]
     chosen = ", ".join(f"{value} AS v{i}" for i, value in enumerate(wanted))
+    literal = re.sub(r"([*?\[])", r"[\1]", str(local(path)))  # no pattern
     return (
-        f"SELECT {chosen} FROM read_csv({quoted(_escaped(path), chr(39))}, columns = {{{types}}}, "
+        f"SELECT {chosen} FROM read_csv({quoted(literal, chr(39))}, columns = {{{types}}}, "
         f"delim = {quoted(header.delimiter, chr(39))}, quote = '\"', escape = '\"', header = true, "
         f"skip = {header.skip}, auto_detect = false, hive_partitioning = false, strict_mode = true, "
-        f"null_padding = {str(short).lower()}, parallel = {str(not short).lower()}, nullstr = '', "
-        f"compression = '{compression_of(path) or 'none'}', "
-        f"max_line_size = {_HEAD})"
+        f"nullstr = '', compression = '{compression_of(path) or 'none'}', max_line_size = {_HEAD})"
     )
-
-
-def _escaped(path: Path) -> str:
-    """The path as DuckDB takes it: not as a pattern, and ~ is no home folder."""
-    return re.sub(r"([*?\[])", r"[\1]", str(local(path)))
-
-
-def _fields(text: str) -> tuple[int, int] | None:
-    """How many fields a row should have, and has."""
-    numbers = re.search(r"^Expected Number of Columns: (\d+) Found: (\d+)", text, re.MULTILINE)
-    return None if numbers is None else (int(numbers[1]), int(numbers[2]))
-
-
-def _complaint(error: BaseException, path: Path, header: _Header) -> FileError:
-    text = str(error)
-    line = re.search(r"CSV Error on Line: (\d+)", text)
-    row = None if line is None else max(int(line[1]) - 1 - header.skip, 1)
-    fields = _fields(text)
-    if fields is not None:
-        return crooked(path, row, *fields)
-    for mark, problem in (
-        ("^Invalid unicode", NOT_UTF8),
-        ("^Value with unterminated quote", 'a quoted value has no end; a quote inside one is written "".'),
-        ("^Maximum line size", f"this line is longer than {_HEAD:,} bytes."),
-        ("does not support a full read", f"a line is longer than {_HEAD:,} bytes, or a quoted value has no end."),
-    ):
-        if re.search(mark, text, re.MULTILINE):
-            return FileError(str(path), problem, row=row)
-    if "invalid state" in text:
-        problem = "this line ends in another way than the first one: save the file with line ends of one kind."
-        return FileError(str(path), problem, row=_odd_line(path, header))
-    return FileError(str(path), f"this cannot be read: {message_of(error)}", row=row)
 
 
 def crooked(path: Path, row: int | None, expected: int, found: int) -> FileError:
@@ -313,88 +255,39 @@ def crooked(path: Path, row: int | None, expected: int, found: int) -> FileError
     return FileError(str(path), f"{problem} {few if found < expected else many}", row=row)
 
 
-def _require_end(path: Path, header: _Header) -> None:
-    """Where rows may be short, one within which the file was cut, or a quote has no end, would look like one more.
-
-    DuckDB takes what is behind such a quote, to the end of the file, for nothing.
-    """
+def _rows(path: Path, header: _Header, *, short: bool) -> Iterator[list[str]]:
+    """The rows of a file, taken apart by Python, or what is wrong with the first that cannot be; a few may be short."""
+    width, row, size = len(header.names), 0, 0
     with opened(path) as stream:
-        quotes = any(b'"' in chunk for chunk in iter(lambda: stream.read(_HEAD), b""))
-    if quotes:
-        deque(_rows(path, header, short=True), 0)
-    line = last_line(path, _HEAD)
-    if not line or line.endswith((b"\n", b"\r")):
-        return
-    with contextlib.suppress(csv.Error, StopIteration):
-        fields = next(_records(line.decode("utf-8", "replace"), header.delimiter))
-        if len(fields) < len(header.names):
-            problem = (
-                "the last row is short and has no line end: is the file cut? If it is whole, end it with a newline."
-            )
-            raise FileError(str(path), problem)
-
-
-def _very_wide(path: Path, header: _Header, columns: Sequence[str], classes: Sequence[str]) -> Iterator[TableChunk]:
-    """A table with thousands of columns, row by row; those that are classes come as entries."""
-    place = {name: at for at, name in enumerate(header.names)}
-    keyed = classes if len(set(columns) & set(classes)) == len(classes) > 0 else ()
-    entered = set(keyed)
-    others = [name for name in columns if name not in entered]
-    step = max(1, ENTRIES // (len(others) + len(keyed)))
-    rows = _rows(path, header)
-    start = 0
-    while some := list(islice(rows, step)):
-        yield _cells(some, [place[n] for n in others], others, [place[n] for n in keyed], str(path), start)
-        start += len(some)
-
-
-def _cells(
-    rows: list[list[str]], at: Sequence[int], names: Sequence[str], keyed: Sequence[int], source: str, start: int
-) -> TableChunk:
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    columns = [pa.array([row[i] or None for row in rows], pa.string()) for i in at]
-    table = pa.record_batch(columns, names=list(names)) if columns else without_columns(len(rows))
-    if not keyed:
-        return TableChunk(source, start, table)
-    every = pa.array([row[i] for row in rows for i in keyed], pa.string())
-    there = truths(pc.not_equal(every, ""))
-    values = every if there.all() else every.filter(pa.array(there))
-    sizes = there.reshape(len(rows), len(keyed)).sum(axis=1)
-    places = np.tile(np.arange(len(keyed)), len(rows))[there]
-    return TableChunk(source, start, table, entries=Entries(offsets_of(sizes), places, values))
-
-
-def _rows(path: Path, header: _Header, *, short: bool = False) -> Iterator[list[str]]:
-    """The rows of a file, taken apart by Python; what cannot be read is said as for other files."""
-    width, row = len(header.names), 0
-    with opened(path) as stream:
+        # Bytes that are no text are kept until their row is known.
+        lines = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
+        records = (record for record in csv.reader(lines, delimiter=header.delimiter, strict=True) if record)
         try:
-            lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-            records = (r for r in csv.reader(lines, delimiter=header.delimiter, strict=True) if r)
             next(records)
-            for record in records:
-                row += 1
-                if (len(record) < width and not short) or any(record[width:]):
-                    raise crooked(path, row, width, len(record))
-                yield [cell.strip() for cell in record[:width]] if header.padded else record[:width]
-        except UnicodeDecodeError:
-            raise FileError(str(path), NOT_UTF8) from None
-        except csv.Error:
-            raise FileError(
-                str(path), "this row cannot be taken apart: is a quote without an end?", row=row + 1
-            ) from None
+            for row, record in enumerate(records, 1):
+                size = len(record)
+                if (size < width and not short) or any(record[width:]):
+                    raise crooked(path, row, width, size)
+                cells = [cell.strip() for cell in record[:width]] if header.padded else record[:width]
+                yield cells + [""] * (width - size)
+        except csv.Error as error:
+            problem = f"this row cannot be taken apart: {error}."
+            remedy = "A quoted value ends in a quote, and a quote inside of it is written twice."
+            raise FileError(str(path), f"{problem} {remedy}", row=row + 1) from None
+    if size < width and row and not last_line(path, _HEAD).endswith((b"\n", b"\r")):
+        problem = "the last row is short and has no line end: is the file cut? If it is whole, end it with a newline."
+        raise FileError(str(path), problem)
 
 
-def _odd_line(path: Path, header: _Header) -> int | None:
-    """The first line with another end than the header's, as a row."""
-    ends: bytes | None = None
-    for row, line in enumerate(lines_of(path), -header.skip):
-        mark = line[-2:] if line.endswith(b"\r\n") else line[-1:] if b"\r" not in line else b"\r"
-        if row >= 0 and ends is None:
-            ends = mark
-        if ends is not None and mark != ends:
-            return max(row, 1)
-    return None
+def _as_batch(rows: list[list[str]], places: Sequence[int], names: Sequence[str], source: str, start: int) -> Any:
+    """Some columns of rows that follow `start` others."""
+    pa, cells = need("pyarrow"), list(zip(*rows, strict=True))
+    try:
+        columns = [pa.array([cell or None for cell in cells[place]], pa.string()) for place in places]
+    except UnicodeEncodeError:
+        odd = next(at for at, row in enumerate(rows, start + 1) if re.search("[\ud800-\udfff]", "".join(row)))
+        raise FileError(source, NOT_UTF8, row=odd) from None
+    return pa.record_batch(columns, names=list(names))
 
 
 def _open_csv(paths: tuple[Path, ...], name: str) -> Reader:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,19 +16,16 @@ import numpy as np
 from toplist._files import need
 from toplist._text import listed, quote
 from toplist.errors import FileError
-from toplist.io.columns import blanks, offsets_of
+from toplist.io.columns import blanks
 from toplist.io.readers.base import (
     ENTRIES,
-    MANY,
     NOT_UTF8,
-    Entries,
     FileReader,
     Format,
     TableChunk,
     cut,
     head_of,
     opened,
-    without_columns,
 )
 from toplist.io.readers.column_types import common, mapped
 
@@ -248,6 +244,7 @@ def is_text(value: str) -> bool:
 BLOCK = 1 << 22  # bytes parsed at a time
 LONGEST = 1 << 28  # bytes of a line: what a language model says at every token of a long text
 _PEEK = 100  # lines of each block that tell whether it has many different fields
+_MANY = 256  # of which pyarrow would make a column for every line of the block
 
 
 @dataclass
@@ -258,7 +255,6 @@ class JsonReader(FileReader):
     name: str
     floats: frozenset[str] = frozenset()  # fields that hold 0.5 in one line and 1 in another
     required: tuple[str, ...] = ()  # fields that every line has, if only as null
-    classes: tuple[str, ...] = ()  # fields that are classes with their confidences, and may lack
     decimal = True
     unit = "line"  # what holds one object, in messages
 
@@ -268,8 +264,7 @@ class JsonReader(FileReader):
 
     def prepare(self, layout: Layout) -> None:
         """See `Reader`."""
-        self.classes = layout.classes if layout.kind == "wide" else ()
-        self.floats = frozenset(self.classes or layout.confidences)
+        self.floats = frozenset(layout.classes if layout.kind == "wide" else layout.confidences)
         # A wide object leaves out classes, a ranked one what is beyond the end of its list.
         needed = () if layout.kind == "wide" else (*layout.classes, *layout.confidences)
         if layout.kind == "ranked":
@@ -300,18 +295,13 @@ class JsonReader(FileReader):
 
     def read(self, file: int, schema: Any, lo: int, hi: int | None) -> Iterator[TableChunk]:
         """See `FileReader`: what nobody wants of an object may be of several kinds."""
-        path, columns, classes = self.paths[file], schema.names, set(self.classes)
-        required = [name for name in self.required if name in columns]
-        own = [name for name in columns if name not in classes]
-        keyed = len(columns) - len(own) > MANY
-        wanted = need("pyarrow").schema(
-            [(n, settled(schema.field(n).type, floats=n in self.floats)) for n in (own if keyed else columns)]
-        )
+        path = self.paths[file]
+        required = [name for name in self.required if name in schema.names]
+        wanted = need("pyarrow").schema([(f.name, settled(f.type, floats=f.name in self.floats)) for f in schema])
         most = ENTRIES // max(1, sum(map(_leaves, wanted.types)))  # objects with very many keys, a few at a time
         start = 0
         for data in (part for whole in self.blocks(path) for part in _cut(whole, most)):
-            block = _Block(data, str(path), start, self.unit)
-            for piece in [block.keyed(wanted, self.classes, required)] if keyed else block.pieces(wanted, required):
+            for piece in _Block(data, str(path), start, self.unit).pieces(wanted, required):
                 yield piece
                 start += len(piece.table)
 
@@ -359,7 +349,7 @@ class _Block:
         for _, record in replace(self, data=b"\n".join(self.data.split(b"\n", _PEEK)[:_PEEK])).records():
             fields.add(record)
             peeked += 1
-        count = None if len(fields.kinds) > MANY else self._add_all(fields)
+        count = None if len(fields.kinds) > _MANY else self._add_all(fields)
         if count is None:
             # Line by line: very many fields, fields of several kinds, or an error with its row.
             count = peeked
@@ -407,32 +397,6 @@ class _Block:
         for batch in cut(pa.record_batch(columns, schema=wanted)):
             yield TableChunk(self.source, start, batch)
             start += len(batch)
-
-    def keyed(self, wanted: Any, classes: Sequence[str], required: Sequence[str]) -> TableChunk:
-        """Objects with very many fields: a class that one does not have takes no room."""
-        pa = need("pyarrow")
-        place = {name: at for at, name in enumerate(classes)}
-        records, sizes = [], []
-        places: list[int] = []
-        values: list[Any] = []
-        for row, record in self.records():
-            self._require(record, required, row)
-            listed = sorted((place[k], v) for k, v in record.items() if v is not None and k in place)
-            odd = [(at, v) for at, v in listed if type(v) is not float or v == math.inf]  # few, if any
-            why = next((f"{quote(classes[at])} {why}." for at, v in odd if (why := misfit(v, pa.float64()))), None)
-            if why is not None:
-                raise FileError(self.source, why, row=row)
-            places.extend(at for at, _ in listed)
-            values.extend(v for _, v in listed)
-            sizes.append(len(listed))
-            records.append({name: record.get(name) for name in wanted.names})
-        try:
-            columns = [pa.array([r[n] for r in records], k) for n, k in zip(wanted.names, wanted.types, strict=True)]
-        except (pa.ArrowException, OverflowError, TypeError) as error:
-            raise self._complaint(error, wanted) from None
-        table = pa.record_batch(columns, schema=wanted) if columns else without_columns(len(records))
-        entries = Entries(offsets_of(np.array(sizes)), np.array(places, np.int64), np.array(values, np.float64))
-        return TableChunk(self.source, self.start, table, entries=entries)
 
     def _require(self, record: dict[str, Any], required: Sequence[str], row: int) -> None:
         lacks = next((name for name in required if name not in record), None)
