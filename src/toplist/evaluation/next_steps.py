@@ -21,7 +21,6 @@ from toplist.calibration import calibration_bias
 from toplist.calibration.miscalibration import excludes_zero
 from toplist.errors import TopListError
 from toplist.evaluation.case_details import CaseDetails, places_of
-from toplist.inference.aggregates import overall, tally
 from toplist.inference.intervals import Intervals
 from toplist.inference.ranking import judge
 from toplist.inference.results import Action, Comparison, Estimate, ModelDetails, ModelRow
@@ -30,7 +29,7 @@ from toplist.io import MISSING, ReadRequest, by_appearance, stem_of
 from toplist.lists import TopLists
 from toplist.lists.space import INFINITELY_MANY
 from toplist.report.text import count, decimals, kind, listed, noun, number_of, percent
-from toplist.scoring.case_scores import CaseScores, Grouping, one_if_alike, side_by_side
+from toplist.scoring.case_scores import CaseScores, one_if_alike, side_by_side
 from toplist.scoring.rules import RULES, as_rule
 
 if TYPE_CHECKING:
@@ -471,12 +470,10 @@ class Trial:
             return None
         rules, penalty = [as_rule(self.rule)], self.results.penalty
         sheets = [CaseScores.from_lists(one, y, rules, ks=(), penalty=penalty) for one in (lists, other)]
-        about = replace(panel, scores=panel.scores[:, :1, :1]).some(places)
-        clusters = None if about.units is None or panel.ordered else Grouping.of(about.units)
-        sums, matrix = overall(tally(sheets, weights=about.weights, clusters=clusters)), None
-        if how.matrix is not None:
-            matrix = replace(about, scores=side_by_side(sheets), empty=one_if_alike([sheets[0].empty.T]))
-        return replace(how, tally=sums, matrix=matrix).difference(0, 0, 1)
+        about, empty = replace(panel, scores=panel.scores[:, :1, :1]).some(places), one_if_alike([sheets[0].empty.T])
+        matrix = replace(about, scores=side_by_side(sheets), empty=empty)
+        sums = matrix.tallies()[None]
+        return replace(how, tally=sums, matrix=None if how.matrix is None else matrix).difference(0, 0, 1)
 
     def cost_of_floor(self, name: str, rule: str) -> str:
         """The finite mean score under a rule that a floor leads to, and what it costs under the rule that ranks."""
