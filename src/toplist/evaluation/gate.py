@@ -590,10 +590,11 @@ class GateChecks:
             if chances:
                 remedy = unit == "case" and weights is None and math.isfinite(most) and means is not groups
                 bounded = f" Use {argument('method', 'bounded')}, whose bounds allow for them, or more cases."
+                share = percent(float(f"{max(chances.values()):.2g}"))
                 yield (
                     f"{plain(name)} may lose {largest} in one case, and no {unit} "
                     f"{f'of {groups_in_words([*chances])}' if means is groups else 'here'} loses {half}. If such "
-                    f"{unit}s were just frequent enough to bring {brought} {percent(float(f'{max(chances.values()):.2g}'))} "
+                    f"{unit}s were just frequent enough to bring {brought} {share} "
                     f"of samples like this one would have none of them.{bounded if remedy else ''}"
                 )
 
