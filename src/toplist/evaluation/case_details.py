@@ -513,11 +513,12 @@ class DetailsCollector(MatrixCollector):
     def make(self, rows: ScoredRows) -> Any:
         """See `Collector`."""
         truth, matrix = rows.truth, super().make(rows)
+        scores, (_, weights, *_) = matrix
         right = np.stack([np.asarray(one.metrics["accuracy"], np.float64) for one in rows.scores], axis=1)
         there = np.stack(rows.present, axis=1) if rows.present else np.ones(right.shape, bool)
         looks = looks_in_files(rows, self.plan)
         names = [source.name for source in self.plan.sources]
-        cases = ComparedCases(names, matrix[0][:, 0], matrix[1]["weight"], right, there, looks)
+        cases = ComparedCases(names, scores[:, 0], weights, right, there, looks)
         samples = [self._sample(lists) if self.hard else None for lists in rows.lists]
         outcomes = true_names(truth, self.plan).dictionary_encode() if self.hard else None
         advantages = cases.advantages(self.shown[0], self.shown[1:])
