@@ -158,13 +158,11 @@ class _Table:
         ignored = nested | {CLASSES, CONFIDENCES} | {name for name in self.server.own_ids if name not in asked}
         kinds = {name: settled(kind) for name, kind in seen.kinds.items() if name not in ignored}
         pa = need("pyarrow")
-        answers = kinds.pop(ANSWERS, pa.null())
         fields = {name: name for name in kinds if name not in _OWN or name == N_CLASSES}
-        if answers == pa.list_(pa.string()):
-            fields[_ALLOWED] = ANSWERS
-        elif not pa.types.is_nested(answers) and not pa.types.is_null(answers):
-            fields[ANSWERS] = ANSWERS
-        kinds[ANSWERS] = answers
+        if kinds.get(ANSWERS) == pa.list_(pa.string()):
+            fields[_ALLOWED] = fields.pop(ANSWERS)
+        elif ANSWERS in kinds and pa.types.is_nested(kinds[ANSWERS]):
+            del fields[ANSWERS]
         case = next((name for name in named(list(kinds), CASES) if spelled(name) in CERTAIN_IDS), "")
         outcomes = named(list(kinds), TRUTH)
         if case:
@@ -194,7 +192,8 @@ class _Table:
                         raise FileError(source, f"this is no answer of the server: {error}.", row=row) from None
                 else:
                     whole = record
-                self.counts.update(reasons)
+                if reasons:
+                    self.counts.update(reasons)
                 if FAILED not in reasons:
                     yield row, tuple(map(_flat(whole).get, fields)), tokens
 
@@ -221,7 +220,7 @@ class _Table:
         try:
             table = TopTokens.of(tokens(), self.space)
         except CaseError as error:
-            raise FileError(source, error.problem, row=rows[-1]) from None
+            raise FileError(source, error.problem, row=rows[error.case or 0]) from None
         made = {}
         for (column, name, kind), cells in zip(columns, zip(*values, strict=True), strict=True):
             try:

@@ -99,11 +99,6 @@ def cut(block: Sequence[Any]) -> tuple[Sequence[Any], list[bytes]]:
     return [None] * len(block), []
 
 
-def named(text: str | None, token_id: int | None) -> str:
-    """The text of a token, or its id in place of it."""
-    return f"token_id:{token_id}" if text is None else text
-
-
 def typed(value: Any, kind: type[Kind], at: str = "") -> Kind:
     """A value, which stands at a path, as records of these types; a FieldError has the path of what is otherwise."""
     try:
