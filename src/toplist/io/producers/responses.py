@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -337,9 +338,9 @@ def _open_vllm(request: Request) -> ProducedReader:
     if isinstance(every, Mapping | str | bytes) or not isinstance(every, Iterable):
         raise TopListError(f"{request.name}: give outputs of vLLM, one per case, not {quote(data)}.")
     outputs = list(every)
-    if any(isinstance(one, Mapping) and "choices" in one for one in outputs):
-        return open_answers(request, OPENAI, outputs)
-    return open_answers(request, _VLLM, [{_OUTPUT: output} for output in outputs])
+    if any(isinstance(output, Mapping) and "choices" in output for output in outputs):
+        return open_answers(replace(request, data=outputs), OPENAI)
+    return open_answers(replace(request, data=[{_OUTPUT: output} for output in outputs]), _VLLM)
 
 
 PRODUCERS = {
