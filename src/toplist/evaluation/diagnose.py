@@ -25,11 +25,11 @@ from toplist.io import (
     ReadRequest,
     Source,
     as_source,
-    as_tables,
     as_truth,
     check_file,
     empty_set_explained,
     filled,
+    has_tables,
     open_request,
     plan_of,
     silent,
@@ -161,11 +161,10 @@ def _checked(
 ) -> Checked:
     """Predictions in memory or in files, after the checks; `outcomes` that a producer's file carries may be used."""
     request = with_indicators(request, space)
-    tables = as_tables(request, space)
-    if tables is None:
-        request.require_memory()
-        return _in_memory(request, space)
-    return _in_files(tables, space, missing, progress or silent, outcomes=outcomes)
+    if has_tables(request):
+        return _in_files(request, space, missing, progress or silent, outcomes=outcomes)
+    request.require_memory()
+    return _in_memory(request, space)
 
 
 def _in_files(request: ReadRequest, space: Any, missing: str, progress: Progress, *, outcomes: bool) -> Checked:

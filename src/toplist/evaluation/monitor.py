@@ -30,8 +30,8 @@ from toplist.io import (
     Plan,
     ReadOptions,
     ReadRequest,
-    as_tables,
     class_counts,
+    has_tables,
     lists_of,
     names_of,
     plan_of,
@@ -274,16 +274,16 @@ def monitor(
     ):
         if given(getattr(request.truth, what)) is not None:
             raise TopListError(f"{what} has no effect on monitor: {why}.")
-    scoring, tables = ScoringSpec((scored_by,), (), as_penalty(penalty)), as_tables(request, space)
+    scoring = ScoringSpec((scored_by,), (), as_penalty(penalty))
     candidates = [name for name in names if name != first]
-    if tables is None:
+    if not has_tables(request):
         request.require_outcomes()
         held = together(request, space, scoring)
         panel, summary, classes = held.panel(held.sheets()), held.read(), held.classes
         losses = {name: losses_between(held.lists[name], held.lists[first], scoring) for name in candidates}
         soft = is_soft(held.y, held.space)
     else:
-        plan = plan_of(tables, space, missing="pairwise")
+        plan = plan_of(request, space, missing="pairwise")
         plan = replace(plan, ordered=plan.time is not None)
         matrix, collected = MatrixCollector(plan), LossCollector(plan, scoring, first)
         summary = run(plan, scoring, [matrix, collected], progress or silent)

@@ -17,7 +17,7 @@ from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.partials import SAMPLE, PartialResult, finish, merge, score_part
 from toplist.evaluation.ranking import Question
 from toplist.inference.settings import Inference, as_inference
-from toplist.io import ReadOptions, ReadRequest, as_tables, names_of, plan_of, silent, with_indicators
+from toplist.io import ReadOptions, ReadRequest, has_tables, names_of, plan_of, silent, with_indicators
 
 SUFFIX = ".tlp"
 """How the name of a file with a partial result ends."""
@@ -107,13 +107,13 @@ def partial_result(
     question = Question.of(names_of(models), rules, k, baseline, missing, penalty, as_inference(inference))
     if not isinstance(part, PartOptions):
         raise TopListError(f"part is a PartOptions, not {type(part).__name__}.")
-    tables = as_tables(with_indicators(ReadRequest.of(models, truth, read), space), space)
-    if tables is None:
+    request = with_indicators(ReadRequest.of(models, truth, read), space)
+    if not has_tables(request):
         raise TopListError(
             "partial results are of files and dataframes, whose cases have ids: give the predictions and outcomes as "
             "dataframes, or run compare on all of them."
         )
-    plan = plan_of(tables, space, missing=missing, find=("cluster", "time", "group"))
+    plan = plan_of(request, space, missing=missing, find=("cluster", "time", "group"))
     if part.start and plan.truth.layout.case is not None:
         raise TopListError("start has no effect: these cases have ids, which tell them apart in all parts.")
     return score_part(

@@ -305,6 +305,11 @@ class Truth:
         return isinstance(self.data, str) and self.data == SAME
 
     @property
+    def is_separate(self) -> bool:
+        """Whether the outcomes are given by themselves, not carried by predictions."""
+        return self.data is not None and not self.is_carried
+
+    @property
     def columns(self) -> dict[str, Any]:
         """What is known beside the outcomes, by its name."""
         return {what: getattr(self, what) for what in ("weight", "group", "cluster", "time", "n_classes")}
