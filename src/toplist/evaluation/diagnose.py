@@ -171,7 +171,7 @@ def _in_files(request: ReadRequest, space: Any, missing: str, progress: Progress
     """Check every case of a file or frame; with outcomes, and without blocking issues, read both side by side."""
     (name,), separator = request.models, request.set_separator
     declared = None if space is None else space_in_files(as_space(space), separator)
-    *_, source = open_request(request, declared)
+    *_, source = open_request(request, space)
     unread = request.truth.data is None and not (outcomes and source.outcome is not None)
     if unread:
         tell([source])

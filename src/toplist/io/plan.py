@@ -39,7 +39,7 @@ from toplist.io.truth import (
 from toplist.lists import TopList, TopLists
 from toplist.lists.converters import as_lists
 from toplist.lists.labelsets import LabelSets
-from toplist.lists.space import ClassSpace, show_size
+from toplist.lists.space import ClassSpace, as_space, show_size
 from toplist.lists.validation import Repairs
 
 PER_CASE = "per case"  # in place of a number of classes
@@ -220,15 +220,15 @@ def plan_of(
     )
 
 
-def open_request(request: ReadRequest, space: ClassSpace | None, keep: Sequence[str] = ()) -> list[OpenTable]:
+def open_request(request: ReadRequest, space: Any, keep: Sequence[str] = ()) -> list[OpenTable]:
     """The tables of predictions, with the truth before them where it is a table of its own.
 
     `keep` are columns of the truth that are read beside those that it says something of.
     """
-    about, sets = request.truth, request.set_separator is not None or isinstance(space, LabelSets)
-    about.require_columns()
-    request = _as_tables(request, space)
-    about = request.truth
+    request.truth.require_columns()
+    request = _as_tables(request, None if space is None else as_space(space))
+    about, space = request.truth, None if space is None else space_in_files(space, request.set_separator)
+    sets = request.set_separator is not None or isinstance(space, LabelSets)
     models = [open_table(data, name, request.options[name]) for name, data in request.models.items()]
     require_effect(models)
     models = [replace(table, space=space, sets=sets) for table in models]
@@ -263,7 +263,7 @@ def _opened(
             "with files and frames, a number of classes is declared for all cases, not one per case: n_classes names "
             "the column of the truth that says how many classes there are."
         )
-    tables, truth, from_models = open_request(request, known, keep), None, None
+    tables, truth, from_models = open_request(request, space, keep), None, None
     if about.is_separate:
         truth, *tables = tables
         if not (about.cluster or about.time):
@@ -349,8 +349,8 @@ def open_aligned(
         )
     if known is None:
         raise SpaceError(
-            "cases have different numbers of classes, or different classes, and files are changed with one set of "
-            "classes for all cases. Give the cases of one task alone."
+            f"{(truth or sources[0]).path}: cases have different classes, or different numbers of them, and files are "
+            "changed with one set of classes for all cases. Give the cases of one task alone."
         )
     sources = sources if truth is None else (truth, *sources)  # in whose order cases are read
     for source in sources:
