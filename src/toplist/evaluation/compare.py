@@ -20,7 +20,6 @@ from toplist.inference.settings import Inference, as_inference
 from toplist.io import (
     ReadOptions,
     ReadRequest,
-    empty_set_explained,
     has_tables,
     names_of,
     plan_of,
@@ -193,8 +192,7 @@ def score_cases(
         request.require_outcomes()
         return together(request, space, scoring).scores()[name]
     plan = plan_of(request, space, missing="error", find=("cluster", "time", "group"))
-    with empty_set_explained(plan.set_separator):
-        return scores_of_files(plan, scoring, progress or silent)[name]
+    return scores_of_files(plan, scoring, progress or silent)[name]
 
 
 def _score_files(request: ReadRequest, space: Any, question: Question, progress: Progress) -> Scored:
@@ -203,8 +201,7 @@ def _score_files(request: ReadRequest, space: Any, question: Question, progress:
     columns = columns_of(plan, settings)
     sums, sample = SumCollector(plan, settings.method == "poisson"), SampleCollector(plan, columns)
     matrix = MatrixCollector(plan) if by_case else None
-    with empty_set_explained(plan.set_separator):
-        read = run(reading(plan, columns), question.scoring, list(filter(None, (sums, sample, matrix))), progress)
+    read = run(reading(plan, columns), question.scoring, list(filter(None, (sums, sample, matrix))), progress)
     return Scored.of_files(
         plan, question, settings, sums.tallies, None if matrix is None else matrix.panel(), sample, read
     )

@@ -264,11 +264,11 @@ class FileRecord:
 
 @dataclass(frozen=True, slots=True)
 class PartRecord:
-    """A part of the input, scored apart from the others: a partial result, or a range of cases."""
+    """Cases that were scored apart from others: what they were read from, and which of them."""
 
-    name: str  # a file, or what else it is called
+    name: str  # of the truth
     cases: int
-    sources: tuple[str, ...] = ()  # what was read for it
+    start: int | None = None  # the position of the first case, where there are no ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,6 +397,12 @@ class CaseView:
     predictions: tuple[PredictionView, ...]
     right: float = 0.0  # how many of the models that predict the case have the true class first; ties share
     models: int = 0  # how many models predict the case; 0 where it was not compared, or has no true class
+
+    @property
+    def apart(self) -> float:
+        """How far apart the scores of two predictions are."""
+        one, other = self.predictions
+        return abs(one.score - other.score)
 
 
 @dataclass(frozen=True, slots=True)
