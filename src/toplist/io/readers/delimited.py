@@ -14,12 +14,9 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from toplist._files import local, need
 from toplist._text import quote
 from toplist.errors import FileError
-from toplist.io.columns import as_arrow, offsets_of
 from toplist.io.readers.base import (
     ENTRIES,
     NOT_UTF8,
@@ -32,7 +29,6 @@ from toplist.io.readers.base import (
     connect,
     head_of,
     last_line,
-    lines_of,
     opened,
     quoted,
     require_lines,
@@ -330,16 +326,14 @@ class FastTextReader(FileReader):
     def read(self, file: int, schema: Any, lo: int, hi: int | None) -> Iterator[TableChunk]:
         """See `FileReader`."""
         pa, path, start = need("pyarrow"), self.paths[file], 0
-        lines = lines_of(path)
-        while some := list(islice(lines, _ROWS)):
-            pairs = [_pairs(line, str(path), row) for row, line in enumerate(some, start + 1)]
-            at = as_arrow(offsets_of(np.array([len(labels) for labels, _ in pairs])))
-            classes = pa.array([label for labels, _ in pairs for label in labels], pa.string())
-            values = pa.array([value for _, numbers in pairs for value in numbers], pa.float64())
-            lists = [pa.LargeListArray.from_arrays(at, flat) for flat in (classes, values)]
-            table = pa.record_batch(lists, schema=self.schema)
-            yield TableChunk(str(path), start, table.select(schema.names))
-            start += len(some)
+        with opened(path) as stream:
+            lines = io.BufferedReader(stream)
+            while some := list(islice(lines, _ROWS)):
+                pairs = [_pairs(line, str(path), row) for row, line in enumerate(some, start + 1)]
+                columns = zip(zip(*pairs, strict=True), self.schema.types, strict=True)
+                table = pa.record_batch([pa.array(lists, kind) for lists, kind in columns], schema=self.schema)
+                yield TableChunk(str(path), start, table.select(schema.names))
+                start += len(some)
 
 
 def _pairs(line: bytes, source: str, row: int) -> tuple[list[str], list[float]]:
