@@ -33,7 +33,7 @@ from toplist.io.readers.base import (
     quoted,
     require_lines,
 )
-from toplist.io.readers.column_types import require_same_columns
+from toplist.io.readers.column_types import require_once, require_same_columns
 from toplist.io.words import CASE, CLASS, CONFIDENCE
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ class DelimitedReader(FileReader):
     """One or more files of delimited text with the same columns.
 
     DuckDB reads them in parallel, but takes some 15 ms to start, and megabytes for each column. Small files and
-    thousands of columns go through `csv`, row by row, and so does what DuckDB does not read: short rows, mixed line
-    ends, and what is wrong with a row.
+    thousands of columns go through `csv`, row by row, and so does what DuckDB does not read: values with spaces beside
+    them, short rows, mixed line ends, and what is wrong with a row.
     """
 
     paths: tuple[Path, ...]
@@ -96,7 +96,7 @@ class DelimitedReader(FileReader):
         path, columns = self.paths[file], schema.names
         header = self._header(path)
         start, whole = 0, False
-        if not header.small and len(header.names) <= _VERY_WIDE:
+        if not (header.small or header.padded or len(header.names) > _VERY_WIDE):
             try:
                 with connect(str(path)) as engine:
                     for batch in engine.sql(_query(path, header, columns)).to_arrow_reader(batch_rows(len(columns))):
@@ -217,24 +217,18 @@ def _counts(text: str, mark: str) -> list[int]:
 
 
 def _require_names(names: Sequence[str], path: Path) -> None:
-    seen: set[str] = set()
-    for at, name in enumerate(names, 1):
-        if not name.strip():
-            which = (
-                "the first column has no name, as pandas writes its index" if at == 1 else f"column {at} has no name"
-            )
-            raise FileError(str(path), f"{which}: name it in the header, or leave it out (index=False).")
-        if name in seen:
-            raise FileError(str(path), f"the column {quote(name)} is there twice.")
-        seen.add(name)
+    blank = next((at for at, name in enumerate(names, 1) if not name.strip()), None)
+    if blank is not None:
+        index = ", as pandas writes its index" if blank == 1 else ""
+        problem = f"column {blank} has no name{index}: name it in the header, or leave it out (index=False)."
+        raise FileError(str(path), problem)
+    require_once(names, str(path))
 
 
 def _query(path: Path, header: _Header, columns: Sequence[str]) -> str:
     """Columns go by their place: to DuckDB, names that differ in case alone are the same."""
     types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header.names)))
-    place = {name: i for i, name in enumerate(header.names)}
-    wanted = [f"nullif(trim(c{place[n]}), '')" if header.padded else f"c{place[n]}" for n in columns]
-    chosen = ", ".join(f"{value} AS v{i}" for i, value in enumerate(wanted))
+    chosen = ", ".join(f"c{header.names.index(name)} AS v{i}" for i, name in enumerate(columns))
     literal = re.sub(r"([*?\[])", r"[\1]", str(local(path)))  # no pattern
     return (
         f"SELECT {chosen} FROM read_csv({quoted(literal, chr(39))}, columns = {{{types}}}, "
