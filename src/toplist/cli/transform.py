@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -52,15 +51,6 @@ class ListsOutput(Printing):
     output: Path = option(..., "File for the lists: .parquet, .csv or .jsonl.", "-o")
 
 
-@contextmanager
-def _reading(inputs: Inputs, options: Printing) -> Iterator[dict[str, Any]]:
-    """While files are read: progress, and what is said of empty sets."""
-    from toplist.io import empty_set_explained
-
-    with inputs.reading(options.quiet) as reading, empty_set_explained(inputs.read.set_separator):
-        yield reading
-
-
 def _require_truth(inputs: Inputs, **words: object) -> None:
     """What is about fitting is not ignored where nothing is fitted."""
     vain = [f"--{name}" for name, value in words.items() if value is not None]
@@ -97,7 +87,7 @@ def fit(inputs: Inputs, options: FitOptions, inference: Annotated[Inference, "se
     from toplist.lists.space import show_size
 
     asked = {name: getattr(options, name) for name in ("kind", "rule", "folds", "missing")}
-    with _reading(inputs, options) as reading:
+    with inputs.reading(options.quiet) as reading:
         fitted = fit_recalibrator(
             inputs.models[inputs.name], inputs.truth, name=inputs.name, seed=inference.seed, **asked, **reading
         )
@@ -156,7 +146,7 @@ def apply(inputs: Inputs, options: ApplyOptions) -> None:
     from toplist.lists.space import show_size
 
     model, among = _loaded(options.model)
-    with _reading(inputs, options) as reading:
+    with inputs.reading(options.quiet) as reading:
         files = open_aligned(ReadRequest.of(inputs.models, None, inputs.read), inputs.space)
         written = transform(
             files, options.output, lambda lists: model.transform(lists[0]), reading["progress"], "recalibrating"
@@ -220,7 +210,7 @@ def pool(inputs: Inputs, options: PoolOptions) -> None:
 
     names, kind = list(inputs.files), "geometric" if options.geometric else "linear"
     fitted, gain = None, None
-    with _reading(inputs, options) as reading:
+    with inputs.reading(options.quiet) as reading:
         how: Any = {"pool": kind, "missing": options.missing, **reading}
         if inputs.truth_file is not None:
             fitted, gain = fit_weights(inputs.models, inputs.truth, rule=options.rule, **how)
@@ -358,7 +348,7 @@ def truncate(inputs: Inputs, options: TruncateOptions) -> None:
     from toplist.evaluation.transform import fit_truncation, truncate_file
 
     model, values = inputs.models[inputs.name], cuts
-    with _reading(inputs, options) as reading:
+    with inputs.reading(options.quiet) as reading:
         if inputs.truth_file is not None:
             how: Any = {"rule": options.rule or "brier", "by": options.choose or "k", "missing": options.missing}
             fitted = fit_truncation(model, inputs.truth, name=inputs.name, **how, **reading)

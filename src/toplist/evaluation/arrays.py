@@ -20,7 +20,7 @@ from toplist.evaluation.stream import ReadSummary, ScoringSpec, cluster_hashes, 
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, tally
 from toplist.inference.results import CaseView, ModelDetails, SourceSummary
 from toplist.inference.settings import InferenceSettings
-from toplist.io import REMEDY, ReadRequest, group_name, require_few_groups, untimely
+from toplist.io import BLANK, REMEDY, ReadRequest, require_few_groups, untimely
 from toplist.lists import TopList, TopLists
 from toplist.lists.checks.detect import text
 from toplist.lists.converters import as_codes, as_lists, is_soft, require_one_order
@@ -307,9 +307,7 @@ def _grouping(values: Any, n: int, what: str) -> Grouping | None:
     if blank is not None and blank.any():
         raise TopListError(f"cluster has no value for case {int(np.argmax(blank))}.")
     if array.dtype == object or (array.dtype.kind == "f" and np.isnan(array).any()):
-        array = np.array([None if value is None or value != value else str(value) for value in array], object)
-    if array.dtype.kind in "UO":
-        array = np.array([group_name(value) for value in array.tolist()])
+        array = np.array([BLANK if value is None or value != value else str(value) for value in array])
     found = Grouping.of(array)
     if what == "group":
         require_few_groups(found.keys, None)

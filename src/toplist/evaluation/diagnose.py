@@ -28,7 +28,6 @@ from toplist.io import (
     as_tables,
     as_truth,
     check_file,
-    empty_set_explained,
     filled,
     open_request,
     plan_of,
@@ -198,9 +197,8 @@ def _in_files(request: ReadRequest, space: Any, missing: str, progress: Progress
             "calibration needs one outcome per case, not a distribution.",
             "Draw an outcome per case from it.",
         )
-    with empty_set_explained(separator):
-        cases = _Sampling(plan, EXACT)
-        run(plan, ScoringSpec((as_rule("brier"),), ()), [cases], progress)
+    cases = _Sampling(plan, EXACT)
+    run(plan, ScoringSpec((as_rule("brier"),), ()), [cases], progress)
     issues = checks.counts.issues(repaired={*BLOCKING, *repaired_kinds(source.repairs)})
     classes = checked.classes if plan.space is None else _classes(show_size(plan.space.size))
     return replace(checked, issues=issues, classes=classes, reason=""), cases.sampler.sample()

@@ -53,7 +53,7 @@ from toplist.inference.intervals import SAME, Intervals, IntervalsOf, rounding
 from toplist.inference.ranking import in_order
 from toplist.inference.results import BoardWarning, Comparison, Estimate
 from toplist.inference.settings import TIMED, Inference, as_inference
-from toplist.io import Plan, ReadOptions, ReadRequest, Source, as_tables, empty_set_explained, silent, with_indicators
+from toplist.io import Plan, ReadOptions, ReadRequest, Source, as_tables, silent, with_indicators
 from toplist.report.gate import (
     IDENTICAL,
     CaseLoss,
@@ -242,8 +242,7 @@ def _of_files(
         baseline.require_same_question(plan.classes, plan.space)
     columns = columns_of(plan, settings)
     pairs = PairCollector(plan, columns, baseline)
-    with empty_set_explained(plan.set_separator):
-        read = run(reading(plan, columns), question.scoring, [pairs], progress)
+    read = run(reading(plan, columns), question.scoring, [pairs], progress)
     left_out, matrix = () if baseline is None else baseline.require_same_cases(), pairs.matrix.panel()
     scored = Scored.of_files(plan, question, settings, {}, matrix, pairs.sample, read)
     digests = np.concatenate([np.zeros((0, 2), np.uint64), *pairs.digests])

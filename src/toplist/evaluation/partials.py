@@ -46,7 +46,7 @@ from toplist.inference.codec import from_bytes, to_bytes
 from toplist.inference.diagnostics import SAMPLED
 from toplist.inference.results import PartRecord, SourceSummary
 from toplist.inference.settings import Inference, InferenceSettings
-from toplist.io import ANSWER_MASS, Plan, empty_set_explained, require_few_groups, silent
+from toplist.io import ANSWER_MASS, Plan, require_few_groups, silent
 from toplist.lists.space import show_size
 
 SAMPLE: Final = 1000
@@ -282,19 +282,18 @@ def score_part(
     drawn: Any = {"limit": sample} if total is None else {"threshold": min(1.0, SAMPLED / max(total, 1))}
     names = columns_of(plan, settings, repeated=False) if columns is None else columns
     sums, kept = PartSums(plan, settings.method == "poisson"), SampleCollector(plan, names, **drawn)
-    with empty_set_explained(plan.set_separator):
-        read = run(reading(plan, names), question.scoring, [sums, kept], progress, part=True, start=start)
-        found = PartialResult(
-            asked,
-            (Cover(plan.truth.path, read.cases, None if asked.ids else start),),
-            sums.tallies,
-            read,
-            kept.heaviest,
-            kept.cases().in_order(),
-            spelled=_spelled(plan, sums.tallies),
-            bins={name: one for name, one in sums.bins.items() if one.cases},
-        )
-        return replace(found, losses=_losses(plan, question, found)) if losses else found
+    read = run(reading(plan, names), question.scoring, [sums, kept], progress, part=True, start=start)
+    found = PartialResult(
+        asked,
+        (Cover(plan.truth.path, read.cases, None if asked.ids else start),),
+        sums.tallies,
+        read,
+        kept.heaviest,
+        kept.cases().in_order(),
+        spelled=_spelled(plan, sums.tallies),
+        bins={name: one for name, one in sums.bins.items() if one.cases},
+    )
+    return replace(found, losses=_losses(plan, question, found)) if losses else found
 
 
 def _losses(plan: Plan, question: Question, found: PartialResult) -> dict[tuple[str, str], PairLoss] | None:

@@ -51,7 +51,6 @@ from toplist.io import (
     as_arrow,
     as_numpy,
     class_counts,
-    empty_set_explained,
     plain,
     random_access,
     silent,
@@ -148,8 +147,7 @@ def score_model(
     sums, matrix = SumCollector(plan), None if settings.by_sums else MatrixCollector(plan)
     writer = None if output is None else ScoreWriter(output, plan, question.rules)
     with nullcontext() if writer is None else writer.writer:
-        with empty_set_explained(plan.set_separator):
-            read = run(plan, question.scoring, list(filter(None, (writer, sums, matrix))), progress)
+        read = run(plan, question.scoring, list(filter(None, (writer, sums, matrix))), progress)
         scored = Scored.of_files(
             plan, question, settings, sums.tallies, None if matrix is None else matrix.panel(), None, read
         )

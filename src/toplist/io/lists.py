@@ -30,7 +30,7 @@ from toplist.errors import (
 from toplist.io.align import silent
 from toplist.io.batches import Batch, concat
 from toplist.io.columns import as_numpy, plain
-from toplist.io.encoding import EMPTY_REMEDY, ClassEncoder, empty_set_explained, within_case
+from toplist.io.encoding import EMPTY_REMEDY, ClassEncoder
 from toplist.io.options import ReadOptions, Source
 from toplist.io.sources import OpenTable
 from toplist.io.tables import open_source
@@ -203,17 +203,15 @@ class FileChecks:
     scorable: ListSummary = field(default_factory=ListSummary)
     unreadable: str = ""  # the error that reading stopped with
     _examples: dict[str, str] = field(default_factory=dict)  # by kind, the error of the first case that has no other
-    _foreign: str = ""  # the error of the first class that is not in the space
-    _crowded: str = ""  # that more classes are named than there are
     _seen: set[Any] = field(default_factory=set)
     _coder: ClassEncoder = field(init=False)
 
     def __post_init__(self) -> None:
-        self._coder = ClassEncoder(self.space, [self.source], self.sets)
+        self._coder = ClassEncoder(self.space, [self.source], self.sets, strict=False)
 
     def add(self, batch: Batch) -> None:
         """Count the issues of a batch that was read with `halves`, and sum up the lists that can be scored."""
-        codes = self._codes(batch)
+        (codes,), _ = self._coder.encode([batch], [self.source.names])
         start, n = self.counts.cases, len(batch)
         self.counts += QualityCounts.of(
             rows_of(batch, codes, self.space),
@@ -229,42 +227,18 @@ class FileChecks:
         """All issues, each with an example where there is one; a repair that does not succeed blocks."""
         of = self.counts.cases
         odd = self._coder.problem()
-        crowded = self._crowded or (str(odd) if isinstance(odd, SpaceError) else "")
-        stray = "" if odd is None or crowded else str(odd)
-        whole = (
-            ("unreadable", self.unreadable),
-            ("more names than classes", crowded),
-            ("class outside the space", stray),
-        )
-        made = [
-            replace(one, example=self._examples[one.kind]) if one.kind in self._examples else one
-            for one in self.counts.issues(repaired=repaired_kinds(self.repairs) - set(self._examples))
+        whole = {
+            "unreadable": self.unreadable,
+            "more names than classes": str(odd) if isinstance(odd, SpaceError) else "",
+            "class outside the space": "" if odd is None or isinstance(odd, SpaceError) else str(odd),
+        }
+        found = [
+            replace(issue, example=self._examples.get(issue.kind, issue.example))
+            for issue in self.counts.issues(repaired=repaired_kinds(self.repairs) - set(self._examples))
+            if issue.kind != "class outside the space" or not whole["more names than classes"]
         ]
-        issues = (*(Issue(kind, 0, of, error, True, "", error) for kind, error in whole if error), *made)
+        issues = (*(Issue(kind, 0, of, error, True, "", error) for kind, error in whole.items() if error), *found)
         return tuple(sorted(issues, key=lambda one: not one.blocking))
-
-    def _codes(self, batch: Batch) -> Codes:
-        """Codes that tell the classes of each case apart, those outside the space from its size on."""
-        names = self.source.names
-        try:
-            (codes,), _ = self._coder.encode([batch], [names])
-        except FileError as error:
-            if self._coder.labels is None:
-                raise
-            self._foreign = self._foreign or str(error)
-            values = self._coder.values(batch, names)
-            codes, foreign = self._coder.places(values, batch)
-            further = len(self._coder.labels) + as_numpy(plain(values).dictionary_encode().indices).astype(np.int64)
-            return np.where(foreign, further, codes)
-        except SpaceError as error:
-            self._crowded = str(error)
-            self._coder = ClassEncoder(ClassSpace(math.inf), [self.source], self.sets)
-            (codes,), _ = self._coder.encode([batch], [names])
-        if not self._crowded:
-            return codes
-        if batch.classes is None:
-            return np.arange(len(codes), dtype=np.int64)
-        return within_case(np.repeat(np.arange(len(batch)), np.diff(batch.offsets)), codes)
 
     def _twice(self, batch: Batch) -> Bools:
         """Which cases have an id that was seen before."""
@@ -333,8 +307,8 @@ class FileChecks:
                 self._example(kind, FileError(batch.source, f"the {lacks} is blank.{remedy}", row=row))
 
     def _example(self, kind: str, error: TopListError | None) -> None:
-        foreign = self._foreign if kind == "class outside the space" else ""
-        self._examples.setdefault(kind, foreign or str(error or ""))
+        stranger = self._coder.stranger if kind == "class outside the space" else None
+        self._examples.setdefault(kind, str(stranger or error or ""))
 
 
 def check_file(
@@ -352,10 +326,9 @@ def check_file(
     try:
         if space is not None:
             require_all_columns(source, space)
-        with empty_set_explained(sets):
-            for batch in source.batches(halves=True):
-                checks.add(batch)
-                progress("checking", checks.counts.cases, source.reader.rows)
+        for batch in source.batches(halves=True):
+            checks.add(batch)
+            progress("checking", checks.counts.cases, source.reader.rows)
     except ResourceError:
         raise  # not the file's fault
     except TopListError as error:

@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -196,14 +196,7 @@ class WriteSummary:
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
-        return {
-            "output": self.output,
-            "cases": self.cases,
-            "entries": self.entries,
-            "faint": self.faint,
-            "repairs": {name: dict(counts) for name, counts in self.repairs.items()},
-            "left_out": {name: count for name, count in self.left_out.items() if count},
-        }
+        return {**asdict(self), "left_out": {name: count for name, count in self.left_out.items() if count}}
 
 
 def transform(
@@ -244,7 +237,14 @@ def transform(
         if not cases:  # the file says which columns there are
             nothing, none = need("pyarrow").array([], "string"), np.zeros(0, np.int64)
             writer.write(_as_table(Batch("", none, nothing, np.zeros(1, np.int64), nothing, np.zeros(0)), writer.path))
-    return WriteSummary(shown(output), cases, entries, faint, repairs, dict(files.cases.left_out))
+    return WriteSummary(
+        shown(output),
+        cases,
+        entries,
+        faint,
+        {name: dict(counts) for name, counts in repairs.items()},
+        dict(files.cases.left_out),
+    )
 
 
 def convert(
