@@ -91,18 +91,18 @@ def fit(inputs: Inputs, options: FitOptions, inference: Annotated[Inference, "se
         fitted = fit_recalibrator(
             inputs.models[inputs.name], inputs.truth, name=inputs.name, seed=inference.seed, **asked, **reading
         )
-    model, choice = fitted.model, fitted.choice
-    to = {"cases": fitted.cases, "classes": show_size(fitted.classes)}
+    model, choice, files = fitted.model, fitted.choice, fitted.files
+    to = {"cases": fitted.cases, "classes": show_size(files.space.size)}
     write_json(options.output, model.to_dict() | {"fitted_to": to})
     if options.json:
-        left = {name: cases for name, cases in fitted.left_out.items() if cases}
-        changed = {"repairs": fitted.repairs, "left_out": left, "output": str(options.output)}
+        left = {name: cases for name, cases in files.cases.left_out.items() if cases}
+        changed = {"repairs": files.repairs_made, "left_out": left, "output": str(options.output)}
         print_json({"schema": "toplist.recalibrate/1", **_table(choice, model, options.kind), **to, **changed})
         return
-    print_changes(fitted.repairs, fitted.left_out)
+    print_changes(files.repairs_made, files.cases.left_out)
     print_text(_describe(choice, model, options.kind))
-    weighted = "" if fitted.weight is None else f", weighted by {visible(fitted.weight)}"
-    clustered = "" if fitted.cluster is None else f", clusters by {visible(fitted.cluster)}"
+    weighted = "" if files.weight is None else f", weighted by {visible(files.weight)}"
+    clustered = "" if files.cluster is None else f", clusters by {visible(files.cluster)}"
     place = visible(str(options.output))
     typer.echo(f"{model!r}, fitted to {fitted.cases:,} cases{weighted}{clustered}, in {place}")
 

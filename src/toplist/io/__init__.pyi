@@ -42,6 +42,7 @@ from toplist.io.options import Truth as Truth
 from toplist.io.options import as_source as as_source
 from toplist.io.options import as_truth as as_truth
 from toplist.io.plan import PER_CASE as PER_CASE
+from toplist.io.plan import AlignedFiles as AlignedFiles
 from toplist.io.plan import Plan as Plan
 from toplist.io.plan import as_tables as as_tables
 from toplist.io.plan import names_of as names_of

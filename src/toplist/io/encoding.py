@@ -431,14 +431,13 @@ def _text(values: Any) -> Any:
 
 def _whole(values: Any, batch: Batch) -> Codes:
     numbers = as_numpy(plain(values))
-    if numbers.dtype == np.uint64 and len(numbers) and int(numbers.max()) >= _MOST:
-        at = int(np.argmax(numbers))
+    large = np.flatnonzero(numbers >= np.uint64(_MOST)) if numbers.dtype == np.uint64 else np.zeros(0, np.intp)
+    if len(large):
         problem = (
-            f"class {int(numbers[at])} is too large for a code: codes are below 2**63. Write such classes as text."
+            f"class {numbers[large[0]]} is too large for a code: codes are below 2**63. Write such classes as text."
         )
-        raise _error(problem, at, batch)
-    whole: Codes = numbers.astype(np.int64, copy=False)
-    return whole
+        raise _error(problem, int(large[0]), batch)
+    return numbers.astype(np.int64, copy=False)
 
 
 def within_case(case: NDArray[Any], codes: Codes) -> Codes:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -156,39 +157,32 @@ def read_lists(data: Any, space: Any = None, *, read: ReadOptions | None = None,
         raise ShapeError(
             "how many classes are there?", "Give the space: a number, math.inf or ClassSpace(labels=[...])."
         )
-    rows, known, ids, left_out = table_rows(source, known)
-    return TopLists._validated(rows, known, ids, source.repairs, left_out)
-
-
-def table_rows(source: OpenTable, space: ClassSpace) -> tuple[Rows, ClassSpace, Any, dict[str, int]]:
-    """The rows of a table with their numbers as they are, the space with the labels that occur, ids, and repairs."""
     batches = list(source.batches())
     whole, ids = concat(batches, source.path, source.names), None
-    if batches and batches[0].ids is not None:
-        ids = np.array(need("pyarrow").chunked_array([batch.ids for batch in batches]).to_pylist())
-    rows, space = constructors.ragged(
-        whole.offsets, _classes(whole, source.names, space), whole.confidences, space, None
+    if whole.ids is not None:
+        ids = np.array(whole.ids.to_pylist())
+    rows, known = constructors.ragged(
+        whole.offsets, _classes(whole, source.names, known), whole.confidences, known, None
     )
-    return replace(rows, precision=whole.precision, shown=whole.shown), space, ids, _left_out(whole)
+    rows = replace(rows, precision=whole.precision, shown=whole.shown)
+    return TopLists._validated(rows, known, ids, source.repairs, _left_out(whole))
 
 
 def _classes(lists: Batch, columns: Sequence[str], space: ClassSpace) -> NDArray[Any]:
-    """The classes of lists, of which `columns` are those of a wide table; whole numbers are not copied."""
+    """The classes of lists, of which `columns` are those of a wide table, as labels of the space, which may be numbers.
+
+    Whole numbers are not copied.
+    """
     if lists.classes is not None and need("pyarrow").types.is_integer(lists.classes.type):
         return as_numpy(plain(lists.classes))
     names = list(columns) * len(lists) if lists.classes is None else plain(lists.classes).to_pylist()
     if space.labels is not None and names and isinstance(names[0], str):
-        names = _as_labels(names, space)
+        labels = {str(label): label for label in space.labels}
+        unknown = next((name for name in names if name not in labels), None)
+        if unknown is not None:
+            raise ClassError(f"class {unknown!r} is not among the labels of the space.", space.suggest(unknown))
+        names = [labels[name] for name in names]
     return np.array(names) if names else np.zeros(0, np.int64)
-
-
-def _as_labels(names: list[str], space: ClassSpace) -> list[Any]:
-    """Text from a file as the labels of the space, which may be numbers."""
-    labels = {str(label): label for label in space.labels or ()}
-    unknown = next((name for name in names if name not in labels), None)
-    if unknown is not None:
-        raise ClassError(f"class {unknown!r} is not among the labels of the space.", space.suggest(unknown))
-    return [labels[name] for name in names]
 
 
 @dataclass(slots=True)
@@ -253,38 +247,32 @@ class FileChecks:
         return again
 
     def _scorable(self, batch: Batch, codes: Codes) -> TopLists:
-        """The lists that can be scored; the first case of each kind that cannot becomes an example."""
-        blank: Any = np.zeros(len(batch), bool)
-        if batch.halves is not None and self.repairs.blanks == "error":
-            blank = batch.halves.any(axis=1)
-        if not blank.any():
-            try:
+        """The lists that can be scored after the repairs; the first case of each kind that cannot is an example."""
+        good = np.ones(len(batch), bool)
+        for kind, cases in _blanks(batch).items() if self.repairs.blanks == "error" else ():
+            good &= ~cases
+            if cases.any() and batch.halves is not None:
+                lacks = "confidence" if kind == "class without a confidence" else "class"
+                remedy = f" {EMPTY_REMEDY}" if lacks == "class" and self.sets is not None else ""
+                row = int(batch.halves[np.argmax(cases), 2])
+                self._example(kind, FileError(batch.source, f"the {lacks} is blank.{remedy}", row=row))
+        if good.all():
+            with suppress(FileError):
                 return self._lists(batch, codes)
-            except FileError:
-                pass
-        self._blank_examples(batch, blank)
-        good = ~blank
-        for kind, cases in self._refused(batch, codes, blank).items():
-            good[cases] = False
-            if len(cases) and kind not in self._examples:
-                self._example(kind, self._error(batch, codes, int(cases[0])))
-        if batch.classes is not None:
-            codes = codes[np.repeat(good, np.diff(batch.offsets))]
-        return self._lists(batch if good.all() else batch.take(np.flatnonzero(good)), codes)
-
-    def _refused(self, batch: Batch, codes: Codes, blank: Bools) -> dict[str, NDArray[np.intp]]:
-        """Cases that cannot be scored, after the repairs, by the issue that they are refused for."""
         found = detect(rows_of(batch, codes, self.space), self.repairs.scale).flags & np.uint16(flags.PROBLEMS)
-        found[blank] = 0
+        found[~good] = 0
         beyond = found & ~np.uint16(_repaired_flags(self.repairs))
         for case in np.flatnonzero((found > 0) & (beyond == 0)).tolist():
             if self._error(batch, codes, case) is not None:
                 beyond[case] = found[case]
-        refused = {}
         for bit, kind in KINDS.items():
-            refused[kind] = np.flatnonzero(beyond & bit)
-            beyond[refused[kind]] = 0
-        return refused
+            refused = np.flatnonzero(beyond & bit)
+            if len(refused) and kind not in self._examples:
+                self._example(kind, self._error(batch, codes, int(refused[0])))
+            beyond[refused], good[refused] = 0, False
+        if batch.classes is not None:
+            codes = codes[np.repeat(good, np.diff(batch.offsets))]
+        return self._lists(batch if good.all() else batch.take(np.flatnonzero(good)), codes)
 
     def _lists(self, batch: Batch, codes: Codes) -> TopLists:
         return lists_of(batch, self.source.names, codes, self.space, self.repairs)
@@ -297,14 +285,6 @@ class FileChecks:
         except TopListError as error:
             return error
         return None
-
-    def _blank_examples(self, batch: Batch, blank: Bools) -> None:
-        for kind, cases in _blanks(batch).items() if blank.any() else ():
-            if cases.any() and batch.halves is not None:
-                lacks = "confidence" if kind == "class without a confidence" else "class"
-                remedy = f" {EMPTY_REMEDY}" if lacks == "class" and self.sets is not None else ""
-                row = int(batch.halves[np.argmax(cases), 2])
-                self._example(kind, FileError(batch.source, f"the {lacks} is blank.{remedy}", row=row))
 
     def _example(self, kind: str, error: TopListError | None) -> None:
         stranger = self._coder.stranger if kind == "class outside the space" else None

@@ -34,7 +34,8 @@ _OFFSET = re.compile(r"[T ]\d\d:?\d\d[^+-]*([+-]\d\d(?::?\d\d)?)$", re.ASCII)
 BLANK = "(blank)"  # the group of those of whom nothing is said
 MOST_GROUPS = 10_000
 _GROUPS = range(2, 31)  # how many there are where they are shown without being asked for
-_FOUND = {"cluster": CLUSTER, "time": "time", "group": GROUP}  # columns that are used where they are called so
+# Columns that are used where they are called so.
+_FOUND = {"cluster": CLUSTER, "time": "time", "group": GROUP, "n_classes": N_CLASSES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,18 +134,19 @@ def _not_carried(sources: Sequence[OpenTable], able: Sequence[OpenTable]) -> str
 
 
 def _columns_by_name(able: Sequence[OpenTable], about: Truth, find: Sequence[str]) -> dict[str, str]:
-    """The columns that are used without being named, in all tables that carry outcomes."""
-    named = any((about.cluster, about.time))
-    found = {
+    """The columns that are used without being named, in all tables that carry outcomes.
+
+    Groups change what the board shows, and numbers of classes every score: of a plain table, these columns are named.
+    """
+    named, produced = any((about.cluster, about.time)), all(source.produced is not None for source in able)
+    return {
         what: name
         for what, name in _FOUND.items()
-        if what in find and getattr(about, what) is None and not (named and what != "group") and _all_have(able, name)
+        if (what in find or what == "n_classes")
+        and getattr(about, what) is None
+        and (not named if what in ("cluster", "time") else produced)
+        and _all_have(able, name)
     }
-    if "group" in found and not all(source.produced is not None for source in able):
-        del found["group"]  # what shows groups changes the board: of a plain table, the column is named
-    if about.n_classes is None and all(source.produced is not None for source in able) and _all_have(able, N_CLASSES):
-        found["n_classes"] = N_CLASSES
-    return found
 
 
 def _all_have(able: Sequence[OpenTable], name: str) -> bool:
@@ -227,8 +229,9 @@ class _Cases:
         (file, line, _), (other_file, other_line, case) = self._place(first), self._place(other)
         more = f" ({many:,} such cases)" if many > 1 else ""
         remedy = f"Give the outcomes in a file of their own, {argument('truth')}."
-        if column != "0" and name in _FOUND.values():
-            remedy = f"Leave it out with {argument(next(w for w, n in _FOUND.items() if n == name), '')}."
+        ignored = next((what for what, found in _FOUND.items() if found == name and what != "n_classes"), None)
+        if column != "0" and ignored is not None:
+            remedy = f"Leave it out with {argument(ignored, '')}."
         what = "the outcome" if column == "0" else quote(name)
         return AlignmentError(
             f"{what} of {case} is {quote(first[column])} in {file}, row {line:,}, and {quote(other[column])} in "

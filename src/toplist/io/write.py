@@ -32,7 +32,6 @@ from toplist.lists.space import ClassSpace
 
 WRITTEN = (".parquet", ".csv", ".jsonl")
 _GROUP = 1 << 17  # rows that are written to Parquet at a time: readers want few large groups
-_LISTS = ("classes", "confidences")
 
 
 class Writer:
@@ -102,9 +101,9 @@ def _as_table(lists: Batch, output: Path) -> Any:
 
 def _as_lists(lists: Batch) -> Any:
     pa = need("pyarrow")
-    at, columns = as_arrow(lists.offsets), {} if lists.ids is None else {"case": lists.ids}
-    for name, values in zip(_LISTS, (lists.classes, as_arrow(lists.confidences)), strict=True):
-        columns[name] = pa.LargeListArray.from_arrays(at, values)
+    columns = {} if lists.ids is None else {"case": lists.ids}
+    for name, values in (("classes", lists.classes), ("confidences", as_arrow(lists.confidences))):
+        columns[name] = pa.LargeListArray.from_arrays(as_arrow(lists.offsets), values)
     return pa.table(columns)
 
 
@@ -159,7 +158,7 @@ class _Lines:
 
 def _parquet(file: BinaryIO, schema: Any) -> Any:
     """A table of different values pays for classes; of ids and confidences it would be made and given up again."""
-    few: Any = ["classes.list.element"] if set(_LISTS) <= set(schema.names) else True
+    few: Any = ["classes.list.element"] if {"classes", "confidences"} <= set(schema.names) else True
     return need("pyarrow.parquet").ParquetWriter(file, schema, use_dictionary=few, write_page_checksum=True)
 
 
