@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -123,7 +123,7 @@ class Cases:
         """A case: its list, and what is known of it."""
         of_task = {} if self.current is None else {GROUP: self.current}
         case_list = {CASE: case, CLASSES: list(classes), CONFIDENCES: list(confidences)}
-        self.rows.append((record, {**of_task, **known, **case_list}))
+        self.rows.append((replace(record, value=None), {**of_task, **known, **case_list}))  # its place is enough
 
     def say(self, note: str) -> None:
         """A note, about the current task where there is one."""

@@ -56,6 +56,13 @@ class Record:
             raise self.error(f"{path} should be a list, not {quote(value)}.")
         return list(value or ())
 
+    def mapping(self, path: str) -> Mapping[str, Any]:
+        """The fields of an object inside it; none where nothing is there."""
+        value = self.at(path)
+        if value is not None and not isinstance(value, Mapping):
+            raise self.error(f"{path} should be an object, not {quote(value)}.")
+        return value or {}
+
     def inside(self, path: str) -> Iterator[Record]:
         """The elements of a list that has to be there as records of their own."""
         if self.at(path) is None:
