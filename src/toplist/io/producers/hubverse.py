@@ -25,10 +25,11 @@ from toplist.errors import FileError
 from toplist.io.columns import as_arrow, as_text, plain, truths
 from toplist.io.producers.base import CLUSTER, GROUP, N_CLASSES, OUTCOME, at_path
 from toplist.io.producers.cases import Cases, reading
-from toplist.io.producers.records import Record, number_of, parsed, text_of
+from toplist.io.producers.records import Record, bytes_of, number_of
 from toplist.io.readers.arrow import PARQUET
 from toplist.io.readers.delimited import CSV
 from toplist.io.readers.first_look import FirstLook
+from toplist.io.readers.json_lines import read_json
 
 TASKS = Path("hub-config") / "tasks.json"
 ORACLE = Path("target-data") / "oracle-output"
@@ -86,8 +87,8 @@ def _hub_root(path: Path) -> Path | None:
 @lru_cache(maxsize=2)
 def _hub_of(root: Path, _: tuple[tuple[int, int], ...]) -> tuple[_Hub, _Oracle | None]:
     """The hub of a folder and its outcomes; the models of a hub share what was read, while nothing changes."""
-    config = Record(str(root / TASKS), None, None)
-    config = replace(config, value=parsed(text_of(root / TASKS), config))
+    source = str(root / TASKS)
+    config = Record(source, None, read_json(bytes_of(root / TASKS), source))
     tasks: list[_Task] = []
     rounds: dict[str, None] = {}
     declared: dict[str, dict[str, None]] = defaultdict(dict)

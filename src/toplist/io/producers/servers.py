@@ -36,7 +36,7 @@ from toplist.io.producers.base import (
     ProducedReader,
     Request,
 )
-from toplist.io.producers.records import is_document, line_blocks, lines, lines_of, mappings, records_in
+from toplist.io.producers.records import BLOCK, is_document, lines, mappings, records_in
 from toplist.io.producers.tokens import (
     FAILED,
     INSIDE,
@@ -55,9 +55,9 @@ from toplist.io.producers.tokens import (
     notes_on,
     vocabulary_lists,
 )
-from toplist.io.readers.base import TableChunk, head_of
+from toplist.io.readers.base import TableChunk
 from toplist.io.readers.column_types import common
-from toplist.io.readers.json_lines import Fields, MisfitError, as_array, parse, settled
+from toplist.io.readers.json_lines import Fields, MisfitError, as_array, blocks_of_lines, lines_of, parse, settled
 from toplist.io.top_tokens import SAMPLED, UNSORTED, TopTokens
 from toplist.io.words import CASE as CASES
 from toplist.io.words import CERTAIN_IDS, TRUTH, named, spelled
@@ -84,13 +84,12 @@ def open_answers(request: Request, server: Server, outputs: Iterable[Record] | N
     """The table of all files, or of objects in memory; it is read once, and small beside them."""
     table = _Table(request, server)
     for path in request.paths:
-        head_of(path, 16)  # says what it is, where it is no text
         if is_document(path):
             objects = [record.value for record in mappings(records_in(path))]
             table.add(str(path), [objects], objects[:_LOOKED])
         else:
             first = [parse(line, str(path), row) for row, line in enumerate(islice(lines(path), _LOOKED), 1)]
-            table.add(str(path), map(lines_of, line_blocks(path)), first)
+            table.add(str(path), map(lines_of, blocks_of_lines(path, BLOCK)), first)
     if not request.paths:
         objects = list(_responses(request) if outputs is None else outputs)
         table.add(request.name, [objects], objects[:_LOOKED])

@@ -48,18 +48,23 @@ _LARGEST = sys.float_info.max
 
 def parse(line: bytes, source: str, row: int, unit: str = "line") -> dict[str, Any]:
     """The object of one line, or of another unit, or an error that says what is there instead."""
+    record = read_json(line, source, row, f"this {unit} is no JSON object: {{}}.")
+    if not isinstance(record, dict):
+        raise FileError(source, f"every {unit} holds one object, not {_WORDS[type(record)]}.", row=row)
+    return record
+
+
+def read_json(text: bytes, source: str, row: int | None = None, refusal: str = "this is no JSON: {}.") -> Any:
+    """What a JSON text says, or an error with its beginning."""
     try:
-        record = json_value(line.decode("utf-8-sig"))
+        return json_value(text.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise FileError(source, NOT_UTF8, row=row) from None
     except RepeatedFieldError as error:
         raise FileError(source, str(error), row=row) from None
     except (ValueError, RecursionError):
-        text = line[:60].decode("utf-8", "replace").strip()
-        raise FileError(source, f"this {unit} is no JSON object: {quote(text)}.", row=row) from None
-    if not isinstance(record, dict):
-        raise FileError(source, f"every {unit} holds one object, not {_WORDS[type(record)]}.", row=row)
-    return record
+        start = text[:60].decode("utf-8", "replace").strip()
+        raise FileError(source, refusal.format(quote(start)), row=row) from None
 
 
 class RepeatedFieldError(ValueError):
@@ -319,12 +324,12 @@ def _cut(data: bytes, most: int) -> Iterator[bytes]:
     if data.count(b"\n") <= most:
         yield data
         return
-    lines = _lines(data)
+    lines = lines_of(data)
     for lo in range(0, len(lines), max(1, most)):
         yield b"\n".join(lines[lo : lo + max(1, most)])
 
 
-def _lines(data: bytes) -> list[bytes]:
+def lines_of(data: bytes) -> list[bytes]:
     """The lines that are not blank."""
     return [line for line in data.split(b"\n") if line and not line.isspace()]
 
@@ -340,7 +345,7 @@ class _Block:
 
     def records(self, first: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
         """The objects from one of them on, with their rows."""
-        for row, line in enumerate(_lines(self.data)[first:], self.start + first + 1):
+        for row, line in enumerate(lines_of(self.data)[first:], self.start + first + 1):
             yield row, parse(line, self.source, row, self.unit)
 
     def fields(self) -> tuple[Fields, int]:
@@ -389,7 +394,7 @@ class _Block:
         missing = np.zeros(len(table), bool)
         for column in (columns[wanted.names.index(name)] for name in required):
             missing |= blanks(column)
-        lines = _lines(self.data) if missing.any() else []
+        lines = lines_of(self.data) if missing.any() else []
         for at in np.flatnonzero(missing).tolist():
             row = self.start + at + 1
             self._require(parse(lines[at], self.source, row, self.unit), required, row)
@@ -417,13 +422,15 @@ class _Block:
         return FileError(self.source, f"this cannot be read: {text[:200].rstrip('.')}.", row=at)
 
 
-def blocks_of_lines(path: Path, *, counting: bool = False) -> Iterator[bytes]:
-    """Whole lines, some megabytes at a time; `counting` those before one that is too long."""
+def blocks_of_lines(
+    path: Path, at_once: int = BLOCK, *, longest: float = LONGEST, counting: bool = False
+) -> Iterator[bytes]:
+    """Whole lines, so many bytes at a time; `counting` those before one that is too long."""
     head_of(path, 16)  # says what it is, where it is no text
     parts: list[bytes] = []
     size, mark = 0, b"\xef\xbb\xbf"
     with opened(path) as stream:
-        while chunk := stream.read(BLOCK):
+        while chunk := stream.read(at_once):
             data, mark = chunk.removeprefix(mark), b""
             cut = data.rfind(b"\n") + 1
             if cut:
@@ -431,10 +438,10 @@ def blocks_of_lines(path: Path, *, counting: bool = False) -> Iterator[bytes]:
                 parts, size = [], 0
             parts.append(data[cut:])
             size += len(parts[-1])
-            if size > LONGEST:
+            if size > longest:
                 if counting:
                     return
-                row = 1 + sum(len(_lines(block)) for block in blocks_of_lines(path, counting=True))
+                row = 1 + sum(len(lines_of(block)) for block in blocks_of_lines(path, counting=True))
                 raise FileError(str(path), f"this line is longer than {LONGEST:,} bytes.", row=row)
     if size:
         yield b"".join(parts)
