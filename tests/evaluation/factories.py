@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.draws import draws
 from tests.inference.case_score_factories import ragged
-from toplist.evaluation.model_details import ArrayNames, DetailsAccumulator, accumulate, finish
+from toplist.evaluation.model_details import ArrayNames, DetailsAccumulator, Look, accumulate, finish, truth_of
 from toplist.inference.results import ModelDetails
 from toplist.scoring.case_scores import CaseScores
 from toplist.scoring.rules import as_rule
@@ -142,7 +142,8 @@ def gathered(
     at = np.arange(len(lists)) if at is None else at
     part, happened, rule = lists[at], y[at], as_rule(rule)
     made = CaseScores.from_lists(part, happened, (rule,), penalty=penalty)
-    return accumulate(part, happened, made, rule=rule, position=at, names=ArrayNames(part.space, part.ids, happened))
+    names = ArrayNames(part.space, part.ids, happened)
+    return accumulate(Look("A", part, truth_of(happened, part), made, names, at), rule)
 
 
 def shown(lists: tl.TopLists, y: Any, rule: Any = "brier") -> ModelDetails:

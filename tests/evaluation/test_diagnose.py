@@ -227,14 +227,16 @@ def test_the_limit_is_a_number_of_listed_classes():
 @pytest.mark.parametrize("limit", [1, 20, 60])
 def test_a_sample_by_class_is_the_sample_by_place_with_its_classes(limit):
     lists, y = drawn(n=20, k=3)
-    into = CaseSampler(limit)
+    named, placed = CaseSampler(limit), CaseSampler(limit)
     for at in (slice(12, 20), slice(0, 12)):
-        into.add(CaseSample.of(lists[at], y[at], np.arange(20)[at], named=True))
-    found = into.sample()
-    assert found.named is not None
-    assert found.codes is not None
-    expected = lists[found.rows]
-    assert np.array_equal(found.named.classes, expected.classes)
-    assert np.array_equal(found.named.confidences, found.lists.confidences)
-    assert np.array_equal(found.codes, y[found.rows])
-    assert np.array_equal(by_place(found.named, found.codes)[1], found.y)
+        named.add(CaseSample.of(lists[at], y[at], np.arange(20)[at], named=True))
+        placed.add(CaseSample.of(lists[at], y[at], np.arange(20)[at]))
+    found, expected = named.sample(), placed.sample()
+    assert np.array_equal(found.rows, expected.rows)
+    assert np.array_equal(found.lists.classes, lists[found.rows].classes)
+    assert np.array_equal(found.y, y[found.rows])
+    by_places, positions = found.by_place()
+    assert np.array_equal(by_places.classes, expected.lists.classes)
+    assert np.array_equal(by_places.confidences, expected.lists.confidences)
+    assert np.array_equal(positions, expected.y)
+    assert found.binned == expected.binned

@@ -345,7 +345,7 @@ def test_the_same_holds_in_memory_with_ids_and_without(files: dict[str, Path], t
                 )
             ),
         )
-        assert ScoreFile.read(path).by_position == (own is None)
+        assert ScoreFile.read(path).about.by_position == (own is None)
         expected = tl.gate(new, old, LABELS[Y], max_loss=0.02, per_case=1.0)
         assert tl.gate(new, path, LABELS[Y], max_loss=0.02, per_case=1.0) == expected
         assert tl.gate(old, path, LABELS[Y], max_loss=0.02).checks[0].reason == IDENTICAL

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -15,10 +14,10 @@ from toplist._text import quote
 from toplist.core.arguments import as_array, as_sample_weight
 from toplist.core.kernel import hash_integers
 from toplist.errors import AlignmentError, ConfidenceError, MassError, ShapeError, SpaceError, TopListError
-from toplist.evaluation.model_details import ArrayNames, accumulate, finish, truth_of, views_of
+from toplist.evaluation.model_details import ArrayNames
 from toplist.evaluation.stream import ReadSummary, ScoringSpec, cluster_hashes, matrix_of
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, tally
-from toplist.inference.results import CaseView, ModelDetails, SourceSummary
+from toplist.inference.results import SourceSummary
 from toplist.inference.settings import InferenceSettings
 from toplist.io import REMEDY, ReadRequest, group_name, require_few_groups, untimely
 from toplist.lists import TopList, TopLists
@@ -28,7 +27,6 @@ from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, as_space, show_size
 from toplist.lists.validation import Repairs
 from toplist.scoring.case_scores import CaseScores, Grouping, one_if_alike, side_by_side
-from toplist.scoring.rules import name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,24 +89,6 @@ class ArrayModels:
         return matrix_of(
             side_by_side(sheets), empty, self.weights, self.groups, clusters, self.times, ordered=self.ordered
         )
-
-    def exhibits(self, sheets: Sequence[CaseScores]) -> tuple[ModelDetails, ...]:
-        """What the lists show beside their scores."""
-        rule, right = self.scoring.rules[0], [one.metrics["accuracy"] for one in sheets]
-
-        def counted(at: int) -> tuple[float, int]:
-            return math.fsum(float(column[at]) for column in right), len(right)
-
-        return tuple(
-            finish(accumulate(one, self.y, scored, rule=rule, counted=counted), name, name_of(rule))
-            for (name, one), scored in zip(self.lists.items(), sheets, strict=True)
-        )
-
-    def views(self, sheets: Sequence[CaseScores], name: str, places: Sequence[int]) -> list[CaseView]:
-        """Some cases, each with the prediction of one model."""
-        lists, scored = self.lists[name], sheets[list(self.lists).index(name)]
-        names = ArrayNames(lists.space, self.ids, self.y)
-        return views_of(lists, truth_of(self.y, lists), scored, np.array(places, np.intp), names, model=name)
 
     def true_classes(self) -> Grouping | None:
         """The true class of each case by name, in the order of names; None where the truth is a distribution."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,13 +21,17 @@ from toplist.errors import FileError, TopListError
 from toplist.evaluation.arrays import ArrayModels
 from toplist.evaluation.breakdown import BreakdownMaker, groups_of_sums
 from toplist.evaluation.model_details import (
-    RECORD,
-    BatchRecords,
+    ArrayNames,
+    Counted,
     DetailsAccumulator,
+    Look,
     Places,
+    Shown,
     accumulate,
     finish,
-    view_of,
+    largest,
+    truth_of,
+    views_of,
     worst,
 )
 from toplist.evaluation.samples import (
@@ -85,6 +88,7 @@ if TYPE_CHECKING:
     from toplist.report.html import Page, Provenance
     from toplist.report.plot import Plot
 
+ModelPair = tuple[str, str]
 _PAIRS = 12  # models that are compared with one
 _ADVANTAGES = 5  # cases that are shown in favour of each of two models
 _PANELS = 4  # tied models whose reliability curves are made, beside the two that are ranked last
@@ -96,9 +100,6 @@ _NOT_SHOWN = (
     "class, confusions, single cases, scores against list length and measured next steps, compare the files "
     "themselves, or a sample of their cases."
 )
-
-Views = Callable[[str, Sequence[int]], list[CaseView]]
-"""Some cases by their places in the matrix, each with the prediction of one model."""
 
 
 def against(results: Comparison) -> tuple[str, ...]:
@@ -127,10 +128,9 @@ class CaseDetails:
     exhibits: tuple[ModelDetails, ...]
     right: NDArray[np.float64]  # (cases, models): whether top-1 predictions are right; ties share
     classes: Grouping | None  # the true class of each case, in the order of names; None where the truth is soft
-    views: Views  # of the models that `against` names
+    advantages: Mapping[ModelPair, Sequence[Shown]]  # the largest ones of one model over another
     held: Callable[[str], CaseSample | None]  # the lists of a model by position; None where the truth is soft
     files: tuple[FileRecord, ...] = ()
-    seen: Callable[[str], NDArray[np.bool_]] | None = None  # the cases that a model predicts, where others are imputed
 
     def calibration(self, results: Comparison, *, seed: int) -> ModelCalibration:
         """The calibration of every model whose truth is one class per case, each model's lists read once.
@@ -192,23 +192,20 @@ class CaseDetails:
         scores = np.asarray(self.panel.scores[:, 0])[:, at]
         both = np.flatnonzero(~np.isnan(scores).any(axis=1))
         one, other = scores[both].T
+        least = rounding(one, other)
         with np.errstate(invalid="ignore"):
-            other = np.where(np.abs(one - other) <= rounding(one, other), one, other)
+            other = np.where(np.abs(one - other) <= least, one, other)
         weights = self.panel.weights
         d = differences(one, other, np.ones(len(both)) if weights is None else weights[both])
-        own = np.ones(len(both), bool) if self.seen is None else self.seen(a)[both] & self.seen(b)[both]
         right, only_a, only_b, wrong = 0, 0, 0, 0
         if self.classes is not None:
             first, second = (self.right[both, column] > RIGHT for column in at)
             right, only_a, only_b, wrong = np.bincount(3 - 2 * first - second, minlength=4).tolist()
-        for_a, for_b = int(np.count_nonzero(one < other)), int(np.count_nonzero(one > other))
-
-        def largest(advantage: Floats) -> tuple[CaseView, ...]:
-            some = np.flatnonzero(own & (advantage > 0))
-            places = both[some[worst(advantage[some], some, _ADVANTAGES)]].tolist()
-            views = zip(places, self.views(a, places), self.views(b, places), strict=True)
-            return tuple(self._side_by_side(place, *pair) for place, *pair in views)
-
+        a_better, b_better = int(np.count_nonzero(one < other)), int(np.count_nonzero(one > other))
+        for_a, for_b = (
+            tuple(shown.view for shown in self.advantages[pair] if _apart(shown.view) > least)
+            for pair in ((a, b), (b, a))
+        )
         return PairCases(
             a=a,
             b=b,
@@ -217,26 +214,78 @@ class CaseDetails:
             only_a_right=only_a,
             only_b_right=only_b,
             both_wrong=wrong,
-            a_better=for_a,
-            b_better=for_b,
-            equal=len(both) - for_a - for_b,
+            a_better=a_better,
+            b_better=b_better,
+            equal=len(both) - a_better - b_better,
             turning=turning(d),
-            for_a=largest(-d),
-            for_b=largest(d),
+            for_a=for_a,
+            for_b=for_b,
         )
 
-    def _side_by_side(self, place: int, one: CaseView, other: CaseView) -> CaseView:
-        """A case with the predictions of two models, and how many models are right there; none if it is soft."""
-        views = one.predictions + other.predictions
-        if self.classes is None:
-            return replace(one, predictions=views)
-        right, models = right_and_all(self.right[place], ~np.isnan(self.panel.scores[place, 0]))
-        return replace(one, predictions=views, right=right, models=models)
+
+def _apart(view: CaseView) -> float:
+    """How far apart the scores of two predictions of a case are."""
+    one, other = view.predictions
+    return abs(one.score - other.score)
 
 
-def right_and_all(right: Floats, there: NDArray[np.bool_]) -> tuple[float, int]:
-    """How many models are right in a case, of those that predict it, and how many these are."""
-    return math.fsum(right[there].tolist()), int(there.sum())
+Looks = Sequence[tuple[Look, Places]]
+"""Lists of models, and where their cases stand among those that are compared: -1 for none of these."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedCases:
+    """Some cases of the matrix, and the lists that were scored, also those of cases that are not compared."""
+
+    names: Sequence[str]  # of the columns
+    scores: Floats  # by case and model, under the first rule
+    weights: Floats | None
+    right: Floats
+    there: NDArray[np.bool_]  # whether a model predicts a case
+    looks: Looks
+
+    def counted(self, places: Places) -> Counted:
+        """How many models are right in a case of a look, of those that predict it, and how many these are."""
+
+        def counted(at: int) -> tuple[float, int]:
+            there = self.there[places[at]]
+            right = math.fsum(self.right[places[at]][there].tolist())
+            return (0.0, 0) if places[at] < 0 else (right, int(there.sum()))
+
+        return counted
+
+    def details(self, rule: Rule) -> list[tuple[str, DetailsAccumulator]]:
+        """What lists show, by model."""
+        return [(look.name, accumulate(look, rule, self.counted(places))) for look, places in self.looks]
+
+    def advantages(self, first: str, others: Sequence[str]) -> dict[ModelPair, list[Shown]]:
+        """The cases in which one model is most ahead of others, and they of it; imputed predictions are none."""
+        predicted = {name: np.zeros(len(self.scores), bool) for name in self.names}
+        for look, places in self.looks:
+            predicted[look.name][places[places >= 0]] = True
+        weights = np.ones(len(self.scores)) if self.weights is None else self.weights
+        leads: dict[ModelPair, tuple[Places, Floats]] = {}
+        for other in others:
+            a, b = (self.scores[:, self.names.index(name)] for name in (first, other))
+            d = differences(a, b, weights)
+            for pair, lead in (((first, other), -d), ((other, first), d)):
+                some = np.flatnonzero(predicted[first] & predicted[other] & (lead > 0))
+                at = some[worst(lead[some], some, _ADVANTAGES)]
+                leads[pair] = at, lead[at]
+        views: dict[tuple[str, int], CaseView] = {}
+        for look, places in self.looks:
+            wanted = [at for pair, (at, _) in leads.items() if look.name in pair]
+            at = np.flatnonzero(np.isin(places, np.concatenate([*wanted, np.zeros(0, np.intp)])))
+            for place, view in zip(places[at].tolist(), views_of(look, at, self.counted(places)), strict=True):
+                views[look.name, place] = view
+        cases: dict[ModelPair, list[Shown]] = {}
+        for pair, (at, lead) in leads.items():
+            other = pair[pair[0] == first]
+            cases[pair] = []
+            for place, value in zip(at.tolist(), lead.tolist(), strict=True):
+                one, two = views[first, place], views[other, place]
+                cases[pair].append(Shown(value, place, "", replace(one, predictions=one.predictions + two.predictions)))
+        return cases
 
 
 @dataclass
@@ -326,19 +375,43 @@ class SumDetails:
         )
 
 
-def from_memory(given: ArrayModels) -> CaseDetails:
+def from_memory(given: ArrayModels, shown: Sequence[str]) -> CaseDetails:
     """From predictions in memory."""
-    sheets = given.sheets()
+    sheets, names, rule = given.sheets(), tuple(given.lists), given.scoring.rules[0]
+    right = np.stack([np.asarray(one.metrics["accuracy"], np.float64) for one in sheets], axis=1)
+    panel, there = given.panel(sheets), np.ones(right.shape, bool)
+    cases = ComparedCases(names, panel.scores[:, 0], panel.weights, right, there, looks_in_memory(given, sheets))
     return CaseDetails(
-        tuple(given.lists),
+        names,
         given.scoring,
-        given.panel(sheets),
-        given.exhibits(sheets),
-        np.stack([np.asarray(one.metrics["accuracy"], np.float64) for one in sheets], axis=1),
+        panel,
+        tuple(finish(found, name, name_of(rule)) for name, found in cases.details(rule)),
+        right,
         given.true_classes(),
-        partial(given.views, sheets),
+        cases.advantages(shown[0], shown[1:]),
         partial(_held, given),
     )
+
+
+def looks_in_memory(given: ArrayModels, sheets: Sequence[CaseScores]) -> Looks:
+    """The lists of all models, of which every case is compared."""
+    rows = np.arange(len(sheets[0]))
+    return [
+        (Look(name, lists, truth_of(given.y, lists), sheet, ArrayNames(lists.space, given.ids, given.y), rows), rows)
+        for (name, lists), sheet in zip(given.lists.items(), sheets, strict=True)
+    ]
+
+
+def looks_in_files(rows: ScoredRows, plan: Plan) -> Looks:
+    """The lists that were scored of some cases."""
+    labels = None if plan.space is None or plan.set_separator is not None else plan.space.labels
+    looks = []
+    for scored in rows.lists:
+        truth, names = scored.truth, FileNames(scored, labels, plan.set_separator)
+        imputed = truth.ids is not None and scored.batch.ids is None
+        look = Look(scored.name, scored.lists, scored.y, scored.scores, names, truth.rows, truth.source, imputed)
+        looks.append((look, places_of(truth.rows, rows.truth.rows)))
+    return looks
 
 
 def _held(given: ArrayModels, name: str) -> CaseSample | None:
@@ -354,18 +427,16 @@ def from_files(plan: Plan, scoring: ScoringSpec, shown: Sequence[str], progress:
     rule = scoring.rules[0]
     seen = DetailsCollector(plan, rule, shown)
     run(plan, scoring, [seen], progress)
-    panel, right = seen.panel(), seen.right()
     return CaseDetails(
         tuple(one.name for one in plan.sources),
         scoring,
-        panel,
+        seen.panel(),
         tuple(finish(found, name, name_of(rule)) for name, found in seen.found.items()),
-        right,
+        seen.guesses.mapped(),
         seen.classes(),
-        partial(seen.views, panel, right),
+        seen.advantages,
         seen.held,
         tuple(r for one in (*plan.sources, plan.truth) for r in _records(one)),
-        seen.seen if plan.missing in ("worst", "baseline") else None,
     )
 
 
@@ -400,21 +471,23 @@ class FileNames:
         if batch.classes is None and len(own) == len(columns):
             known = dict(zip(own.tolist(), columns, strict=True))
             return [text(known.get(code, code)) for code in codes.tolist()]
-        sizes = np.diff(batch.offsets)[cases]
-        starts = np.cumsum(sizes) - sizes
-        entries = np.repeat(batch.offsets[:-1][cases] - starts, sizes) + np.arange(int(sizes.sum()))
-        which = np.repeat(np.arange(len(cases)), sizes)
-        hits = np.flatnonzero(own[entries] == codes[which])
-        there, first = np.unique(which[hits], return_index=True)
-        found = entries[hits[first]]
+        rows, row = np.unique(cases, return_inverse=True)
+        sizes = np.diff(batch.offsets)[rows]
+        entries = np.repeat(batch.offsets[:-1][rows] - np.cumsum(sizes) + sizes, sizes) + np.arange(int(sizes.sum()))
+        every, code = np.unique(np.concatenate([own[entries], codes]), return_inverse=True)
+        keys = np.concatenate([np.repeat(np.arange(len(rows)), sizes), row]) * len(every) + code
+        there, first = np.unique(keys[: len(entries)], return_index=True)
+        at = np.searchsorted(there, keys[len(entries) :])
+        listed = np.flatnonzero(np.append(there, -1)[at] == keys[len(entries) :])
+        places = entries[first[at[listed]]]
+        names = list(map(text, codes.tolist()))
         if batch.classes is None:
-            texts = [columns[place] for place in (found % len(columns)).tolist()]
+            texts = [columns[place] for place in (places % len(columns)).tolist()]
         else:
-            texts = class_texts(batch.classes.take(as_arrow(found)), self.separator).to_pylist()
-        if len(texts) == len(cases):
-            return texts
-        known = dict(zip(there.tolist(), texts, strict=True))
-        return [known.get(at, text(code)) for at, code in enumerate(codes.tolist())]
+            texts = class_texts(batch.classes.take(as_arrow(places)), self.separator).to_pylist()
+        for case, name in zip(listed.tolist(), texts, strict=True):
+            names[case] = name
+        return names
 
 
 def true_names(truth: Batch, plan: Plan) -> Column:
@@ -429,88 +502,54 @@ def true_names(truth: Batch, plan: Plan) -> Column:
 
 
 class DetailsCollector(MatrixCollector):
-    """Keeps every score and whether top-1 predictions are right, and looks at all lists as they are scored.
-
-    Which cases are shown is known only when all models are scored. So the most confident classes of all cases are kept
-    in files that have no name, of those models that may be `shown`.
-    """
+    """Keeps every score and whether top-1 predictions are right, and looks at all lists as they are scored."""
 
     def __init__(self, plan: Plan, rule: Rule, shown: Sequence[str]) -> None:
         super().__init__(plan)
-        self.rule, self.hard = rule, plan.truth.layout.kind == "labels"
+        self.rule, self.shown, self.hard = rule, shown, plan.truth.layout.kind == "labels"
         coder, limit = coder_of(plan), TESTED if plan.cluster is None else EXACT
         named = plan.space is not None and plan.set_separator is None and (coder.labels is not None or coder.integers)
-        self.labels = None if coder.labels is None or plan.space is None else plan.space.labels
         self.found = {one.name: DetailsAccumulator() for one in plan.sources}
         self.named = named  # whether a code means the same class in all batches
         self.samplers = {one.name: CaseSampler(limit) for one in plan.sources if self.hard}
-        self.cases: list[CasesInFile] = []
-        self.starts = [0]  # where each of these begins in the matrix
         self.outcomes: list[Column] = []  # the names of the true classes
-        self.numbers: dict[str, int] = {}  # of names in records
-        self.guesses = RowFile()
-        self.records = {name: RowFile(RECORD) for name in shown}
+        self.advantages: dict[ModelPair, tuple[Shown, ...]] = {}
+        self.guesses, self.count = RowFile(), 0
 
     def make(self, rows: ScoredRows) -> Any:
         """See `Collector`."""
-        truth = rows.truth
+        truth, matrix = rows.truth, super().make(rows)
         right = np.stack([np.asarray(one.metrics["accuracy"], np.float64) for one in rows.scores], axis=1)
         there = np.stack(rows.present, axis=1) if rows.present else np.ones(right.shape, bool)
-        looks = [self._look(lists, truth, right, there) for lists in rows.lists]
+        looks = looks_in_files(rows, self.plan)
+        names = [source.name for source in self.plan.sources]
+        cases = ComparedCases(names, matrix[0][:, 0], matrix[1]["weight"], right, there, looks)
+        samples = [self._sample(lists) if self.hard else None for lists in rows.lists]
         outcomes = true_names(truth, self.plan).dictionary_encode() if self.hard else None
-        return super().make(rows), right, outcomes, CasesInFile(truth.rows, truth.ids), looks
+        advantages = cases.advantages(self.shown[0], self.shown[1:])
+        return matrix, right, outcomes, cases.details(self.rule), advantages, samples, [places for _, places in looks]
 
-    def _look(
-        self, lists: ScoredBatch, compared: Batch, right: Floats, there: NDArray[np.bool_]
-    ) -> tuple[str, DetailsAccumulator, CaseSample | None, BatchRecords | None, Places]:
-        """What lists show, and where their cases stand among those that are compared: -1 for none of these."""
-        truth, names = lists.truth, FileNames(lists, self.labels, self.plan.set_separator)
-        places = places_of(truth.rows, compared.rows)
-
-        def counted(at: int) -> tuple[float, int]:
-            return (0.0, 0) if places[at] < 0 else right_and_all(right[places[at]], there[places[at]])
-
-        found = accumulate(
-            lists.lists,
-            lists.y,
-            lists.scores,
-            rule=self.rule,
-            position=truth.rows,
-            names=names,
-            source=truth.source,
-            counted=counted,
-        )
-        sample, cluster = None, self.plan.cluster
-        if self.hard:
-            clusters = None if cluster is None else filled(truth, cluster, "cluster")
-            sample = CaseSample.of(lists.lists, lists.y, truth.rows, clusters, truth.source, named=self.named)
-        records = BatchRecords(lists.lists, lists.y, names) if lists.name in self.records else None
-        return lists.name, found, sample, records, places
+    def _sample(self, scored: ScoredBatch) -> CaseSample:
+        truth, cluster = scored.truth, self.plan.cluster
+        clusters = None if cluster is None else filled(truth, cluster, "cluster")
+        return CaseSample.of(scored.lists, scored.y, truth.rows, clusters, truth.source, named=self.named)
 
     def add(self, made: Any) -> None:
         """See `Collector`."""
-        scored, right, outcomes, cases, looks = made
-        super().add(scored)
-        records = {name: np.zeros(len(right), RECORD) for name in self.records}
-        start = self.starts[-1]
-        self.starts.append(start + len(right))
-        for name, found, sample, own, places in looks:
+        matrix, right, outcomes, details, advantages, samples, places = made
+        super().add(matrix)
+        for name, found in details:
             self.found[name] += found
+        for (name, _), sample, at in zip(details, samples, places, strict=True):
             if sample is not None:
-                self.samplers[name].add(replace(sample, places=np.where(places < 0, -1, start + places)))
-            if own is not None:
-                some = places >= 0
-                records[name][places[some]] = own.numbered(self.numbers)[some]
+                self.samplers[name].add(replace(sample, places=np.where(at < 0, -1, self.count + at)))
+        for pair, cases in advantages.items():
+            later = [case._replace(position=self.count + case.position) for case in cases]
+            self.advantages[pair] = largest((*self.advantages.get(pair, ()), *later), _ADVANTAGES)
         self.guesses.add(right)
-        for name, file in self.records.items():
-            file.add(records[name])
-        self.cases.append(cases)
+        self.count += len(right)
         if outcomes is not None:
             self.outcomes.append(outcomes)
-
-    def right(self) -> NDArray[np.float64]:
-        """Whether top-1 predictions are right, by case and model."""
-        return self.guesses.mapped()
 
     def classes(self) -> Grouping | None:
         """The true class of each case, in the order of names; None where the truth is a distribution."""
@@ -526,32 +565,6 @@ class DetailsCollector(MatrixCollector):
     def held(self, name: str) -> CaseSample | None:
         """The lists of a source by place: as many as the test of calibration looks at."""
         return self.samplers[name].sample() if self.hard and self.samplers[name].parts else None
-
-    def views(self, panel: ScoreMatrix, right: NDArray[np.float64], name: str, places: Sequence[int]) -> list[CaseView]:
-        """See `Views`."""
-        column, called = list(self.found).index(name), list(self.numbers)
-        records = self.records[name].mapped()[list(places)]
-        return [
-            view_of(
-                record,
-                called,
-                self._case(place),
-                float(panel.scores[place, 0, column]),
-                float(right[place, column]),
-                hard=self.hard,
-                model=name,
-            )
-            for place, record in zip(places, records, strict=True)
-        ]
-
-    def seen(self, name: str) -> NDArray[np.bool_]:
-        """Which cases of the matrix a model predicts itself."""
-        return np.array(self.records[name].mapped()["there"])
-
-    def _case(self, place: int) -> str:
-        """What a case of the matrix is called."""
-        part = bisect(self.starts, place) - 1
-        return self.cases[part].case(place - self.starts[part], place)
 
 
 def places_of(wanted: Codes, rows: Codes) -> Places:

@@ -29,6 +29,7 @@ from toplist._text import argument, significant
 from toplist._typing import Bools, Floats, Progress
 from toplist.core.kernel import version
 from toplist.errors import TopListError
+from toplist.evaluation.case_details import looks_in_files, looks_in_memory
 from toplist.evaluation.ranking import Question, Scored, doubts, held_models, planned, standings
 from toplist.evaluation.samples import SampleCollector, columns_of, reading
 from toplist.evaluation.score_files import (
@@ -37,12 +38,9 @@ from toplist.evaluation.score_files import (
     BaselineScores,
     Hashes,
     ScoreFile,
-    digests_of_lists,
+    digests,
     ids_of,
     is_score_file,
-    list_digests,
-    outcome_texts,
-    outcomes_in_memory,
 )
 from toplist.evaluation.stream import Collector, MatrixCollector, ScoredRows, SumCollector, run
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, overall, tally
@@ -230,7 +228,7 @@ class PairedCases(NamedTuple):
     matrix: ScoreMatrix
     ids: Sequence[str]  # or positions
     alone: Mapping[Hashable, Aggregates]  # over the cases of each model that was read, which count alike
-    digests: Hashes  # (cases, 2)
+    lists: Hashes  # (cases, 2)
     left_out: tuple[str, ...]
 
 
@@ -246,23 +244,24 @@ def _of_files(
         read = run(reading(plan, columns), question.scoring, [pairs], progress)
     left_out, matrix = () if baseline is None else baseline.require_same_cases(), pairs.matrix.panel()
     scored = Scored.of_files(plan, question, settings, {}, matrix, pairs.sample, read)
-    digests = np.concatenate([np.zeros((0, 2), np.uint64), *pairs.digests])
-    return PairedCases(scored, matrix, pairs.ids, pairs.alone.tallies, digests, left_out)
+    lists = np.concatenate([np.zeros((0, 2), np.uint64), *pairs.lists])
+    return PairedCases(scored, matrix, pairs.ids, pairs.alone.tallies, lists, left_out)
 
 
 def _of_arrays(request: ReadRequest, space: Any, question: Question, baseline: BaselineScores | None) -> PairedCases:
     held, settings = held_models(request, space, question)
     sheets, ids, left_out = held.sheets(), held.case_ids, tuple[str, ...]()
-    alone, digests = tally(sheets), list(map(digests_of_lists, held.lists.values()))
+    outcomes, lists = digests(looks_in_memory(held, sheets), list(held.lists), len(ids))
+    alone = tally(sheets)
     if baseline is not None:
         baseline.require_same_question(held.classes, held.space)
-        places = baseline.look_up(ids, outcomes_in_memory(held), by_position=held.ids is None)
+        places = baseline.look_up(ids, outcomes, by_position=held.ids is None)
         left_out = baseline.require_same_cases(all_known=True)
         sheets.append(baseline.scores(places, sheets[0]))
-        digests.append(baseline.file.lists[places])
+        lists = np.column_stack([lists, baseline.file.lists[places]])
     matrix = held.panel(sheets)
     scored = Scored.of_arrays(held, question, settings, sheets, {}, matrix)
-    return PairedCases(scored, matrix, ids, alone, np.stack(digests, axis=1), left_out)
+    return PairedCases(scored, matrix, ids, alone, lists, left_out)
 
 
 class PairCollector(Collector):
@@ -277,31 +276,31 @@ class PairCollector(Collector):
         self.sample, self.matrix = SampleCollector(plan, columns), MatrixCollector(plan)
         self.alone = SumCollector(replace(plan, group=None, cluster=None, weight=None))
         self.ids: list[str] = []
-        self.digests: list[Hashes] = []
+        self.lists: list[Hashes] = []
 
     def make(self, rows: ScoredRows) -> Any:
         """See `Collector`."""
-        outcomes = None if self.baseline is None else outcome_texts(rows.truth, self.plan)
-        digests = list_digests(rows, self.plan)
-        return self.alone.make(rows), (rows.truth, rows.scores, ids_of(rows.truth), outcomes, digests)
+        names, truth = [source.name for source in self.plan.sources], rows.truth
+        outcomes, lists = digests(looks_in_files(rows, self.plan), names, len(truth))
+        return self.alone.make(rows), truth, rows.scores, ids_of(truth), outcomes, lists
 
     def add(self, made: Any) -> None:
         """See `Collector`."""
-        alone, (truth, scored, ids, outcomes, digests) = made
+        alone, truth, scored, ids, outcomes, lists = made
         self.alone.add(alone)
         if self.baseline is not None:
             places = self.baseline.look_up(ids, outcomes, by_position=truth.ids is None)
             keep = np.flatnonzero(places >= 0)
             truth, scored, places = truth.take(keep), [sheet.take(keep) for sheet in scored], places[keep]
             scored, ids = [*scored, self.baseline.scores(places, scored[0])], [ids[at] for at in keep.tolist()]
-            digests = np.column_stack([digests[keep], self.baseline.file.lists[places]])
+            lists = np.column_stack([lists[keep], self.baseline.file.lists[places]])
         if not len(truth):
             return
         rows = ScoredRows(truth, scored)
         self.sample.add(self.sample.make(rows))
         self.matrix.add(self.matrix.make(rows))
         self.ids += ids
-        self.digests.append(digests)
+        self.lists.append(lists)
 
 
 # The checks
@@ -477,10 +476,10 @@ class GateChecks:
     def _same(self, check: GateCheck, independence: Independence, here: Bools) -> GateCheck:
         """The check where no score differs: the exact bound decides, unless no list differs either."""
         ((low, high),) = self.intervals.bounds
-        alpha, digests = 1 - self.level, self.cases.digests[here]
+        alpha, lists = 1 - self.level, self.cases.lists[here]
         bound = independence.exact_bound(high - low, alpha)
         check = replace(check, reason=SAME, upper=None if math.isinf(bound) else bound)
-        if bool(((digests[:, _NEW] == digests[:, _OLD]) & (digests[:, _NEW] != UNKNOWN)).all()):
+        if bool(((lists[:, _NEW] == lists[:, _OLD]) & (lists[:, _NEW] != UNKNOWN)).all()):
             return replace(check, verdict="pass", reason=IDENTICAL)
         if bound < check.limit:
             return replace(check, verdict="pass")
@@ -568,7 +567,7 @@ class GateChecks:
         read = question if baseline is None else replace(question, names=question.names[:1])
         doubtful = doubts(read, self.cases.scored, self.cases.alone)
         if baseline is not None:
-            doubtful[baseline.name] = baseline.file.warnings
+            doubtful[baseline.name] = baseline.file.about.warnings
         for name in question.names:
             yield from (f"{plain(name)}: {sentence}" for sentence in doubtful[name][question.rules[0]])
 
@@ -651,11 +650,11 @@ class GateChecks:
             yield str(policy(results, PLAIN))
         yield from map(str, repairs_made(results, PLAIN))
         if self.baseline is not None:
-            file = self.baseline.file
-            if file.filled:
-                yield f"{old}: {number_of(file.filled, 'missing prediction')} taken as uniform in its scores."
-            if file.version != version():
-                yield f"The scores of {old} were made by toplist {plain(file.version)}, this is {version()}."
+            about = self.baseline.file.about
+            if about.filled:
+                yield f"{old}: {number_of(about.filled, 'missing prediction')} taken as uniform in its scores."
+            if about.toplist != version():
+                yield f"The scores of {old} were made by toplist {plain(about.toplist)}, this is {version()}."
 
     def _of_groups(self, groups: Sequence[GateCheck]) -> Iterator[str]:
         """What is claimed of all groups at once, as far as it holds."""

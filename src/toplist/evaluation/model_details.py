@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from heapq import nsmallest
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from toplist.inference.results import (
 )
 from toplist.lists import TopLists
 from toplist.lists.checks import QualityCounts
-from toplist.lists.checks.detect import MemoryNames, Names, summed
+from toplist.lists.checks.detect import MemoryNames, Names
 from toplist.lists.converters import as_codes, as_truth, is_soft
 from toplist.lists.space import show_size
 from toplist.lists.toplists import beliefs
@@ -89,34 +90,37 @@ class ArrayNames(MemoryNames):
         return [names[i] for i in which.tolist()]
 
 
-@dataclass(frozen=True, slots=True)
-class WorstCases:
-    """The cases with the largest scores, worst first; among equals those that stand first in the truth."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Look:
+    """Scored lists of one model, and what their cases and classes are called."""
 
-    cases: tuple[tuple[str, int, CaseView], ...] = ()  # with their sources and positions there
+    name: str  # of the model
+    lists: TopLists
+    truth: Any  # codes or, where outcomes are distributions, lists
+    scores: CaseScores
+    names: BatchNames
+    rows: Positions  # of the cases in the truth, of which no two have the same in one source
+    source: str = ""  # of the truth
+    imputed: bool = False  # whether these are empty lists, of cases that the model lacks
 
-    def __add__(self, other: WorstCases) -> WorstCases:
-        both = sorted((*self.cases, *other.cases), key=lambda one: (-one[2].predictions[0].score, *one[1::-1]))
-        return WorstCases(tuple(both[:MOST]))
+    @property
+    def hard(self) -> bool:
+        """Whether outcomes are single classes."""
+        return not isinstance(self.truth, TopLists)
 
-    @classmethod
-    def of(
-        cls,
-        lists: TopLists,
-        truth: Any,
-        scored: CaseScores,
-        position: Positions,
-        names: BatchNames,
-        source: str,
-        counted: Counted,
-    ) -> WorstCases:
-        """The worst cases of a batch; `truth` are codes, or lists."""
-        places = worst(scored.scores[0], position, MOST)
-        views = views_of(lists, truth, scored, places, names, position=position)
-        if not isinstance(truth, TopLists):
-            counts = map(counted, places.tolist())
-            views = [replace(view, right=right, models=n) for view, (right, n) in zip(views, counts, strict=True)]
-        return cls(tuple((source, int(position[at]), view) for at, view in zip(places, views, strict=True)))
+
+class Shown(NamedTuple):
+    """A case that may be shown, and what decides whether it is."""
+
+    value: float
+    position: int
+    source: str
+    view: CaseView
+
+
+def largest(cases: Iterable[Shown], most: int) -> tuple[Shown, ...]:
+    """Those of the largest values, largest first; among equals those that stand first in the truth."""
+    return tuple(sorted(cases, key=lambda case: (-case.value, case.position, case.source))[:most])
 
 
 Counted = Callable[[int], tuple[float, int]]
@@ -140,97 +144,25 @@ def worst(scores: Floats, position: Positions, most: int) -> NDArray[np.intp]:
     return cases[np.lexsort((position[cases], -scores[cases]))]
 
 
-def soft_outcome(name: str | None, probability: float) -> str:
-    """What a distribution over the classes is called: by its most likely class.
+def first_entries(lists: TopLists) -> NDArray[np.intp]:
+    """Where the most confident class of each case stands among all entries, the first of equals; -1 for none.
 
-    >>> soft_outcome("cat", 0.75), soft_outcome(None, 0.0)
-    ('cat (0.75)', 'any class alike')
+    >>> first_entries(TopLists.from_dicts([{0: 0.4, 1: 0.4}, {}, {2: 0.1, 0: 0.6}], 5)).tolist()
+    [0, -1, 3]
     """
-    return "any class alike" if name is None else f"{name} ({probability:.3g})"
-
-
-def top_entries(lists: TopLists, count: int = 1) -> NDArray[np.intp]:
-    """Where the most confident classes of each case stand among all entries, most confident first; -1 for none.
-
-    Of several that are as confident, the one that is listed first comes first.
-
-    >>> top_entries(TopLists.from_dicts([{0: 0.4, 1: 0.4}, {}, {2: 0.1, 0: 0.6}], 5), 2).tolist()
-    [[0, 1], [-1, -1], [3, 2]]
-    """
-    offsets, sizes, t = lists.offsets, lists.sizes, lists.checked.rows.confidences
-    found = np.full((len(sizes), count), -1, np.intp)
-    width = int(sizes.max(initial=0))
-    for rank in range(min(count, width)):
-        if rank:
-            t = t.copy() if rank == 1 else t
-            t[found[found[:, rank - 1] >= 0, rank - 1]] = -np.inf
-        some = np.flatnonzero(sizes > rank)
-        if sizes.min() == width:
-            found[:, rank] = offsets[:-1] + t.reshape(len(sizes), width).argmax(axis=1)
-            continue
-        every = np.flatnonzero(sizes)
-        largest = np.repeat(np.maximum.reduceat(t, offsets[every]), sizes[every])
-        reached = np.flatnonzero(t == largest)
-        found[some, rank] = reached[np.searchsorted(reached, offsets[some])]
-    return found
+    sizes, t = lists.sizes, lists.checked.rows.confidences
+    entries, listed = np.full(len(sizes), -1, np.intp), np.flatnonzero(sizes)
+    if len(listed):
+        starts = lists.offsets[listed]
+        reached = np.flatnonzero(t == np.repeat(np.maximum.reduceat(t, starts), sizes[listed]))
+        entries[listed] = reached[np.searchsorted(reached, starts)]
+    return entries
 
 
 def classes_at(lists: TopLists, entries: Places, cases: Places) -> Codes:
     """The classes of some entries, which are of these cases."""
     classes = lists.checked.rows.classes
     return np.asarray(entries - lists.offsets[cases] if classes is None else classes[entries], np.int64)
-
-
-RECORD = np.dtype(
-    [
-        ("listed", "f8", (LISTED,)),  # the largest confidences
-        ("names", "i4", (LISTED,)),  # numbers of the names of their classes
-        ("true", "f8"),  # the probability of the true class, listed or padded
-        ("size", "i8"),
-        ("rest", "f8"),
-        ("outcome", "i4"),  # the number of the name of the true class, or of the most likely one; -1 for none
-        ("belief", "f8"),  # its probability, where the truth is a distribution
-        ("there", "?"),  # whether the model predicts the case
-    ]
-)
-
-
-class BatchRecords:
-    """The most confident classes of the cases of a batch; names have numbers later, in the order of the batches.
-
-    Of some cases alone `cases` are their places in the batch, whose names these are.
-    """
-
-    def __init__(self, lists: TopLists, y: Any, names: BatchNames, cases: Places | None = None) -> None:
-        self.records = records = np.zeros(len(lists), RECORD)
-        cases = np.arange(len(lists)) if cases is None else cases
-        self._named: list[tuple[str, tuple[Any, ...], Sequence[str], Places]] = []  # where which of these names are
-        records["there"], records["names"], records["outcome"] = True, -1, -1
-        records["size"], records["rest"] = lists.sizes, lists.rest
-        top, t = top_entries(lists, LISTED), lists.normalized_confidences
-        for rank in range(LISTED):
-            at = np.flatnonzero(top[:, rank] >= 0)
-            records["listed"][at, rank] = t[top[at, rank]]
-            codes = classes_at(lists, top[at, rank], at)
-            first, which = distinct(lists.space.per_case, codes)
-            self._named.append(("names", (at, rank), names.predicted(cases[at[first]], codes[first]), which))
-        if isinstance(y, TopLists):
-            entries = top_entries(y)[:, 0]
-            at = np.flatnonzero(entries >= 0)
-            records["belief"][at] = y.normalized_confidences[entries[at]]
-            codes = classes_at(y, entries[at], at)
-        else:
-            records["true"] = true_probabilities(lists, y)
-            at, codes = np.arange(len(lists)), y
-        first, which = distinct(lists.space.per_case, codes)
-        self._named.append(("outcome", (at,), names.outcomes(cases[at[first]], codes[first]), which))
-
-    def numbered(self, numbers: dict[str, int]) -> Any:
-        """The records, with numbers for names, of which new ones are added."""
-        for column, at, names, which in self._named:
-            own = [numbers.setdefault(name, len(numbers)) for name in names]
-            self.records[column][at] = np.array(own, np.int32)[which]
-        return self.records
 
 
 def true_probabilities(lists: TopLists, codes: Codes) -> Floats:
@@ -245,43 +177,39 @@ def true_probabilities(lists: TopLists, codes: Codes) -> Floats:
     return found
 
 
-def view_of(
-    record: Any, called: Sequence[str], case: str, score: float, right: float, *, hard: bool, model: str = ""
-) -> CaseView:
-    """A case with one prediction, from its record and the names that have numbers there."""
-    listed = zip(record["names"].tolist(), record["listed"].tolist(), strict=True)
-    outcome = called[record["outcome"]] if record["outcome"] >= 0 else None
-    prediction = PredictionView(
-        model,
-        score,
-        right if hard else math.nan,
-        tuple((called[number], t) for number, t in listed if number >= 0),
-        float(record["true"]) if hard else None,
-        int(record["size"]),
-        float(record["rest"]),
-    )
-    return CaseView(case, outcome or "" if hard else soft_outcome(outcome, float(record["belief"])), (prediction,))
-
-
-def views_of(
-    lists: TopLists,
-    truth: Any,
-    scored: CaseScores,
-    at: Places,
-    names: BatchNames,
-    *,
-    position: Positions | None = None,
-    model: str = "",
-) -> list[CaseView]:
-    """Some cases of a batch; `truth` are codes, or lists."""
-    numbers: dict[str, int] = {}
-    records = BatchRecords(lists[at], truth[at], names, at).numbered(numbers)
-    scores, right, called = scored.scores[0], scored.metrics["accuracy"], list(numbers)
-    hard, where = not isinstance(truth, TopLists), at if position is None else position[at]
-    return [
-        view_of(record, called, names.case(i, place), float(scores[i]), float(right[i]), hard=hard, model=model)
-        for record, i, place in zip(records, at.tolist(), where.tolist(), strict=True)
-    ]
+def views_of(look: Look, at: Places, counted: Counted) -> list[CaseView]:
+    """Some cases of a batch with the prediction of the model."""
+    part, happened, names, scored = look.lists[at].ordered(), look.truth[at], look.names, look.scores
+    cases = np.repeat(np.arange(len(at)), part.sizes)
+    entries = np.flatnonzero(np.arange(len(cases)) - part.offsets[cases] < LISTED)
+    cases, classes, confidences = cases[entries], part.classes[entries], part.normalized_confidences[entries]
+    listed: list[list[tuple[str, float]]] = [[] for _ in at]
+    for case, *entry in zip(cases.tolist(), names.predicted(at[cases], classes), confidences.tolist(), strict=True):
+        listed[case].append((entry[0], entry[1]))
+    if look.hard:
+        outcomes, true = list(names.outcomes(at, happened)), true_probabilities(part, happened).tolist()
+    else:  # a distribution is called by its most likely class
+        outcomes, true = ["any class alike"] * len(at), []
+        entries = first_entries(happened)
+        some = np.flatnonzero(entries >= 0)
+        called = names.outcomes(at[some], classes_at(happened, entries[some], some))
+        beliefs = happened.normalized_confidences[entries[some]].tolist()
+        for case, name, belief in zip(some.tolist(), called, beliefs, strict=True):
+            outcomes[case] = f"{name} ({belief:.3g})"
+    views = []
+    for i, case in enumerate(at.tolist()):
+        prediction = PredictionView(
+            look.name,
+            float(scored.scores[0][case]),
+            float(scored.metrics["accuracy"][case]) if look.hard else math.nan,
+            tuple(listed[i]),
+            true[i] if look.hard else None,
+            int(part.sizes[i]),
+            float(part.rest[i]),
+        )
+        right, models = counted(case) if look.hard else (0.0, 0)
+        views.append(CaseView(names.case(case, int(look.rows[case])), outcomes[i], (prediction,), right, models))
+    return views
 
 
 def truth_of(y: Any, lists: TopLists) -> Any:
@@ -300,22 +228,17 @@ class Confusions:
     An empty list predicts none.
     """
 
-    pairs: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)  # cases; confidence in 2**-53
-    classes: Mapping[str, int] = field(default_factory=dict)  # cases of each true class
+    cases: Counter[tuple[str, str]] = field(default_factory=Counter)
+    confidence: Counter[tuple[str, str]] = field(default_factory=Counter)  # sums in 2**-53
+    classes: Counter[str] = field(default_factory=Counter)  # cases of each true class
 
     def __add__(self, other: Confusions) -> Confusions:
-        if not self.classes or not other.classes:
-            return self if self.classes else other
-        pairs = dict(self.pairs)
-        for pair, (cases, confidence) in other.pairs.items():
-            own = pairs.get(pair, (0, 0))
-            pairs[pair] = own[0] + cases, own[1] + confidence
-        return Confusions(pairs, summed(self.classes, other.classes))
+        return Confusions(self.cases + other.cases, self.confidence + other.confidence, self.classes + other.classes)
 
     @classmethod
     def of(cls, lists: TopLists, codes: Codes, peaks: Floats, names: BatchNames) -> Confusions:
         """Those of a batch; `peaks` are the largest confidences."""
-        entries = top_entries(lists)[:, 0]
+        entries = first_entries(lists)
         some = np.flatnonzero(entries >= 0)
         predicted = classes_at(lists, entries[some], some)
         wrong = np.flatnonzero(predicted != codes[some])
@@ -325,27 +248,27 @@ class Confusions:
         high = np.floor(peaks[cases] * 2.0**_HIGH)
         low = np.rint((peaks[cases] * 2.0**_HIGH - high) * 2.0**_LOW)
         counts, highs, lows = (np.bincount(which, w, len(first)) for w in (None, high, low))
-        pairs: dict[tuple[str, str], tuple[int, int]] = {}
-        called = zip(
+        made = cls()
+        pairs = zip(
             names.outcomes(cases[first], codes[cases[first]]),
             names.predicted(cases[first], predicted[first]),
             strict=True,
         )
-        for pair, n, upper, lower in zip(called, counts.tolist(), highs.tolist(), lows.tolist(), strict=True):
-            own = pairs.get(pair, (0, 0))
-            pairs[pair] = own[0] + n, own[1] + (int(upper) << _LOW) + int(lower)
+        for pair, n, upper, lower in zip(pairs, counts.tolist(), highs.tolist(), lows.tolist(), strict=True):
+            made.cases[pair] += n
+            made.confidence[pair] += (int(upper) << _LOW) + int(lower)
         first, which = distinct(local, codes)
-        classes: dict[str, int] = {}
         for name, n in zip(names.outcomes(first, codes[first]), np.bincount(which).tolist(), strict=True):
-            classes[name] = classes.get(name, 0) + n
-        return cls(pairs, classes)
+            made.classes[name] += n
+        return made
 
     def most_frequent(self) -> tuple[Confusion, ...]:
         """The most frequent ones."""
-        order = nsmallest(MOST, self.pairs.items(), key=lambda one: (-one[1][0], one[0]))
         return tuple(
-            Confusion(true, predicted, cases, cases / self.classes[true], confidence / (cases << (_HIGH + _LOW)))
-            for (true, predicted), (cases, confidence) in order
+            Confusion(
+                true, predicted, n, n / self.classes[true], self.confidence[true, predicted] / (n << (_HIGH + _LOW))
+            )
+            for (true, predicted), n in nsmallest(MOST, self.cases.items(), key=lambda pair: (-pair[1], pair[0]))
         )
 
 
@@ -367,39 +290,22 @@ def distinct(local: bool, *columns: Codes) -> tuple[Places, Places]:
     return first, which
 
 
-@dataclass(frozen=True, slots=True)
-class FirstInvalid:
-    """The first invalid list in words, and its position in the truth."""
-
-    position: int | None = None
-    words: str = ""
-
-    def __add__(self, other: FirstInvalid) -> FirstInvalid:
-        if self.position is None or other.position is None:
-            return other if self.position is None else self
-        return min(self, other, key=lambda one: (one.position or 0, one.words))
-
-    @classmethod
-    def of(cls, lists: TopLists, invalid: NDArray[Any], position: Positions, names: BatchNames) -> FirstInvalid:
-        """The first of a batch."""
-        cases = np.flatnonzero(invalid)
-        if not len(cases):
-            return cls()
-        at = int(cases[np.argmin(position[cases])])
-        return cls(int(position[at]), _in_words(lists, at, int(position[at]), names))
-
-
-def _in_words(lists: TopLists, at: int, position: int, names: BatchNames) -> str:
-    part = lists[at : at + 1]
+def first_invalid(look: Look) -> tuple[tuple[int, str], ...]:
+    """The position of the first invalid list in the truth, and what is wrong in words; nothing where all are valid."""
+    cases = np.flatnonzero(look.scores.invalid)
+    if not len(cases):
+        return ()
+    at = int(cases[np.argmin(look.rows[cases])])
+    part, position, size = look.lists[at : at + 1], int(look.rows[at]), look.lists.space.size
     t = part.normalized_confidences
     least = int(np.argmin(t))
-    size = lists.space.size[at] if lists.space.per_case else lists.space.size
-    unlisted = int(size) - len(t)
-    (called,) = names.predicted(np.array([at]), part.classes[[least]])
+    unlisted = int(size[at] if look.lists.space.per_case else size) - len(t)
+    (called,) = look.names.predicted(np.array([at]), part.classes[[least]])
     low, proxy = _apart(float(t[least]), float(part.proxy[0]))
     others = f"each of the {show_size(unlisted)} unlisted classes" if unlisted > 1 else "the unlisted class"
-    case = names.case(at, position)
-    return f"case {case}: {quote(called)} has a confidence of {low}, below the {proxy} that {others} gets."
+    case = look.names.case(at, position)
+    words = f"case {case}: {quote(called)} has a confidence of {low}, below the {proxy} that {others} gets."
+    return ((position, words),)
 
 
 def _apart(a: float, b: float) -> tuple[str, str]:
@@ -423,11 +329,11 @@ class DetailsAccumulator:
     listed: Bins = field(default_factory=Bins)
     top: Bins = field(default_factory=Bins)
     mass: Bins = field(default_factory=Bins)
-    sizes: Mapping[int, int] = field(default_factory=dict)
+    sizes: Counter[int] = field(default_factory=Counter)
     shapes: tuple[tuple[int, Total], ...] = ((0, Total()),) * len(KINDS)
-    worst: WorstCases = field(default_factory=WorstCases)
+    worst: tuple[Shown, ...] = ()
     confusions: Confusions = field(default_factory=Confusions)
-    invalid: FirstInvalid = field(default_factory=FirstInvalid)
+    invalid: tuple[tuple[int, str], ...] = ()
     look: QualityCounts = field(default_factory=QualityCounts)
 
     def __add__(self, other: DetailsAccumulator) -> DetailsAccumulator:
@@ -437,64 +343,55 @@ class DetailsAccumulator:
             self.listed + other.listed,
             self.top + other.top,
             self.mass + other.mass,
-            summed(self.sizes, other.sizes),
+            self.sizes + other.sizes,
             tuple((m + n, a + b) for (m, a), (n, b) in zip(self.shapes, other.shapes, strict=True)),
-            self.worst + other.worst,
+            largest((*self.worst, *other.worst), MOST),
             self.confusions + other.confusions,
-            self.invalid + other.invalid,
+            tuple(sorted((*self.invalid, *other.invalid))[:1]),
             self.look + other.look,
         )
 
 
-def accumulate(
-    lists: TopLists,
-    y: Any,
-    scored: CaseScores,
-    *,
-    rule: Rule,
-    position: NDArray[np.int64] | None = None,
-    names: BatchNames | None = None,
-    source: str = "",
-    counted: Counted = lambda at: (0.0, 0),
-) -> DetailsAccumulator:
-    """The details of a batch; `scored` are its scores, those under its first rule, which is `rule`.
+def accumulate(look: Look, rule: Rule, counted: Counted = lambda at: (0.0, 0)) -> DetailsAccumulator:
+    """The details of a batch, whose scores under the first rule are those under this one.
 
-    `y` are outcomes or, as lists, soft outcomes; then hits are expected ones, and there is no curve. `position` is the
-    place of each case in the truth: no two cases of one model have the same in one `source` of the truth.
+    Where outcomes are distributions hits are expected ones, and there is no curve.
 
     >>> import toplist as tl
-    >>> from toplist.scoring.case_scores import CaseScores
-    >>> lists, rule = tl.TopLists.from_dicts([{"a": 0.6, "b": 0.3}, {}], 5), tl.Brier()
-    >>> made = accumulate(lists, ["b", "c"], CaseScores.from_lists(lists, ["b", "c"], [rule]), rule=rule)
-    >>> finish(made, "A", "brier").sizes
+    >>> lists, y = tl.TopLists.from_dicts([{"a": 0.6, "b": 0.3}, {}], 5), ["b", "c"]
+    >>> scores = tl.score_cases(lists, y, rules="brier")
+    >>> look = Look("A", lists, truth_of(y, lists), scores, ArrayNames(lists.space, None, y), np.arange(2))
+    >>> finish(accumulate(look, tl.Brier()), "A", "brier").sizes
     ((0, 1), (2, 1))
     """
-    n = len(lists)
-    where = np.arange(n) if position is None else position
-    called = ArrayNames(lists.space, lists.ids, y) if names is None else names
-    truth = truth_of(y, lists)
+    lists, truth, scored, rows, names = look.lists, look.truth, look.scores, look.rows, look.names
     cuts: Cuts | None = None
     confusions = Confusions()
-    if isinstance(truth, TopLists):
-        listed, peaks = _expected(lists, truth)
-    else:
+    if look.hard:
         listed, peaks, cuts = _walked(lists, truth, scored, rule)
         cuts = cuts if rule.padded else None
-        confusions = Confusions.of(lists, truth, peaks, called)
-    some = np.flatnonzero(scored.metrics["mean_length"])
-    sizes = _histogram(scored.metrics["mean_length"])
+        confusions = Confusions.of(lists, truth, peaks, names)
+    else:
+        listed, peaks = _expected(lists, truth)
+    some, last = np.flatnonzero(scored.metrics["mean_length"]), worst(scored.scores[0], rows, MOST)
+    lengths, counts = np.unique(scored.metrics["mean_length"], return_counts=True)
+    sizes = Counter(dict(zip(lengths.tolist(), counts.tolist(), strict=True)))
+    views = views_of(look, last, counted)
     return DetailsAccumulator(
-        n,
+        len(lists),
         cuts,
         listed,
         Bins.of(peaks[some], scored.metrics["accuracy"][some]),
         Bins.of(scored.metrics["mean_mass"], scored.metrics["coverage"]),
         sizes,
         _shapes(lists, scored, sizes),
-        WorstCases.of(lists, truth, scored, where, called, source, counted),
+        tuple(
+            Shown(float(scored.scores[0][at]), int(rows[at]), look.source, view)
+            for at, view in zip(last.tolist(), views, strict=True)
+        ),
         confusions,
-        FirstInvalid.of(lists, scored.invalid, where, called),
-        QualityCounts.of(lists.checked.rows, lists.space, position=where, names=called),
+        first_invalid(look),
+        QualityCounts.of(lists.checked.rows, lists.space, position=rows, names=names),
     )
 
 
@@ -506,9 +403,6 @@ def finish(details: DetailsAccumulator, name: str, rule: str) -> ModelDetails:
     if cuts is not None and cases:
         ks = (*below(cuts.longest), cuts.longest)
         curve = tuple(total.mean(cases) for total in (*cuts.at, cuts.whole))
-    shown = tuple(
-        replace(case, predictions=(replace(case.predictions[0], model=name),)) for _, _, case in details.worst.cases
-    )
     frequent = sorted(details.sizes.items(), key=lambda one: (-one[1], one[0]))[:_SIZES]
     return ModelDetails(
         name=name,
@@ -527,9 +421,9 @@ def finish(details: DetailsAccumulator, name: str, rule: str) -> ModelDetails:
             for kind, (count, total) in zip(KINDS, details.shapes, strict=True)
             if count
         ),
-        invalid=details.invalid.words,
+        invalid="".join(words for _, words in details.invalid),
         issues=details.look.issues(),
-        worst=shown,
+        worst=tuple(shown.view for shown in details.worst),
         confusions=details.confusions.most_frequent(),
     )
 
@@ -593,17 +487,6 @@ def _expected(lists: TopLists, truth: TopLists) -> tuple[Bins, NDArray[np.float6
     return bins, peaks
 
 
-def _histogram(sizes: NDArray[np.int64]) -> dict[int, int]:
-    if not len(sizes):
-        return {}
-    if sizes.max() <= 2 * len(sizes) + 64:
-        counts = np.bincount(sizes)
-        lengths = np.flatnonzero(counts)
-        return dict(zip(lengths.tolist(), counts[lengths].tolist(), strict=True))
-    lengths, counts = np.unique(sizes, return_counts=True)
-    return dict(zip(lengths.tolist(), counts.tolist(), strict=True))
-
-
 def _shapes(lists: TopLists, scored: CaseScores, lengths: Mapping[int, int]) -> tuple[tuple[int, Total], ...]:
     """Cases and scores by prediction type.
 
@@ -618,9 +501,5 @@ def _shapes(lists: TopLists, scored: CaseScores, lengths: Mapping[int, int]) -> 
     kinds = np.minimum(sizes, 2).astype(np.int32)
     kinds[((1.0 - scored.metrics["mean_mass"] <= allowed) | (lists.checked.rows.size == sizes)) & (sizes > 1)] = 3
     kinds[(sizes == 1) & (1.0 - scored.metrics["mean_mass"] > allowed)] = 2
-    counts = np.bincount(kinds, minlength=len(KINDS)).tolist()
-    if len(sizes) in counts:  # all of one kind
-        only = Total.each(scored.scores[:1])[0][0]
-        return tuple((count, only if count else Total()) for count in counts)
-    totals = Total.each(scored.scores[:1], kinds, len(KINDS))
-    return tuple((count, row[0]) for count, row in zip(counts, totals, strict=True))
+    counts, totals = np.bincount(kinds, minlength=len(KINDS)), Total.each(scored.scores[:1], kinds, len(KINDS))
+    return tuple((count, row[0]) for count, row in zip(counts.tolist(), totals, strict=True))

@@ -407,7 +407,7 @@ class Trial:
             return None
         units = None if panel.units is None else by_appearance(panel.units[sample.rows])
         weights = None if panel.weights is None else panel.weights[sample.rows]
-        return FittingCases(sample.lists, sample.y, {"clusters": units, "sample_weight": weights}, self._on(sample))
+        return FittingCases(*sample.by_place(), {"clusters": units, "sample_weight": weights}, self._on(sample))
 
     def _compared(self, name: str) -> CaseSample | None:
         sample = self.details.held(name)
@@ -446,16 +446,16 @@ class Trial:
         from toplist.postprocess.combination import linear_pool  # noqa: PLC0415
 
         held = map(self._compared, names)
-        samples = [sample for sample in held if sample is not None and sample.named is not None]
-        if len(samples) < len(names) or samples[0].codes is None or self.rule not in RULES:
+        samples = [sample for sample in held if sample is not None and sample.named]
+        if len(samples) < len(names) or self.rule not in RULES:
             return None
         common: Codes = reduce(np.intersect1d, [sample.rows for sample in samples])
         if len(common) > _CASES and not self.details.panel.ordered:
             common = common[:: -(-len(common) // _CASES)]
         places = [places_of(common, sample.rows) for sample in samples]
-        lists = [one.named[at] for one, at in zip(samples, places, strict=True) if one.named is not None]
+        lists = [sample.lists[at] for sample, at in zip(samples, places, strict=True)]
         try:
-            pool, y = linear_pool(lists), samples[0].codes[places[0]]
+            pool, y = linear_pool(lists), samples[0].y[places[0]]
             first, *others = (self._paired(pool, member, y, common) for member in lists)
         except TopListError:
             return None
@@ -509,9 +509,10 @@ class Trial:
         if sample is None or results.overall.rows[0].scores[rule].infinite or not math.isfinite(lead.curve[0]):
             return
         mean = sum(size * n for size, n in lead.sizes) / sum(n for _, n in lead.sizes)
+        lists, y = sample.by_place()
         margin = FLAT * lead.curve[0]  # of no classes, which is the uniform prediction
         for k in (k for k in lead.ks if 1 <= k <= mean / 2):
-            change = self._paired(sample.lists.truncate(k), sample.lists, sample.y, sample.rows)
+            change = self._paired(lists.truncate(k), lists, y, sample.rows)
             if change is not None and _below(change, margin):
                 break
         else:

@@ -168,7 +168,7 @@ class Scored:
             held.space.size,
             None if held.weights is None else "",
             None if held.groups is None else "group",
-            CaseReader(lambda shown, progress: from_memory(held), held.scores),
+            CaseReader(lambda shown, progress: from_memory(held, shown), held.scores),
             lambda name: (of_outcomes(held.y, held.lists[name].space), in_lists(held.lists[name])),
             of_arrays(held, sheets, settings),
             losses_in_memory(held),

@@ -1,8 +1,9 @@
 """Samples of cases, for what sums over all cases do not tell: calibration, and warnings about a comparison.
 
 Calibration depends on the position of the outcome in its list and the confidence there, not on the name of the class.
-So lists are kept with the positions of their entries as codes, and outcomes as positions; batches can then be
-concatenated. Warnings need the scores of some cases with the columns of the truth.
+So where codes of classes mean something else in each batch, lists are kept with the positions of their entries as
+codes, and outcomes as positions; batches can then be concatenated. Warnings
+need the scores of some cases with the columns of the truth.
 """
 
 from __future__ import annotations
@@ -60,15 +61,14 @@ ROOM: Final = 1.25
 
 @dataclass(frozen=True, slots=True)
 class CaseSample:
-    """Lists and outcomes by position: one case in `every`, and sums over all cases where some are left out."""
+    """Lists and outcomes: one case in `every`, and sums over all cases where some are left out."""
 
     lists: TopLists
     y: Codes
     rows: Codes  # the positions of the cases among all of their source
     units: Any = None  # the cluster of each case: from zero, or by name in a batch of a file
-    named: TopLists | None = None  # the lists by class, where a code means the same class to all models
-    codes: Codes | None = None  # their outcomes
     source: str = ""
+    named: bool = False  # whether a code means the same class to all models; else it is a position in its list
     places: Codes | None = None  # in the matrix, -1 for cases that are not compared; None where these are the rows
     every: int = 1  # 1: all cases
     binned: Binned | None = None
@@ -78,25 +78,19 @@ class CaseSample:
         cls, lists: TopLists, y: Any, rows: Codes, units: Any = None, source: str = "", *, named: bool = False
     ) -> CaseSample:
         """All cases of a batch; `named` where a code means the same class in all batches."""
-        codes = as_single_outcomes(y, lists, "calibration needs") if named else None
-        return cls(*by_place(lists, y), rows, units, lists if named else None, codes, source)
+        if named:
+            return cls(lists, as_single_outcomes(y, lists, "calibration needs"), rows, units, source, named=True)
+        return cls(*by_place(lists, y), rows, units, source)
 
     def at(self, some: Places) -> CaseSample:
         """Some of the cases, with the sums over all."""
-        named = None if self.named is None else self.named[some]
-        units, codes, places = (
-            None if each is None else each.take(some) for each in (self.units, self.codes, self.places)
-        )
-        return replace(
-            self,
-            lists=self.lists[some],
-            y=self.y[some],
-            rows=self.rows[some],
-            units=units,
-            named=named,
-            codes=codes,
-            places=places,
-        )
+        units, places = (None if column is None else column.take(some) for column in (self.units, self.places))
+        lists, y, rows = self.lists[some], self.y[some], self.rows[some]
+        return replace(self, lists=lists, y=y, rows=rows, units=units, places=places)
+
+    def by_place(self) -> tuple[TopLists, Codes]:
+        """Lists and outcomes with positions for classes."""
+        return by_place(self.lists, self.y) if self.named else (self.lists, self.y)
 
     @property
     def compared(self) -> CaseSample:
@@ -139,7 +133,7 @@ def in_order(sample: CaseSample) -> CaseSample:
     (array([0.7, 0.2]), array([1]))
     """
     lists, y = by_place(sample.lists.ordered(), sample.y)
-    return replace(sample, lists=lists, y=y)
+    return replace(sample, lists=lists, y=y, named=False)
 
 
 def thinned(sizes: Codes, rows: Codes, limit: int, every: int = 1) -> int:
@@ -197,20 +191,15 @@ class CaseSampler:
         rows, y = np.concatenate([part.rows for part in parts]), np.concatenate([part.y for part in parts])
         files = {source: at for at, source in enumerate(sorted({part.source for part in parts}))}
         file = np.repeat([files[part.source] for part in parts], [len(part.rows) for part in parts])
-        lists = [part.lists for part in parts]
-        named = [part.named for part in parts if part.named is not None]
-        codes, places = (
-            [each for each in columns if each is not None]
-            for columns in ([part.codes for part in parts], [part.places for part in parts])
-        )
+        lists, first = [part.lists for part in parts], parts[0]
+        space = first.lists.space if first.named else _space(lists)
         whole = CaseSample(
-            _joined(lists, _space(lists)),
+            lists[0] if len(lists) == 1 else join(lists, [each.classes for each in lists], space),
             y,
             rows,
             _units([part.units for part in parts]),
-            _joined(named, named[0].space) if named else None,
-            np.concatenate(codes) if codes else None,
-            places=np.concatenate(places) if places else None,
+            named=first.named,
+            places=None if first.places is None else np.concatenate([part.places for part in parts]),
             every=self.every,
             binned=self.binned,
         )
@@ -231,11 +220,6 @@ def _units(clusters: Sequence[Any]) -> Places | None:
     if isinstance(clusters[0], np.ndarray):
         return np.unique(np.concatenate(clusters), return_inverse=True)[1]
     return clusters_in_order(need("pyarrow").chunked_array(clusters).combine_chunks()).astype(np.intp)
-
-
-def _joined(every: Sequence[TopLists], space: ClassSpace) -> TopLists:
-    """One batch of several whose codes are the same throughout."""
-    return every[0] if len(every) == 1 else join(every, [lists.classes for lists in every], space)
 
 
 def _space(every: Sequence[TopLists]) -> ClassSpace:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise, starmap
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -25,16 +25,14 @@ from toplist._text import argument, quote
 from toplist._typing import Codes, Floats, Progress
 from toplist.core.kernel import mix, version
 from toplist.errors import AlignmentError, FileError, TopListError
-from toplist.evaluation.arrays import ArrayModels
-from toplist.evaluation.case_details import places_of, true_names
-from toplist.evaluation.model_details import ArrayNames
+from toplist.evaluation.case_details import Looks, looks_in_files
+from toplist.evaluation.model_details import Look, distinct
 from toplist.evaluation.ranking import Question, Scored, doubts, judged, planned
 from toplist.evaluation.stream import (
     POSITION,
     Collector,
     MatrixCollector,
     ReadSummary,
-    ScoredBatch,
     ScoredRows,
     SumCollector,
     class_texts,
@@ -50,16 +48,12 @@ from toplist.io import (
     Writer,
     as_arrow,
     as_numpy,
-    class_counts,
     empty_set_explained,
-    plain,
     random_access,
     silent,
     transferred,
 )
-from toplist.lists import TopLists
 from toplist.lists.checks.detect import text
-from toplist.lists.converters import as_codes, as_truth, is_soft
 from toplist.lists.space import show_size
 from toplist.report.text import noun, number_of
 from toplist.scoring.case_scores import CaseScores
@@ -97,8 +91,9 @@ class ScoreWriter(Collector):
         for name, metric in sheet.metrics.items():  # yes and no may be shares in the next batch, where classes tie
             columns[name] = as_arrow(metric if metric.dtype.kind in "iu" else metric.astype(np.float64))
         if self.described:
-            columns[OUTCOME] = as_arrow(text_hashes(outcome_texts(truth, self.plan)))
-            columns[LISTS] = as_arrow(list_digests(rows, self.plan)[:, 0])
+            names = [source.name for source in self.plan.sources]
+            outcomes, lists = digests(looks_in_files(rows, self.plan), names, len(truth))
+            columns |= {OUTCOME: as_arrow(outcomes), LISTS: as_arrow(lists[:, 0])}
         for name in self.plan.keep:
             columns[name if name not in columns else f"{name}_"] = truth.extra[name]
         return need("pyarrow").table(columns)
@@ -109,20 +104,11 @@ class ScoreWriter(Collector):
 
     def describe(self, filled: int, penalty: float | None, warnings: Mapping[str, tuple[str, ...]]) -> None:
         """Say in the file what it holds, after the last case."""
-        about = {
-            "schema": SCHEMA,
-            "toplist": version(),
-            "model": self.plan.sources[0].name,
-            "rules": self.rules,
-            "penalty": None if penalty is None else to_json_number(penalty),
-            "classes": self.plan.classes,
-            "order": order_of(self.plan.space),
-            "by_position": self.by_position,
-            "filled": filled,
-            "warnings": warnings,
-        }
+        cost = None if penalty is None else to_json_number(penalty)
+        plan, order = self.plan, order_of(self.plan.space)
+        about = About(self.rules, plan.classes, order, cost, self.by_position, filled, warnings, version(), SCHEMA)
         if self.described:
-            self.writer.describe({_KEY: json.dumps(about).encode("ascii")})
+            self.writer.describe({_KEY: need("msgspec").json.encode(about)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,31 +146,6 @@ def score_model(
     return ScoredModel(results, overall(sums.tallies), read)
 
 
-def outcome_texts(truth: Batch, plan: Plan) -> list[str]:
-    """The outcome of each case by the name of its class, and the number of classes."""
-    many = [plan.classes] * len(truth)
-    if plan.space is None:
-        many = list(map(show_size, class_counts(truth, str(plan.n_classes)).tolist()))
-    names: Sequence[Any] = plan.truth.names if truth.classes is None else true_names(truth, plan).to_pylist()
-    if plan.truth.layout.kind != "labels":
-        columns = names
-        names = distribution_texts(truth, names.__getitem__ if truth.classes is not None else lambda case: columns)
-    return outcomes_of(names, many)
-
-
-def outcomes_in_memory(held: ArrayModels) -> list[str]:
-    """What `outcome_texts` are, of models in memory."""
-    lists = next(iter(held.lists.values()))
-    n, space = len(lists), lists.space
-    many = [show_size(one) for one in space.size.tolist()] if space.per_case else [show_size(space.size)] * n
-    if is_soft(held.y, space):
-        truth = as_truth(held.y, space, n)
-        classes = ArrayNames(space).classes(0, truth.classes.tolist())
-        return outcomes_of(distribution_texts(truth, classes.__getitem__), many)
-    codes = as_codes(held.y, lists)
-    return outcomes_of(ArrayNames(space, None, held.y).outcomes(np.arange(n), codes), many)
-
-
 def ids_of(truth: Batch) -> list[str]:
     """The ids of cases, or their positions, as text."""
     ids = class_texts(truth.extra[POSITION] if truth.ids is None else truth.ids, None).to_pylist()
@@ -197,21 +158,6 @@ def order_of(space: Any) -> str:
     return f"{int(text_hashes([repr(list(map(text, space.labels or ())))])[0]):016x}" if ordered else ""
 
 
-def distribution_texts(truth: TopLists | Batch, classes: Callable[[slice], Sequence[Any]]) -> list[str]:
-    """Distributions over the classes as text, whatever the order of these."""
-    texts = []
-    for case in starmap(slice, pairwise(truth.offsets.tolist())):
-        shares = np.asarray(truth.confidences[case], np.float64).tolist()
-        pairs = sorted(zip(map(text, classes(case)), shares, strict=True))
-        texts.append(" ".join(f"{name}={share!r}" for name, share in pairs if share))
-    return texts
-
-
-def outcomes_of(names: Sequence[str], sizes: Sequence[str]) -> list[str]:
-    """Outcomes with the numbers of classes of their cases."""
-    return [f"{name} of {size}" for name, size in zip(names, sizes, strict=True)]
-
-
 # Digests
 
 
@@ -220,59 +166,60 @@ UNKNOWN = 0
 _BITS = 30  # of a confidence that count
 
 
-def digests_of_lists(lists: TopLists) -> Hashes:
-    """What tells each list in memory apart.
+def digests(looks: Looks, names: Sequence[str], cases: int) -> tuple[Hashes, Hashes]:
+    """What tells the outcomes of so many cases apart, and by model their lists; unknown where a model has none."""
+    outcomes, lists = np.zeros(cases, np.uint64), np.full((cases, len(names)), UNKNOWN, np.uint64)
+    for look, places in looks:
+        here = np.flatnonzero(places >= 0)
+        if look.name == names[0]:
+            outcomes[places[here]] = text_hashes(outcome_texts(look))[here]
+        if not look.imputed:
+            lists[places[here], names.index(look.name)] = list_digests(look)[here]
+    return outcomes, lists
+
+
+def outcome_texts(look: Look) -> list[str]:
+    """The outcome of each case by the name of its class, or as a distribution, and the number of classes."""
+    n, size, truth = len(look.lists), look.lists.space.size, look.truth
+    if look.hard:
+        names = look.names.outcomes(np.arange(n), truth)
+    else:
+        classes = look.names.outcomes(np.repeat(np.arange(n), truth.sizes), truth.classes)
+        pairs = list(zip(classes, truth.confidences.astype(np.float64).tolist(), strict=True))
+        names = [
+            " ".join(f"{name}={share!r}" for name, share in sorted(pairs[lo:hi]) if share)
+            for lo, hi in pairwise(truth.offsets.tolist())
+        ]
+    sizes = size.tolist() if look.lists.space.per_case else [size] * n
+    return [f"{name} of {show_size(many)}" for name, many in zip(names, sizes, strict=True)]
+
+
+def list_digests(look: Look) -> Hashes:
+    """What tells each list apart.
 
     A list is the same as another if it has the same classes, by their names, with the same confidences up to the ninth
     digit, in whatever order; classes of confidence zero are not listed.
 
-
-    >>> one = TopLists.from_dicts([{"a": 0.7, "b": 0.2}, {"c": 0.4}], 9)
-    >>> other = TopLists.from_dicts([{"b": 0.2, "a": 0.7}, {"c": 0.5}], 9)
-    >>> (digests_of_lists(one) == digests_of_lists(other)).tolist()
+    >>> from toplist import TopLists
+    >>> from toplist.evaluation.model_details import ArrayNames
+    >>> one, two = (
+    ...     TopLists.from_dicts(lists, 9)
+    ...     for lists in ([{"a": 0.7, "b": 0.2}, {"c": 0.4}], [{"b": 0.2, "a": 0.7}, {"c": 0.5}])
+    ... )
+    >>> looks = [Look("", lists, None, None, ArrayNames(lists.space), np.arange(2)) for lists in (one, two)]
+    >>> (list_digests(looks[0]) == list_digests(looks[1])).tolist()
     [True, False]
     """
-    classes, codes = np.unique(lists.classes, return_inverse=True)
-    names = [text(lists.space.decode(int(code))) for code in classes]
-    return _digests(lists.offsets, text_hashes(names)[codes], lists)
-
-
-def _digests_of_batch(scored: ScoredBatch, separator: str | None) -> Hashes:
-    """The same of lists in a file, as they were scored."""
-    batch, lists, codes = scored.batch, scored.lists, scored.codes
-    if batch.classes is None:
-        hashes = text_hashes(scored.names)
-    else:
-        coded = class_texts(plain(batch.classes), separator).dictionary_encode()
-        hashes = text_hashes(coded.dictionary.to_pylist())[as_numpy(coded.indices)]
-    if not lists.space.per_case and len(codes) == len(hashes):  # a code is one class throughout
-        classes, first = np.unique(codes, return_index=True)
-        return _digests(lists.offsets, hashes[first][np.searchsorted(classes, lists.classes)], lists)
-    hashes = np.tile(hashes, len(batch)) if batch.classes is None else hashes
-    return _digests(batch.offsets, hashes, lists if np.array_equal(lists.offsets, batch.offsets) else batch)
-
-
-def _digests(offsets: Codes, hashes: Hashes, of: TopLists | Batch) -> Hashes:
-    share, exponent = np.frexp(np.asarray(of.confidences, np.float64))
+    lists = look.lists
+    cases = np.repeat(np.arange(len(lists)), lists.sizes)
+    first, which = distinct(lists.space.per_case, lists.classes)
+    hashes = text_hashes(look.names.predicted(cases[first], lists.classes[first]))[which]
+    share, exponent = np.frexp(np.asarray(lists.confidences, np.float64))
     rounded = np.ldexp(np.rint(share * 2.0**_BITS), exponent - _BITS)
     each = np.where(rounded == 0, np.uint64(0), mix(hashes ^ mix(rounded.view(np.uint64))))
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(each, dtype=np.uint64)])
-    digests = mix(sums[offsets[1:]] - sums[offsets[:-1]])
-    return np.where(digests == UNKNOWN, np.uint64(1), digests)
-
-
-def list_digests(rows: ScoredRows, plan: Plan) -> Hashes:
-    """What tells the lists of all models apart, by case; unknown where a model has none.
-
-    A missing prediction that was taken as an empty list has no id, and is not the same as any other.
-    """
-    digests = np.full((len(rows.truth), len(plan.sources)), UNKNOWN, np.uint64)
-    names = [source.name for source in plan.sources]
-    for lists in (lists for lists in rows.lists if lists.truth.ids is None or lists.batch.ids is not None):
-        places = places_of(lists.truth.rows, rows.truth.rows)
-        some = places >= 0
-        digests[places[some], names.index(lists.name)] = _digests_of_batch(lists, plan.set_separator)[some]
-    return digests
+    found = mix(sums[lists.offsets[1:]] - sums[lists.offsets[:-1]])
+    return np.where(found == UNKNOWN, np.uint64(1), found)
 
 
 # Reading
@@ -292,19 +239,26 @@ def is_score_file(data: Any) -> bool:
         return False
 
 
+@dataclass(frozen=True)
+class About:
+    """How scores were made, as their file says it."""
+
+    rules: tuple[str, ...]
+    classes: str  # how many there are; "per case" where it differs
+    order: str  # a digest of it, where the classes have one
+    penalty: float | str | None
+    by_position: bool  # whether cases have no ids
+    filled: int  # missing predictions that were taken as empty lists
+    warnings: Mapping[str, tuple[str, ...]]  # what was doubtful about the predictions, by rule
+    toplist: str  # the version of the library
+    schema: str
+
+
 @dataclass(frozen=True, eq=False)
 class ScoreFile:
     """The scores of one model case by case, and how they were made."""
 
-    path: str
-    rules: tuple[str, ...]
-    classes: str  # how many there are; "per case" where it differs
-    order: str  # a digest of it, where the classes have one
-    penalty: float | None
-    by_position: bool  # whether cases have no ids
-    filled: int  # missing predictions that were taken as empty lists
-    warnings: Mapping[str, tuple[str, ...]]  # what was doubtful about the predictions, by rule
-    version: str  # of the library that made it
+    about: About
     cases: tuple[str, ...]  # ids or positions, in the order of the file
     outcomes: Hashes
     lists: Hashes  # what tells lists apart
@@ -313,47 +267,33 @@ class ScoreFile:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> ScoreFile:
         """The scores of a file, or why it cannot be a baseline."""
-        name, pa, parquet = shown(path), need("pyarrow"), need("pyarrow.parquet")
+        name, pa, parquet, msgspec = shown(path), need("pyarrow"), need("pyarrow.parquet"), need("msgspec")
         try:
             with transferred(as_path(path)), random_access(as_path(path)) as file:
                 table = parquet.ParquetFile(file, page_checksum_verification=True)
-                about = json.loads(table.metadata.metadata[_KEY])
-                if about["schema"] != SCHEMA:
-                    problem = f"these scores have the format {about['schema']}, and this version of toplist reads"
+                described = json.loads(table.metadata.metadata[_KEY])
+                if described["schema"] != SCHEMA:
+                    problem = f"these scores have the format {described['schema']}, and this version of toplist reads"
                     raise FileError(name, f"{problem} {SCHEMA} alone: score the baseline again.")
-                read = cls._of_columns(name, about, table.read(columns=["case", OUTCOME, LISTS, *about["rules"]]))
-                scored = bool(read.cases and read.scores) and not any(map(np.any, map(np.isnan, read.scores.values())))
+                about = msgspec.convert(described, About)
+                read = table.read(columns=["case", OUTCOME, LISTS, *about.rules])
+                columns = {column: read[column].combine_chunks() for column in read.column_names}
+                outcomes, lists, *values = (as_numpy(columns[column]) for column in (OUTCOME, LISTS, *about.rules))
+                cases = tuple(map(str, class_texts(columns["case"], None).to_pylist()))
         except TopListError:
             raise
-        except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (pa.ArrowException, msgspec.MsgspecError, OSError, ValueError, TypeError, KeyError) as error:
             raise _damaged(name, "it cannot be read") from error
-        if not scored:
-            raise _damaged(name, "a case has no score")
-        if len(read.places) < len(read.cases):
-            raise _damaged(name, "a case is there twice")
-        return read
-
-    @classmethod
-    def _of_columns(cls, name: str, about: Mapping[str, Any], table: Any) -> ScoreFile:
-        penalty, positions = about["penalty"], np.arange(len(table))
-        if about["by_position"] and not np.array_equal(as_numpy(table["case"].combine_chunks()), positions):
-            raise _damaged(name, "its rows are in another order")
-        ids = positions if about["by_position"] else class_texts(table["case"].combine_chunks(), None).to_pylist()
-        return cls(
-            name,
-            tuple(about["rules"]),
-            about["classes"],
-            about["order"],
-            None if penalty is None else float(from_json_number(penalty)),
-            about["by_position"],
-            about["filled"],
-            {rule: tuple(about["warnings"][rule]) for rule in about["rules"]},
-            about["toplist"],
-            tuple(map(str, ids)),
-            as_numpy(table[OUTCOME].combine_chunks()),
-            as_numpy(table[LISTS].combine_chunks()),
-            {rule: as_numpy(table[rule].combine_chunks()) for rule in about["rules"]},
-        )
+        scores = dict(zip(about.rules, values, strict=True))
+        for why, wrong in (
+            ("what was doubtful is not there", not scores.keys() <= about.warnings.keys()),
+            ("a case has no score", not cases or any(np.isnan(score).any() for score in values)),
+            ("a case is there twice", len(set(cases)) < len(cases)),
+            ("its rows are in another order", about.by_position and cases != tuple(map(str, range(len(cases))))),
+        ):
+            if wrong:
+                raise _damaged(name, why)
+        return cls(about, cases, outcomes, lists, scores)
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -383,34 +323,29 @@ class BaselineScores:
 
     def require_same_question(self, classes: str, space: Any) -> None:
         """Refuse scores by another rule, with another penalty, or of other classes."""
-        file = self.file
-        for rule in map(name_of, self.question.scoring.rules):
-            if rule not in file.rules:
-                have = ", ".join(file.rules)
-                raise AlignmentError(f"the scores of {self.name} are by {have}, not by {rule}. {_REMEDY}.")
-        if self.question.scoring.penalty != file.penalty:
-            ours, theirs = (_penalty(one) for one in (self.question.scoring.penalty, file.penalty))
-            raise AlignmentError(f"the scores of {self.name} were made with {theirs}, not with {ours}. {_REMEDY}.")
-        if classes != file.classes:
-            raise AlignmentError(
-                f"the scores of {self.name} are of {file.classes} classes, these predictions of {classes}. {_REMEDY}."
-            )
-        if order_of(space) != file.order and any(
-            name_of(rule) in ORDINAL_RULES for rule in self.question.scoring.rules
+        about, asked = self.file.about, [name_of(rule) for rule in self.question.scoring.rules]
+        penalties = (_penalty(from_json_number(about.penalty)), _penalty(self.question.scoring.penalty))
+        order = "this" if order_of(space) == about.order or not set(asked) & set(ORDINAL_RULES) else "another"
+        for theirs, ours in (
+            *((f"by {', '.join(about.rules)}", f"by {rule}") for rule in asked if rule not in about.rules),
+            penalties,
+            (f"of {about.classes} classes", f"of {classes} classes"),
+            (f"of classes in {order} order", "of classes in this order"),
         ):
-            raise AlignmentError(f"the scores of {self.name} are of classes in another order. {_REMEDY}.")
+            if theirs != ours:
+                raise AlignmentError(f"the scores of {self.name} are {theirs}, not {ours}. {_REMEDY}.")
 
-    def look_up(self, ids: Sequence[str], outcomes: Sequence[str], *, by_position: bool) -> Codes:
+    def look_up(self, ids: Sequence[str], outcomes: Hashes, *, by_position: bool) -> Codes:
         """Where these cases are in the file, -1 where it lacks them; what does not match is counted."""
-        if by_position != self.file.by_position:
-            has, lack = ("positions", "ids") if self.file.by_position else ("ids", "positions")
+        if by_position != self.file.about.by_position:
+            has, lack = ("ids", "positions") if by_position is True else ("positions", "ids")
             raise AlignmentError(
                 f"the scores of {self.name} know their cases by {has}, and these have {lack}: score the baseline again "
                 "from predictions and outcomes with the same ids."
             )
         places = self.file.places
         at = np.fromiter((places.get(case, -1) for case in ids), np.int64, len(ids))
-        changed = (at >= 0) & (self.file.outcomes[at] != text_hashes(outcomes))
+        changed = (at >= 0) & (self.file.outcomes[at] != outcomes)
         absent, other = ([ids[i] for i in np.flatnonzero(there).tolist()] for there in (at < 0, changed))
         self.met += len(ids) - len(absent)
         self.lacks, self.changes = self.lacks + len(absent), self.changes + len(other)
@@ -436,16 +371,11 @@ class BaselineScores:
             raise AlignmentError(f"the scores of {name} have no case in common with these predictions.")
         if not lines:
             return ()
-        if self.question.missing == "error" or (all_known and self.lacks):
+        if self.question.missing == "error" or (self.lacks and (all_known or self.question.missing == "uniform")):
             remedy = f"To take the cases that all have, pass {argument('missing', 'common')}."
             if all_known and self.lacks:
                 remedy = "Leave them out of the predictions and the outcomes, or score the baseline again."
             raise AlignmentError(f"{'; '.join(lines)}. {remedy}")
-        if self.lacks and self.question.missing == "uniform":
-            raise AlignmentError(
-                f"{lines[0]}: score it again with {argument('missing', 'uniform')}, or pass "
-                f"{argument('missing', 'common')}."
-            )
         return tuple(f"{line}: left out." for line in lines)
 
     def scores(self, at: Codes, like: CaseScores) -> CaseScores:
@@ -455,7 +385,7 @@ class BaselineScores:
 
 
 def _penalty(penalty: float | None) -> str:
-    return "the default penalty" if penalty is None else f"a penalty of {penalty:g}"
+    return f"with {'the default penalty' if penalty is None else f'a penalty of {penalty:g}'}"
 
 
 def _cases(many: int, some: Sequence[str]) -> str:

@@ -355,8 +355,8 @@ class FirstRows:
 
     @property
     def tells_apart(self) -> bool:
-        """Whether values are such as ids are: neither blank nor fractions nor zeros and ones."""
-        return not (self.blank or self.fractional or self.within_one)
+        """Whether values are such as ids are: neither lists nor blank nor fractions nor zeros and ones."""
+        return not (self.nested or self.blank or self.fractional or self.within_one)
 
 
 def _look(column: Any) -> FirstRows:

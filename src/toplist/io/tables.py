@@ -154,22 +154,16 @@ def case_columns(tables: Sequence[Table]) -> list[str | None]:
     of the same name in all tables whose values are unique. Position is the last resort: it is taken where the caller
     asks for it, or where no table has a column that could be an id.
     """
-    if any(table.options.by_position for table in tables) or _has_values_alone(tables):
-        _require_not_named(tables)
+    if _by_position(tables):
         return [None] * len(tables)
     named_by_caller = [table.options.case for table in tables if table.options.case is not None]
     known = [_known(table) if table.options.case is None else [table.options.case] for table in tables]
-    open_ = [names for table, names in zip(tables, known, strict=True) if table.options.case is None]
-    shared = [name for name in (open_[0] if open_ else []) if all(name in names for names in open_)]
-    if not named_by_caller and len(tables) > 1:
-        loose = {
-            table.reader.index for table in tables if not table.reader.named_index
-        }  # says little beside another id
-        _require_one_pairing(
-            tables, [n for n in shared if n not in loose and all(table.is_scalar(n) for table in tables)][:2]
-        )
-        if not shared:
-            _require_one_strong(tables, known)
+    unnamed = [names for table, names in zip(tables, known, strict=True) if table.options.case is None]
+    shared = [name for name in unnamed[0] if all(name in names for names in unnamed)] if unnamed else []
+    if shared and not named_by_caller:
+        _require_one_pairing(tables, shared)
+    elif not named_by_caller and all(known):
+        _require_one_strong(tables, known)
     chosen = [
         table.options.case
         or next((name for name in named_by_caller if name in table.columns), None)
@@ -178,47 +172,34 @@ def case_columns(tables: Sequence[Table]) -> list[str | None]:
     ]
     if None not in chosen:
         return chosen
-    if not named_by_caller:
-        key = _unique_in_all(tables)
-        if key is not None:
-            return [key] * len(tables)
+    key = None if named_by_caller else _unique_in_all(tables)
+    if key is not None:
+        return [key] * len(tables)
     if any(chosen):
         _refuse_some(tables, chosen)
-    if len({table.files for table in tables}) > 1:
-        _require_nothing_else(tables)
-    elif len(tables) == 1:
-        _require_rows(tables[0])
+    if len(tables) == 1 or len({table.files for table in tables}) > 1:
+        _require_no_ids(tables)
     return [None] * len(tables)
 
 
-def _has_values_alone(tables: Sequence[Table]) -> bool:
-    """Whether some table is a list or an array, which goes by position; where others have ids, that is asked for."""
-    bare = next((table for table in tables if table.reader.bare), None)
-    if bare is None or len(tables) == 1:
-        return False
-    others = [table for table in tables if not table.reader.bare and _known(table)]
-    if len(others) > 1 and all(table.options.case is None for table in tables):
-        raise AlignmentError(
-            f"{bare.name} is a list or an array, which has no case ids, but {others[0].name} and "
-            f"{others[1].name} have some. Give a frame or a Series with an index, or pass "
-            f"{argument('by_position', True)} if all are in the same order."
-        )
-    return True
-
-
-def _require_not_named(tables: Sequence[Table]) -> None:
-    """Where rows are matched by position, no column with ids is named."""
+def _by_position(tables: Sequence[Table]) -> bool:
+    """Whether position is asked for, or some table is a list or an array, which goes by it; then no ids are named."""
+    asked = any(table.options.by_position for table in tables)
+    bare = next((table for table in tables if table.reader.bare), None) if len(tables) > 1 and not asked else None
     case = next((table.options.case for table in tables if table.options.case is not None), None)
-    if case is None:
-        return
-    if any(table.options.by_position for table in tables):
+    if asked and case is not None:
         both = f"{argument('by_position', True)} and {argument('case', case)}"
         raise AlignmentError(f"{both} contradict each other: give one of them.")
-    bare = next(table for table in tables if table.reader.bare)
-    raise AlignmentError(
-        f"{argument('case', case)} has no effect: {bare.name} is a list or an array, which has no "
-        "case ids and is matched by position. Give a frame or a Series with an index."
-    )
+    if bare is None:
+        return asked
+    others = [table.name for table in tables if not table.reader.bare and _known(table)]
+    if case is not None or len(others) > 1:
+        what = f"{' and '.join(others[:2])} have some" if case is None else f"{argument('case', case)} has no effect"
+        raise AlignmentError(
+            f"{bare.name} is a list or an array, which has no case ids, but {what}. Give a frame or a Series with an "
+            f"index, or pass {argument('by_position', True)} if all are in the same order."
+        )
+    return True
 
 
 def _known(table: Table) -> list[str]:
@@ -246,7 +227,7 @@ def _unique_in_all(tables: Sequence[Table]) -> str | None:
     """
     if len(tables) < 2 or all(table.produced is not None for table in tables):
         return None
-    able = [name for name in tables[0].columns if all(_may_be_key(table, name) for table in tables)]
+    able = [name for name in tables[0].columns if all(name in table.columns for table in tables)]
     able = [name for name in able if all(_is_key(table, name) for table in tables)]
     if len(able) > 1:
         ways = " or ".join(argument("case", name) for name in able[:4])
@@ -254,27 +235,25 @@ def _unique_in_all(tables: Sequence[Table]) -> str | None:
     return able[0] if able else None
 
 
-def _may_be_key(table: Table, name: str) -> bool:
-    """Whether a column is called so that it is nothing else, and is not the only one."""
-    if name not in table.columns or not table.is_scalar(name) or name in table.left_out:
-        return False
-    if name in (table.options.class_column, table.options.confidence, *table.labels):
+def _is_key(table: Table, name: str) -> bool:
+    """Whether a column is nothing else by its name, is not the only one, and its values tell cases apart.
+
+    Those of a long table are there once per class.
+    """
+    if name in (table.options.class_column, table.options.confidence, *table.labels, *table.left_out):
         return False
     if is_named(name, (*CLASS, *CONFIDENCE, *TRUTH, *NEITHER)) or numbered([name], (*CLASS, *CONFIDENCE)):
         return False
-    return any(other not in (name, *table.extra) for other in table.columns)
-
-
-def _is_key(table: Table, name: str) -> bool:
-    """Whether the values tell cases apart; those of a long table are there once per class."""
-    if not table.look(name).tells_apart:
+    if not table.look(name).tells_apart or all(other in (name, *table.extra) for other in table.columns):
         return False
     long = not table.truth and bool(table.options.confidence or named(table.columns, CONFIDENCE))
     return long or table.has_unique(name)
 
 
-def _require_one_pairing(tables: Sequence[Table], names: Sequence[str]) -> None:
+def _require_one_pairing(tables: Sequence[Table], shared: Sequence[str]) -> None:
     """Two columns that could be ids mean the same cases: one may be the number of the row in each file."""
+    nameless = {table.reader.index for table in tables if not table.reader.named_index}  # beside others, no id
+    names = [name for name in shared if name not in nameless and all(table.is_scalar(name) for table in tables)][:2]
     if len(names) < 2 or len({table.files for table in tables}) == 1:
         return
     first, second = names
@@ -305,8 +284,6 @@ def _pairs_of(table: Table, names: Sequence[str], wanted: set[str] | None) -> di
 
 def _require_one_strong(tables: Sequence[Table], known: Sequence[Sequence[str]]) -> None:
     """Ids that tables call differently go together where each table has one."""
-    if not all(known):
-        return
     for at, names in enumerate(known):
         strong = [name for name in names if is_named(name, STRONG_IDS)]
         if len(strong) > 1:
@@ -325,54 +302,37 @@ def _refuse_some(tables: Sequence[Table], chosen: Sequence[str | None]) -> None:
     raise AlignmentError(
         f"{lacks.path}: there is no column with case ids, but {has.path} has one ({quote(name)}). "
         f"Name it with {argument('case')} (for one file, {argument('case', file=lacks.name)}), or pass "
-        f"{argument('by_position', True)} if all files are in the same order.{_unique(lacks)}"
+        f"{argument('by_position', True)} if all files are in the same order."
     )
 
 
-def _require_nothing_else(tables: Sequence[Table]) -> None:
-    """Rows are matched by position without a word only where no column could be an id."""
+def _require_no_ids(tables: Sequence[Table]) -> None:
+    """Rows are matched by position, or a row is a list of one class, without a word only where no column may be ids.
+
+    A producer knows which of its fields are ids.
+    """
     for table in tables:
-        others = _unexplained(table)
+        if table.produced is not None:
+            continue
+        layout = recognise(table, None)
+        a_row_is_a_list = layout.kind == "ranked" and len(layout.classes) == 1 and table.options.layout != "ranked"
+        if len(tables) == 1 and not a_row_is_a_list:
+            continue
+        others = [
+            name
+            for name in layout.ignored
+            if name not in table.left_out
+            and not is_named(name, (*NEITHER, *TRUTH, *CONFIDENCE))
+            and table.look(name).tells_apart
+        ]
         if others:
+            when = "every row is a case" if len(tables) == 1 else "all files are in the same order"
             raise AlignmentError(
                 f"no column with case ids was found in {listed([table.path for table in tables], 3, str)}, and rows "
-                f"are not matched by position unless that is asked for: pass {argument('by_position', True)} if all "
-                f"files are in the same order. Or name the ids, if {listed(others)} of {table.path} holds them: "
-                f"{argument('case', others[0])}.{_unique(table)}"
+                f"are not taken by their position unless that is asked for: pass {argument('by_position', True)} if "
+                f"{when}. Or name the ids, if {listed(others)} of {table.path} holds them: "
+                f"{argument('case', others[0])}."
             )
-
-
-def _require_rows(table: Table) -> None:
-    """A row is a list of one class only where no column could say which rows belong together."""
-    layout = recognise(table, None)
-    others = _unexplained(table)
-    if layout.kind == "ranked" and len(layout.classes) == 1 and table.options.layout != "ranked" and others:
-        raise AlignmentError(
-            f"{table.path}: no column with case ids was found. Name it, if {listed(others)} holds them: "
-            f"{argument('case', others[0])}; or pass {argument('by_position', True)} if every row is a case."
-        )
-
-
-def _unexplained(table: Table) -> list[str]:
-    """The columns that nothing is known of, and that could be ids; a producer knows which of its fields are ids."""
-    if table.produced is not None:
-        return []
-    left = [name for name in recognise(table, None).ignored if name not in table.left_out]
-    return [name for name in left if _could_be_id(table, name)]
-
-
-def _could_be_id(table: Table, name: str) -> bool:
-    odd = not table.is_scalar(name) or is_named(name, (*NEITHER, *TRUTH, *CONFIDENCE))
-    return not odd and table.look(name).tells_apart
-
-
-def _unique(table: Table) -> str:
-    """The columns of a table whose values are unique, as a hint."""
-    if table.produced is not None:
-        return ""
-    names = [name for name in table.columns if _may_be_key(table, name) and _could_be_id(table, name)]
-    unique = [name for name in names[:5] if table.has_unique(name)]
-    return f" The values of {listed(unique)} are unique." if unique else ""
 
 
 def _require_whole_cases(table: Table, layout: Layout, others: Sequence[Table]) -> None:
@@ -381,9 +341,7 @@ def _require_whole_cases(table: Table, layout: Layout, others: Sequence[Table]) 
         _require_natural_order(table)
         _require_no_gaps(table)
     if layout.kind == "long":
-        _require_one_run(table, layout)
-        if table.options.case is None:
-            _require_whole_ids(table, layout, others)
+        _require_one_list(table, layout, others)
 
 
 def _require_natural_order(table: Table) -> None:
@@ -408,35 +366,24 @@ def _require_no_gaps(table: Table) -> None:
         )
 
 
-def _require_one_run(table: Table, layout: Layout) -> None:
-    """The rows of several models or runs in one long table would be put together into one list."""
-    for name in named([name for name in layout.ignored if name not in table.left_out], RUN):
-        values = {value for (column,) in table.texts(name) for value in column.unique().to_pylist()}
-        if len(values) > 1:
-            few = ", ".join(quote(value) for value in sorted(map(str, values))[:3])
-            table.refuse(
-                f"the column {quote(name)} holds {len(values):,} values ({few}): the rows of a case would be put "
-                f"together into one list, whatever stands there. Give each its own file, or say "
-                f"{argument('ignore', name)} if that is meant."
-            )
+def _require_one_list(table: Table, layout: Layout, others: Sequence[Table]) -> None:
+    """Rows that another column tells apart, as the model or the day beside the site, would be put into one list.
 
-
-def _require_whole_ids(table: Table, layout: Layout, others: Sequence[Table]) -> None:
-    """Rows that another column tells apart, as the day beside the site, would be put together into one list.
-
-    Such a column is there in the truth too, where it is about the case.
+    Such a column has the name of what tells models and runs apart, or is there in the truth too, where it is about the
+    case.
     """
-    case = str(layout.case)
-    for name in layout.ignored if others else ():
-        shared = all(name in other.columns for other in others)
-        if not shared or name in table.left_out or not table.is_scalar(name) or is_named(name, TRUTH):
+    case, ids_found = str(layout.case), table.options.case is None and bool(others)
+    for name in layout.ignored:
+        shared = ids_found and all(name in other.columns for other in others) and not is_named(name, TRUTH)
+        if name in table.left_out or not table.is_scalar(name) or not (shared or is_named(name, RUN)):
             continue
         odd = _two_of_one(table, case, name)
         if odd:
             table.refuse(
                 f"rows of case {quote(odd[0])} have {quote(odd[1])} and {quote(odd[2])} in {quote(name)}, and "
-                f"would be put together into one list: say {argument('case', f'{name},{case}')} if both tell cases "
-                f"apart, or {argument('ignore', name)} if that is meant."
+                f"would be put together into one list: give each its own file, or say "
+                f"{argument('case', f'{name},{case}')} if both tell cases apart, or {argument('ignore', name)} if that "
+                "is meant."
             )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 # Ids of cases: names that say id, whatever the values are; names of what a case is; and of what may be anything.
 CERTAIN_IDS = (
@@ -64,7 +64,7 @@ def spelled(name: str) -> str:
     return re.sub(r"[\s.-]+", "_", name.strip().lower())
 
 
-def named(names: Sequence[str], known: Sequence[str]) -> list[str]:
+def named(names: Iterable[str], known: Sequence[str]) -> list[str]:
     """The columns that bear one of the known names, the most telling first.
 
     >>> named(["p", "Label", "class"], CLASS)

@@ -21,20 +21,20 @@ from msgspec import Struct
 from toplist._text import argument, quote
 from toplist.errors import CaseError, FileError
 from toplist.io.answers import OTHER, AnswerSpace
-from toplist.io.producers.base import ANSWER_MASS, LISTED_TOKENS, at_path
+from toplist.io.columns import as_numpy
+from toplist.io.producers.base import ANSWER_MASS, CLASSES, CONFIDENCES, N_CLASSES, at_path
 from toplist.io.producers.cases import HARD, Cases, NoListsError, about, add_answer, disagreement, letters, reading
 from toplist.io.producers.records import Record, mappings, records_in
 from toplist.io.producers.tokens import (
     FieldError,
     Position,
     Token,
-    TokenColumns,
     Whole,
     as_position,
     chosen,
-    notes_on,
     typed,
 )
+from toplist.io.producers.top_tokens import TopTokens, answer_lists, notes_on
 from toplist.io.producers.zip_members import members_of
 from toplist.io.readers.first_look import FirstLook
 from toplist.io.readers.json_lines import read_json
@@ -218,20 +218,21 @@ def _add_tokens(
     at = next((at for at in range(len(positions)) if any(sample.answers[at][0] for sample in samples)), -1)
     if len(positions) > 1 and positions[at] == _ANSWER:
         cases.say(f"the answer is the token after {_ANSWER!r}")
-    columns = TokenColumns((sample.answers[at][0] for sample in samples), with_bytes=space.uses_bytes)
     try:
-        lists = space.lists(columns.made(), n_answers=sizes)
+        tokens = TopTokens.of((sample.answers[at][0] for sample in samples), space)
+        lists, changes = answer_lists(tokens, space, n_answers=sizes)
     except CaseError as error:
         raise samples[error.case or 0].record.error(f"{error.problem} {error.remedy}".strip()) from None
     counts = Counter(problem for sample in samples for problem in sample.answers[at][1])
-    for note in notes_on(positions[at], len(samples), counts + lists.counts, lists.answer_mass):
+    for note in notes_on(positions[at], len(samples), counts + changes, as_numpy(lists[ANSWER_MASS])):
         cases.say(note)
-    bounds, classes, p = lists.offsets.tolist(), lists.classes.to_pylist(), lists.confidences.tolist()
-    for at, sample in enumerate(samples):
-        mass, entries = float(lists.answer_mass[at]), slice(bounds[at], bounds[at + 1])
-        known = about(sample.outcome(declared), int(lists.n_classes[at]), sample.id)
-        more = {ANSWER_MASS: None if np.isnan(mass) else mass, LISTED_TOKENS: int(lists.listed[at]) or None}
-        cases.add(sample.record, sample.case, classes[entries], p[entries], **known, **more)
+    columns = {name: column.to_pylist() for name, column in lists.items()}
+    for place, sample in enumerate(samples):
+        known = {name: values[place] for name, values in columns.items()}
+        entries, n_classes = (known.pop(CLASSES), known.pop(CONFIDENCES)), known.pop(N_CLASSES)
+        cases.add(
+            sample.record, sample.case, *entries, **about(sample.outcome(declared), n_classes, sample.id), **known
+        )
 
 
 def _space(samples: Sequence[_Sample], declared: AnswerSpace | None) -> tuple[AnswerSpace, Any]:

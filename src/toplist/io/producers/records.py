@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -131,7 +130,7 @@ def is_document(path: Path) -> bool:
 
 def lines(path: Path) -> Iterator[bytes]:
     """The lines of a file that are not blank."""
-    for block in blocks_of_lines(path, BLOCK, longest=math.inf):  # a document may be one line
+    for block in blocks_of_lines(path, BLOCK, limited=False):  # a document may be one line
         yield from lines_of(block)
 
 

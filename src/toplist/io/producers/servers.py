@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from toplist._text import argument, did_you_mean, listed, quote
 from toplist._typing import Floats
 from toplist.errors import CaseError, FileError, TopListError
 from toplist.io.answers import AnswerSpace
-from toplist.io.columns import as_arrow, as_numpy, is_list
+from toplist.io.columns import as_numpy
 from toplist.io.producers.base import (
     ANSWER_MASS,
     CASE,
@@ -47,18 +46,14 @@ from toplist.io.producers.tokens import (
     FieldError,
     Position,
     Token,
-    TokenColumns,
     as_position,
     chosen,
     cut,
-    nested,
-    notes_on,
-    vocabulary_lists,
 )
+from toplist.io.producers.top_tokens import SAMPLED, UNSORTED, TopTokens, answer_lists, notes_on, vocabulary_lists
 from toplist.io.readers.base import TableChunk
 from toplist.io.readers.column_types import common
 from toplist.io.readers.json_lines import Fields, MisfitError, as_array, blocks_of_lines, lines_of, parse, settled
-from toplist.io.top_tokens import SAMPLED, UNSORTED, TopTokens
 from toplist.io.words import CASE as CASES
 from toplist.io.words import CERTAIN_IDS, TRUTH, named, spelled
 
@@ -110,8 +105,8 @@ def _responses(request: Request) -> Iterator[Record]:
         yield record
 
 
-# The row of a record, its fields, the tokens at the position of the answer, and what is to be said of that.
-_Answer = tuple[int, Record, Sequence[Token], list[str]]
+# The row of a record, its columns, and the tokens at the position of the answer.
+_Answer = tuple[int, tuple[Any, ...], Sequence[Token]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,26 +142,28 @@ class _Table:
 
     def add(self, source: str, blocks: Iterable[Sequence[Any]], first: Sequence[Record]) -> None:
         """The records of a file, or its lines, of which the first ones were read."""
-        fields = self._fields_of(first, source)
-        answers = self._answers(source, blocks)
-        while self._add_block(source, islice(answers, _ROWS), *fields):
-            pass
+        columns = self._columns_of(first, source)
+        answers = self._answers(source, blocks, [name for _, name, _ in columns])
+        for first_answer in answers:
+            self._add_block(source, chain([first_answer], islice(answers, _ROWS - 1)), columns)
 
-    def _fields_of(self, some: Sequence[Record], source: str) -> tuple[dict[str, str], dict[str, Any]]:
-        """The columns with the fields that they are, which hold one value in the first records; and their types."""
-        seen, nested_too = Fields(), set[str]()
+    def _columns_of(self, some: Sequence[Record], source: str) -> list[tuple[str, str, Any]]:
+        """The columns, with the fields that they are, which hold one value in the first records, and their types."""
+        seen, nested = Fields(), set[str]()
         for record in map(_flat, some):
-            nested_too |= {name for name, value in record.items() if name != ANSWERS and isinstance(value, dict | list)}
-            seen.add({name: v for name, v in record.items() if v is not None and name not in nested_too})
-        ignored = nested_too | {CLASSES, CONFIDENCES}
-        ignored |= set(self.server.own_ids) - set((self.request.options.case or "").split(","))
+            nested |= {name for name, value in record.items() if name != ANSWERS and isinstance(value, dict | list)}
+            seen.add({name: value for name, value in record.items() if value is not None and name not in nested})
+        asked = (self.request.options.case or "").split(",")
+        ignored = nested | {CLASSES, CONFIDENCES} | {name for name in self.server.own_ids if name not in asked}
         kinds = {name: settled(kind) for name, kind in seen.kinds.items() if name not in ignored}
         pa = need("pyarrow")
-        if pa.types.is_nested(kinds.get(ANSWERS, pa.null())) and kinds[ANSWERS] != pa.list_(pa.string()):
-            del kinds[ANSWERS]
+        answers = kinds.pop(ANSWERS, pa.null())
         fields = {name: name for name in kinds if name not in _OWN or name == N_CLASSES}
-        if is_list(kinds.get(ANSWERS, pa.null())):
-            fields[_ALLOWED] = fields.pop(ANSWERS)
+        if answers == pa.list_(pa.string()):
+            fields[_ALLOWED] = ANSWERS
+        elif not pa.types.is_nested(answers) and not pa.types.is_null(answers):
+            fields[ANSWERS] = ANSWERS
+        kinds[ANSWERS] = answers
         case = next((name for name in named(list(kinds), CASES) if spelled(name) in CERTAIN_IDS), "")
         outcomes = named(list(kinds), TRUTH)
         if case:
@@ -177,64 +174,62 @@ class _Table:
             fields[OUTCOME] = outcomes[0]
         else:
             self.outcomes.update(dict.fromkeys(outcomes))
-        return fields, kinds
+        return [(column, name, kinds[name]) for column, name in fields.items()]
 
-    def _add_block(
-        self, source: str, answers: Iterator[_Answer], fields: dict[str, str], kinds: dict[str, Any]
-    ) -> bool:
-        """Some answers, of which only what counts is kept; whether there were any."""
-        row, rows, values = 0, list[int](), list[tuple[Any, ...]]()
-        top = TokenColumns(with_bytes=self.space is not None and self.space.uses_bytes)
-        for row, record, tokens, reasons in answers:
-            self.counts.update(reasons)
-            if FAILED not in reasons:
-                rows.append(row)
-                values.append(tuple(map(record.get, fields.values())))
-                top.add(tokens)
-        if not rows:
-            return bool(row)
-        columns = {}
-        for (name, own), column in zip(fields.items(), zip(*values, strict=True), strict=True):
-            try:
-                columns[name] = as_array(column, kinds[own])
-            except MisfitError as error:
-                raise FileError(source, f"{quote(own)} {error.problem}.", row=rows[error.place]) from None
-        columns |= {name: columns[name].cast(need("pyarrow").string()) for name in (CASE, OUTCOME) if name in columns}
-        try:
-            made = top.made()
-        except CaseError as error:
-            raise FileError(source, error.problem, row=rows[error.case or 0]) from None
-        self.blocks.append(_Block(source, rows, columns, made))
-        self._require_declared(self.blocks[-1])
-        return True
-
-    def _answers(self, source: str, blocks: Iterable[Sequence[Any]]) -> Iterator[_Answer]:
-        """Those of records, or of lines; one that is odd is read whole."""
-        start = 1
+    def _answers(self, source: str, blocks: Iterable[Sequence[Any]], fields: Sequence[str]) -> Iterator[_Answer]:
+        """Those of records, or of lines, apart from requests that failed; one that is odd is read whole."""
+        row = 0
         for block in blocks:
-            lists: Sequence[bytes] = ()
-            objects: Sequence[Any] = [None] * len(block)
-            if block and isinstance(block[0], bytes):
-                with suppress(ValueError, RecursionError):
-                    objects, lists = cut(block)
-            for row, (line, record) in enumerate(zip(block, objects, strict=True), start):
-                answer = None
-                with suppress(FieldError, ValueError, RecursionError):
-                    answer = None if record is None else self._answer(row, record, lists)
+            objects, lists = cut(block)
+            for line, record in zip(block, objects, strict=True):
+                row += 1
                 try:
-                    yield answer or self._answer(row, parse(line, source, row) if isinstance(line, bytes) else line)
-                except FieldError as error:
-                    raise FileError(source, f"this is no answer of the server: {error}.", row=row) from None
-            start += len(block)
+                    tokens, reasons = self._read(record, lists)
+                except (FieldError, ValueError, RecursionError):
+                    whole = parse(line, source, row) if isinstance(line, bytes) else line
+                    try:
+                        tokens, reasons = self._read(whole)
+                    except FieldError as error:
+                        raise FileError(source, f"this is no answer of the server: {error}.", row=row) from None
+                else:
+                    whole = record
+                self.counts.update(reasons)
+                if FAILED not in reasons:
+                    yield row, tuple(map(_flat(whole).get, fields)), tokens
 
-    def _answer(self, row: int, record: Record, lists: Sequence[bytes] = ()) -> _Answer:
+    def _read(self, record: Record | None, lists: Sequence[bytes] = ()) -> tuple[Sequence[Token], Sequence[str]]:
+        """The tokens at the position of the answer, and what there is to say about them."""
+        if record is None:
+            raise ValueError("this line was not read with others")
         positions = self.server.read(record, self._say)
-        if isinstance(positions, str):
-            return row, _flat(record), (), [positions]
-        return row, _flat(record), *chosen(self.position, positions, lists)
+        return ((), [positions]) if isinstance(positions, str) else chosen(self.position, positions, lists)
 
     def _say(self, note: str) -> None:
         self.said[note] = None
+
+    def _add_block(self, source: str, answers: Iterable[_Answer], columns: Sequence[tuple[str, str, Any]]) -> None:
+        """Some answers, of which only what counts is kept."""
+        rows, values = list[int](), list[tuple[Any, ...]]()
+
+        def tokens() -> Iterator[Sequence[Token]]:
+            for row, fields, tokens in answers:
+                rows.append(row)
+                values.append(fields)
+                yield tokens
+
+        try:
+            table = TopTokens.of(tokens(), self.space)
+        except CaseError as error:
+            raise FileError(source, error.problem, row=rows[-1]) from None
+        made = {}
+        for (column, name, kind), cells in zip(columns, zip(*values, strict=True), strict=True):
+            try:
+                made[column] = as_array(cells, kind)
+            except MisfitError as error:
+                raise FileError(source, f"{quote(name)} {error.problem}.", row=rows[error.place]) from None
+        made |= {name: made[name].cast(need("pyarrow").string()) for name in (CASE, OUTCOME) if name in made}
+        self.blocks.append(_Block(source, rows, made, table))
+        self._require_declared(self.blocks[-1])
 
     # Lists
 
@@ -268,30 +263,23 @@ class _Table:
     def _lists(self, block: _Block, *, ranked: bool) -> tuple[dict[str, Any], Counter[str]]:
         """The columns of a block with its lists, and what was changed in these."""
         columns = dict(block.columns)
-        allowed = columns.pop(_ALLOWED, None)
+        allowed, numbers = columns.pop(_ALLOWED, None), columns.get(N_CLASSES)
         try:
             if self.space is None:
-                tokens, counts = block.tokens.cleaned(ranked=ranked)
-                return columns | vocabulary_lists(tokens), counts
-            numbers = columns.get(N_CLASSES)
-            made = self.space.lists(
-                block.tokens,
-                n_answers=None if numbers is None else as_numpy(numbers.cast("int64").fill_null(0)),
-                allowed=None if allowed is None else [names or () for names in allowed.to_pylist()],
-                ranked=ranked,
-            )
+                lists, changes = vocabulary_lists(block.tokens, ranked=ranked)
+            else:
+                lists, changes = answer_lists(
+                    block.tokens,
+                    self.space,
+                    n_answers=None if numbers is None else as_numpy(numbers.cast("int64").fill_null(0)),
+                    allowed=None if allowed is None else [names or () for names in allowed.to_pylist()],
+                    ranked=ranked,
+                )
         except CaseError as error:
             others = "" if not error.more else f" {error.more:,} more records have the same problem."
             problem = f"{error.problem} {error.remedy}{others}"
             raise FileError(block.source, problem, row=block.rows[error.case or 0]) from None
-        pa = need("pyarrow")
-        return columns | {
-            CLASSES: nested(made.offsets, made.classes),
-            CONFIDENCES: nested(made.offsets, as_arrow(made.confidences)),
-            N_CLASSES: as_arrow(made.n_classes.astype(np.int64)),
-            ANSWER_MASS: pa.array(made.answer_mass, pa.float64(), mask=np.isnan(made.answer_mass)),
-            LISTED_TOKENS: pa.array(made.listed, pa.int64(), mask=made.listed == 0),
-        }, made.counts
+        return columns | lists, changes
 
     # What is refused, and what is said
 

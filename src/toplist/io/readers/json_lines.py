@@ -422,15 +422,13 @@ class _Block:
         return FileError(self.source, f"this cannot be read: {text[:200].rstrip('.')}.", row=at)
 
 
-def blocks_of_lines(
-    path: Path, at_once: int = BLOCK, *, longest: float = LONGEST, counting: bool = False
-) -> Iterator[bytes]:
+def blocks_of_lines(path: Path, at_once: int = 0, *, limited: bool = True, counting: bool = False) -> Iterator[bytes]:
     """Whole lines, so many bytes at a time; `counting` those before one that is too long."""
     head_of(path, 16)  # says what it is, where it is no text
     parts: list[bytes] = []
     size, mark = 0, b"\xef\xbb\xbf"
     with opened(path) as stream:
-        while chunk := stream.read(at_once):
+        while chunk := stream.read(at_once or BLOCK):
             data, mark = chunk.removeprefix(mark), b""
             cut = data.rfind(b"\n") + 1
             if cut:
@@ -438,7 +436,7 @@ def blocks_of_lines(
                 parts, size = [], 0
             parts.append(data[cut:])
             size += len(parts[-1])
-            if size > longest:
+            if limited and size > LONGEST:
                 if counting:
                     return
                 row = 1 + sum(len(lines_of(block)) for block in blocks_of_lines(path, counting=True))
