@@ -9,7 +9,6 @@ import pytest
 
 import toplist as tl
 from tests.report.html.parse_page import read
-from toplist.inference.aggregates import overall
 from toplist.scoring import case_scores
 from toplist.scoring.case_scores import METRICS, CaseScores, Metric
 
@@ -99,7 +98,7 @@ def test_a_new_metric_is_one_entry_and_appears_everywhere(monkeypatch: pytest.Mo
     monkeypatch.setattr(case_scores, "METRICS", (*METRICS, new))
     board = tl.compare({"a": LISTS, "b": ["a", "b", "c", "a"]}, Y, space=4)
     assert board["a"].metrics["emptiness"].value == 0.25
-    assert overall(board._aggregates).sums["emptiness"].tolist()[1] == 0
+    assert board._intervals.tally.sums["emptiness"].tolist()[1] == 0
     assert "how empty" in board.to_text(400)
     assert "emptiness" in board.to_csv().split("\n")[0].split(",")
     jsonschema.Draft202012Validator(schema()).validate(board.to_dict())

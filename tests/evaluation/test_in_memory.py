@@ -112,7 +112,7 @@ def test_the_order_of_the_cases_does_not_show(seed: int, n: int) -> None:
         one = flat.compare(made, y, space=M, **options)
         other = flat.compare(again, y[order], space=M, **{k: v[order] for k, v in options.items()})
         assert one.to_dict() == other.to_dict()
-        assert one._aggregates == other._aggregates
+        assert one._intervals.tally == other._intervals.tally
 
 
 @few
@@ -277,7 +277,7 @@ def test_groups_and_clusters_are_numbers_text_or_anything_that_has_a_name() -> N
                 tl.compare(made, tl.Truth(y, cluster=by), space=M)
             continue
         clustered = tl.compare(made, tl.Truth(y, cluster=by), space=M)
-        assert len(clustered._aggregates[None].clusters) == 2
+        assert len(clustered._intervals.tally.clusters) == 2
 
 
 def test_the_method_says_what_was_done() -> None:

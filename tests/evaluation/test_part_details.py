@@ -46,7 +46,7 @@ def of_sums(board: Leaderboard, lists: dict[str, tl.TopLists], y: Any) -> Leader
         name: ReliabilityBins.of(one, CaseScores.from_lists(one, y, (tl.Brier(),)).metrics["accuracy"])
         for name, one in lists.items()
     }
-    return replace(board, _cases=SumDetails(bins, (PartRecord("a.tlp", CASES, ("a.parquet", "y.parquet")),)))
+    return replace(board, _cases=SumDetails(bins, (PartRecord("a.tlp", CASES),)))
 
 
 @pytest.fixture(scope="module", params=[2, 3])
@@ -75,7 +75,7 @@ def test_the_page_has_what_comes_from_sums_and_says_what_is_missing(boards: Any,
     text = shown(boards[1], tmp_path / "board.html")
     assert "compare the files themselves, or a sample of their cases" in text
     assert "What to do next" not in text
-    assert "a.parquet" in text
+    assert "a.tlp" in text
     assert "ECE: expected calibration error over 20 bins" in text
     assert "classes listed: 3" in text
 

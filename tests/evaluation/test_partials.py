@@ -153,12 +153,12 @@ def test_a_small_sample_is_said_to_be_one() -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "rules": ({"rules": "brier"}, "rules is brier, log in the first, and brier in the second"),
+    "rules": ({"rules": "brier"}, r"rules is \('brier', 'log'\) in the first, and \('brier',\) in the second"),
     "level": ({"inference": 0.9}, "level is 0.95 in the first, and 0.9 in the second"),
-    "weights": ({"columns": {"weight": "weight"}}, "weight is none in the first, and 'weight'"),
+    "weights": ({"columns": {"weight": "weight"}}, "weight is None in the first, and 'weight'"),
     "missing": ({"missing": "common"}, "missing is 'error' in the first, and 'common' in the second"),
-    "repairs": ({"read": tl.ReadOptions(normalize=True)}, "the lists of one were read with different options"),
-    "k": ({"k": 3}, "k is 5 in the first, and 3 in the second"),
+    "repairs": ({"read": tl.ReadOptions(normalize=True)}, "their lists or outcomes were read with different options"),
+    "k": ({"k": 3}, r"k is \(5,\) in the first, and \(3,\) in the second"),
 }
 
 

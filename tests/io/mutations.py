@@ -29,6 +29,7 @@ from tests.io.strategies import Drawn, chance, draw
 from toplist import ClassSpace
 from toplist.errors import TopListError
 from toplist.evaluation.compare import compare
+from toplist.io.readers import delimited
 
 FIRST = ("class_1", "p_1")  # of ranked columns
 FORMS = (
@@ -222,9 +223,13 @@ def require_clear(sentence: str, path: Path) -> None:
 
 
 def run(form: str, seeds: range, show: bool = False) -> Counter[str]:
-    """How many files ended how; the first violation says which file it was."""
+    """How many files ended how; the first violation says which file it was.
+
+    Every other text goes through DuckDB, as far as it reads it; `csv` reads the rest.
+    """
     counts: Counter[str] = Counter()
     for seed in seeds:
+        delimited._FIRST = 3 if seed % 2 else 1 << 18
         with tempfile.TemporaryDirectory() as folder:
             spoiled = spoil(seed, form, Path(folder))
             try:

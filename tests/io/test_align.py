@@ -11,7 +11,7 @@ import pytest
 
 import toplist as tl
 from toplist.errors import FileError
-from toplist.io import align, columns
+from toplist.io import align, columns, sources
 from toplist.io.columns import CaseIndex, UniqueIds
 
 pa = pytest.importorskip("pyarrow", reason="files need pyarrow")
@@ -109,15 +109,19 @@ def test_a_bad_row_of_one_of_several_files_is_named_with_its_file(tmp_path: Path
         board({"a": tmp_path / "a"})
 
 
-def test_rows_of_a_case_in_a_long_table_may_be_anywhere() -> None:
+@pytest.mark.parametrize("room", [1 << 30, 3000, 0], ids=["read once", "read twice from the middle", "read twice"])
+def test_rows_of_a_case_in_a_long_table_may_be_anywhere(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "_AHEAD", room)
     rows = [
         {"case": case, "class": NAMES[c], "confidence": t}
         for case in range(N)
         for c, t in zip(CLASSES[case], CONFIDENCES[case], strict=True)
     ]
     together = board({"a": pa.Table.from_pylist(rows)})
-    for order in (range(len(rows))[::-1], rng.permutation(len(rows)), [*range(1, len(rows)), 0]):
-        assert board({"a": pa.Table.from_pylist([rows[at] for at in order])}) == together
+    for order in (range(len(rows))[::-1], rng.permutation(len(rows)), [*range(1, len(rows)), 0], range(len(rows))):
+        table = pa.Table.from_pylist([rows[at] for at in order])
+        pieces = pa.concat_tables([table.slice(lo, 20) for lo in range(0, len(table), 20)])
+        assert board({"a": pieces}) == together
 
 
 @pytest.mark.parametrize("kind", [int, str, "case {:04}".format])

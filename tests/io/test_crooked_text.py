@@ -10,10 +10,17 @@ import pytest
 from tests.io.boards import only
 from toplist.errors import FileError
 from toplist.io.opening import open_path
+from toplist.io.readers import delimited
 
 TRUTH = "case,class\n1,a\n2,b\n3,c\n4,a\n"
 RANKED = "case,class_1,p_1,class_2,p_2\n1,a,0.5,b,0.25\n2,b,0.5\n3\n4,c,0.5,a,0.25\n"
 FULL = RANKED.replace("0.5\n3\n", "0.5,,\n3,,,,\n")
+
+
+@pytest.fixture(autouse=True, params=[1 << 18, 3], ids=["small", "large"])
+def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are small, which `csv` reads, or taken for large ones, which DuckDB reads as far as it can."""
+    monkeypatch.setattr(delimited, "_FIRST", request.param)
 
 
 @pytest.fixture

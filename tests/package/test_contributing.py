@@ -48,16 +48,12 @@ RECIPES = {
                 return 2.0 * total
         @ scoring/rules/standard.py behind ^RULES: .*\{\n
             "doubled-log": DoubledLog,
-        @ scoring/rules/__init__.py behind ^from toplist\.scoring\.rules\.standard import \(\n
-            DoubledLog,
-        @ __init__.pyi behind \Z
-        from toplist.scoring.rules import DoubledLog as DoubledLog
         @ cli/choices.py behind ^RULES = \(
         "doubled-log",
         @ tests/paper/rules.py behind \Z
 
         RULES["doubled-log"] = Known(
-            tl.DoubledLog(),
+            tl.scoring.rules.as_rule("doubled-log"),
             quiet(lambda p: -2 * np.log(p)),
             quiet(lambda p: -2 * times(p, np.log(p)).sum(axis=-1)),
             quiet(lambda p: -2 * np.log(p) - 2),
@@ -68,7 +64,7 @@ RECIPES = {
         known, p = RULES["doubled-log"], np.array([0.5, 0.3, 0.2])
         lists = tl.TopLists.from_proba(np.tile(p, (3, 1)))
         np.testing.assert_allclose(tl.score(lists, [0, 1, 2], rule="doubled-log"), known.scores(p))
-        np.testing.assert_allclose(tl.entropy(lists, rule=tl.DoubledLog())[0], known.entropy(p))
+        np.testing.assert_allclose(tl.entropy(lists, rule="doubled-log")[0], known.entropy(p))
         print(tl.compare({"a": lists}, [0, 1, 2], rules=["doubled-log"]))
         print("help", cli("compare", "--help").output)
         @ says

@@ -21,7 +21,6 @@ from toplist.io import (
     ReadOptions,
     ReadRequest,
     as_tables,
-    empty_set_explained,
     names_of,
     plan_of,
     silent,
@@ -195,8 +194,7 @@ def score_cases(
         request.require_outcomes()
         return together(request, space, scoring).scores()[name]
     plan = plan_of(tables, space, missing="error", find=("cluster", "time", "group"))
-    with empty_set_explained(plan.set_separator):
-        return scores_of_files(plan, scoring, progress or silent)[name]
+    return scores_of_files(plan, scoring, progress or silent)[name]
 
 
 def _score_files(request: ReadRequest, space: Any, question: Question, progress: Progress) -> Scored:
@@ -205,8 +203,7 @@ def _score_files(request: ReadRequest, space: Any, question: Question, progress:
     columns = columns_of(plan, settings)
     sums, sample = SumCollector(plan, settings.method == "poisson"), SampleCollector(plan, columns)
     matrix = MatrixCollector(plan) if by_case else None
-    with empty_set_explained(plan.set_separator):
-        read = run(reading(plan, columns), question.scoring, list(filter(None, (sums, sample, matrix))), progress)
+    read = run(reading(plan, columns), question.scoring, list(filter(None, (sums, sample, matrix))), progress)
     return Scored.of_files(
         plan, question, settings, sums.tallies, None if matrix is None else matrix.panel(), sample, read
     )

@@ -15,12 +15,11 @@ from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.arrays import given
 from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, TableSummary, measure
 from toplist.evaluation.samples import EXACT, CaseSample, CaseSampler, sample_cases
-from toplist.evaluation.stream import Collector, ScoredRows, ScoringSpec, run
+from toplist.evaluation.stream import ScoredRows, ScoringSpec, Taken, run
 from toplist.inference.settings import Inference, as_inference
 from toplist.io import (
     N_CLASSES,
     PER_CASE,
-    Plan,
     ReadOptions,
     ReadRequest,
     Source,
@@ -28,7 +27,6 @@ from toplist.io import (
     as_tables,
     as_truth,
     check_file,
-    empty_set_explained,
     filled,
     open_request,
     plan_of,
@@ -198,32 +196,17 @@ def _in_files(request: ReadRequest, space: Any, missing: str, progress: Progress
             "calibration needs one outcome per case, not a distribution.",
             "Draw an outcome per case from it.",
         )
-    with empty_set_explained(separator):
-        cases = _Sampling(plan, EXACT)
-        run(plan, ScoringSpec((as_rule("brier"),), ()), [cases], progress)
-    issues = checks.counts.issues(repaired={*BLOCKING, *repaired_kinds(source.repairs)})
-    classes = checked.classes if plan.space is None else _classes(show_size(plan.space.size))
-    return replace(checked, issues=issues, classes=classes, reason=""), cases.sampler.sample()
+    sampler = CaseSampler(EXACT)
 
-
-class _Sampling(Collector):
-    """Samples the cases of one model, and keeps nothing of their scores."""
-
-    __slots__ = ("cluster", "sampler")
-
-    def __init__(self, plan: Plan, limit: int) -> None:
-        self.cluster, self.sampler = plan.cluster, CaseSampler(limit)
-
-    def make(self, rows: ScoredRows) -> CaseSample:
-        """See `Collector`."""
-        (scored,), cluster = rows.lists, self.cluster
-        truth = scored.truth
-        clusters = None if cluster is None else filled(truth, cluster, "cluster")
+    def sampled(rows: ScoredRows) -> CaseSample:
+        (scored,), truth = rows.lists, rows.lists[0].truth
+        clusters = None if plan.cluster is None else filled(truth, plan.cluster, "cluster")
         return CaseSample.of(scored.lists, scored.y, truth.rows, clusters, truth.source)
 
-    def add(self, made: CaseSample) -> None:
-        """See `Collector`."""
-        self.sampler.add(made)
+    run(plan, ScoringSpec((as_rule("brier"),), ()), [Taken(sampled, sampler.add)], progress)
+    issues = checks.counts.issues(repaired={*BLOCKING, *repaired_kinds(source.repairs)})
+    classes = checked.classes if plan.space is None else _classes(show_size(plan.space.size))
+    return replace(checked, issues=issues, classes=classes, reason=""), sampler.sample()
 
 
 def _in_memory(request: ReadRequest, space: Any) -> Checked:

@@ -255,7 +255,7 @@ def _score(part: Part, job: Job) -> PartialResult | Failed:
     try:
         with one_thread():
             result = score_part(_rows_of(job, part), job.question, losses=False, **how)
-            if any(count != result.read.cases for count in result.read.matched):
+            if any(origin.cases != result.read.cases for origin in result.read.origins):
                 raise AlignmentError(_SORT)
             return result
     except TopListError as error:

@@ -42,7 +42,7 @@ from toplist.evaluation.score_files import (
     ids_of,
     is_score_file,
 )
-from toplist.evaluation.stream import Collector, MatrixCollector, ScoredRows, SumCollector, run
+from toplist.evaluation.stream import MatrixCollector, ScoredRows, SumCollector, run
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, overall, tally
 from toplist.inference.dependence import usual_lag, usual_waves
 from toplist.inference.diagnostics import FEW, diagnose, is_skewed, skewness
@@ -51,7 +51,7 @@ from toplist.inference.intervals import SAME, Intervals, IntervalsOf, rounding
 from toplist.inference.ranking import in_order
 from toplist.inference.results import BoardWarning, Comparison, Estimate
 from toplist.inference.settings import TIMED, Inference, as_inference
-from toplist.io import Plan, ReadOptions, ReadRequest, Source, as_tables, empty_set_explained, silent, with_indicators
+from toplist.io import Plan, ReadOptions, ReadRequest, Source, as_tables, silent, with_indicators
 from toplist.report.gate import (
     IDENTICAL,
     CaseLoss,
@@ -240,8 +240,7 @@ def _of_files(
         baseline.require_same_question(plan.classes, plan.space)
     columns = columns_of(plan, settings)
     pairs = PairCollector(plan, columns, baseline)
-    with empty_set_explained(plan.set_separator):
-        read = run(reading(plan, columns), question.scoring, [pairs], progress)
+    read = run(reading(plan, columns), question.scoring, [pairs], progress)
     left_out, matrix = () if baseline is None else baseline.require_same_cases(), pairs.matrix.panel()
     scored = Scored.of_files(plan, question, settings, {}, matrix, pairs.sample, read)
     lists = np.concatenate([np.zeros((0, 2), np.uint64), *pairs.lists])
@@ -264,7 +263,7 @@ def _of_arrays(request: ReadRequest, space: Any, question: Question, baseline: B
     return PairedCases(scored, matrix, ids, alone, lists, left_out)
 
 
-class PairCollector(Collector):
+class PairCollector:
     """Keeps the scores of both models with the ids of cases, and what tells their lists apart.
 
     A baseline whose scores are in a file has these handed on with those that were made. What the truth says of cases
@@ -399,7 +398,7 @@ class GateChecks:
         pairs[:, _OLD] = np.where(endless[:, _OLD], new, old)
         pairs[endless[:, _NEW]] = 0.0
         finite = replace(matrix, scores=pairs[:, None, :])
-        intervals = IntervalsOf(settings, None if settings.by_sums else finite, question.bounds(True))
+        intervals = IntervalsOf(settings, None if settings.by_sums else finite, question.penalised)
         return cls(question, cases, baseline, limits, level, pairs, losses, counted, sums_of(finite), intervals)
 
     def report(self) -> GateReport:
@@ -553,7 +552,7 @@ class GateChecks:
         """What the diagnostics of a comparison say of all cases, of which none is infinite, in one group."""
         names, scored, sample = self.question.names, self.cases.scored, self.cases.scored.sample
         everything: dict[Hashable, Aggregates] = {None: overall(self.tallies)}
-        results, _ = standings(self.question, replace(scored, tallies=everything), self.intervals)
+        results = standings(self.question, replace(scored, tallies=everything), self.intervals)
         rows = sorted(results.overall.rows, key=lambda row: names.index(row.name))  # differences are losses
         results = replace(results, overall=replace(results.overall, rows=tuple(rows)))
         if sample is not None:

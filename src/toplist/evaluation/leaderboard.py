@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -21,10 +21,9 @@ from toplist.core.kernel import to_float, versions
 from toplist.errors import TopListError
 from toplist.evaluation.case_details import CaseDetails, CaseReader, SumDetails, against
 from toplist.evaluation.next_steps import Invocation, actions
-from toplist.inference.aggregates import Aggregates, overall
 from toplist.inference.estimation import POWER
 from toplist.inference.intervals import Intervals
-from toplist.inference.ranking import ComparisonSpec, confidence_set, extra_of, judge
+from toplist.inference.ranking import confidence_set, extra_of, judge
 from toplist.inference.results import Comparison, ConfidenceSet, Estimate, Group, ModelDetails, ModelRow, Pair
 from toplist.io import silent
 from toplist.report import export, markup
@@ -57,11 +56,8 @@ class Leaderboard:
     """
 
     comparison: Comparison
-    _aggregates: Mapping[Hashable, Aggregates]  # exact sums, by group
-    _spec: ComparisonSpec
-    _intervals: Intervals = field(compare=False)  # over all cases
+    _intervals: Intervals = field(compare=False)  # over all cases, with their exact sums
     _cases: CaseReader | SumDetails = field(compare=False)  # the cases, or what there is without them
-    _seed: int = 0  # of what is drawn
     _inputs: tuple[Any, ...] = field(default=(), compare=False)  # files that were read: nothing is written over them
     _invocation: Invocation | None = field(default=None, compare=False)  # how these are written in a shell
 
@@ -98,7 +94,7 @@ class Leaderboard:
 
     def _places(self, a: str, b: str, rule: str | None) -> tuple[int, int, int]:
         """Where a rule and two models stand among those that were compared."""
-        names, rules = self._spec.names, self._spec.rules
+        names, rules = [source.name for source in self.comparison.sources], self.comparison.rules
         for name in (a, b):
             require_known(name, names, "model")
         chosen = require_known(rule or rules[0], rules, "rule")
@@ -116,7 +112,7 @@ class Leaderboard:
         for the intervals. 0 where the difference is significant already; None where it cannot be said.
         """
         difference, power = self.difference(a, b, rule), as_probability(power, "power")
-        chosen, level = rule or self._spec.rules[0], self.comparison.level
+        chosen, level = rule or self.comparison.rules[0], self.comparison.level
         pairs = [pair for pair in self.pairwise if pair.rule == chosen]
         if any(judge(pair, level).significant for pair in pairs if {pair.a, pair.b} == {a, b}):
             return 0
@@ -129,7 +125,7 @@ class Leaderboard:
         The best model is left out of such a set with at most the probability one minus the level.
         """
         if rule is not None:
-            require_known(rule, self._spec.rules, "rule")
+            require_known(rule, self.comparison.rules, "rule")
         return confidence_set(self.comparison, rule, None if level is None else as_probability(level, "level"))
 
     @cached_property
@@ -160,9 +156,9 @@ class Leaderboard:
 
     def _agrees(self, details: CaseDetails) -> bool:
         """Whether reading again finds the scores of the comparison, up to rounding."""
-        scores, sums = details.panel.scores, overall(self._aggregates).sums["x"]
+        scores, sums = details.panel.scores, self._intervals.tally.sums["x"]
         weights = np.ones(len(scores)) if details.panel.weights is None else details.panel.weights
-        for r, a in product(range(len(self._spec.rules)), range(len(self._spec.names))):
+        for r, a in product(range(scores.shape[1]), range(scores.shape[2])):
             column = scores[:, r, a]
             again = float(np.dot(np.where(np.isfinite(column), column, 0.0), weights))
             if not math.isclose(again, to_float(sums[r, a, a]), rel_tol=1e-9, abs_tol=1e-9):
@@ -196,7 +192,7 @@ class Leaderboard:
             return self._cases.plot(kind, results)
         details = self.details()
         if kind == "reliability":
-            calibration = details.calibration(results, seed=self._seed)
+            calibration = details.calibration(results, seed=self._intervals.seed)
             return plot.reliability(calibration.curves, calibration.judged, len(self) - len(calibration.curves))
         return plot.curves(self._exhibits(details), self.confidence_set().members)
 
@@ -240,7 +236,7 @@ class Leaderboard:
                 results,
                 self._exhibits(details),
                 replace(provenance, files=details.files),
-                **details.calibration(results, seed=self._seed)._asdict(),
+                **details.calibration(results, seed=self._intervals.seed)._asdict(),
                 breakdowns=details.breakdowns(results, self._intervals),
                 against=details.against(results),
                 actions=actions(results, self._intervals, details, invocation or self._invocation),
@@ -341,7 +337,7 @@ class Leaderboard:
         write_bytes(path, writers[suffix]().encode("utf-8"))
 
 
-def require_known(name: str, names: tuple[str, ...], what: str) -> str:
+def require_known(name: str, names: Sequence[str], what: str) -> str:
     """The name of a model or rule that is on the board."""
     if name not in names:
         raise TopListError(f"{name!r} is no {what} here: there are {', '.join(map(repr, names))}.")

@@ -14,12 +14,12 @@ from toplist._text import argument
 from toplist._typing import Codes, Floats
 from toplist.errors import AlignmentError, TopListError
 from toplist.evaluation.arrays import given, together
+from toplist.evaluation.ranking import Question
 from toplist.evaluation.stream import (
-    Collector,
     MatrixCollector,
-    ScoredBatch,
     ScoredRows,
     ScoringSpec,
+    Taken,
     coder_of,
     run,
 )
@@ -47,8 +47,7 @@ from toplist.report.plot import Plot, paths
 from toplist.report.terminal import PAGE, page
 from toplist.report.text import count, plain
 from toplist.scoring.bounds import largest_loss, subtract
-from toplist.scoring.rules import as_rule, name_of
-from toplist.scoring.scores import as_penalty
+from toplist.scoring.rules import as_rule
 
 SCHEMA = "toplist.monitor/1"
 
@@ -140,43 +139,22 @@ def losses_between(a: TopLists, b: TopLists, scoring: ScoringSpec) -> Losses:
     return loss(a, b), loss(b, a)
 
 
-class LossCollector(Collector):
-    """Finds what each candidate and the baseline may lose against each other, in the cases of both."""
-
-    def __init__(self, plan: Plan, scoring: ScoringSpec, baseline: str) -> None:
-        self.plan, self.scoring, self.baseline = plan, scoring, baseline
-        self.parts: dict[str, list[Losses]] = {source.name: [] for source in plan.sources if source.name != baseline}
-
-    def make(self, rows: ScoredRows) -> dict[str, Losses]:
-        """See `Collector`."""
-        lists = {batch.name: batch for batch in rows.lists}
-        return {name: self._between(lists[name], lists[self.baseline]) for name in self.parts}
-
-    def _between(self, a: ScoredBatch, b: ScoredBatch) -> Losses:
-        """Of two models whose codes may mean different classes, so that those of both are made together."""
-        plan = self.plan
+def losses_in_batch(rows: ScoredRows, plan: Plan, scoring: ScoringSpec, baseline: str) -> dict[str, Losses]:
+    """The same by candidate, in the cases of a batch that it and the baseline have."""
+    lists, losses = {batch.name: batch for batch in rows.lists}, {}
+    b = lists.pop(baseline)
+    for name, a in lists.items():
         _, *places = np.intersect1d(a.truth.rows, b.truth.rows, assume_unique=True, return_indices=True)
-        mine, theirs = map(np.sort, places)  # in the order of the truth
-        first, second, truth = a.batch.take(mine), b.batch.take(theirs), a.truth.take(mine)
+        at, of = map(np.sort, places)  # in the order of the truth
+        first, second, truth = a.batch.take(at), b.batch.take(of), a.truth.take(at)
         space = ClassSpace(class_counts(truth, str(plan.n_classes))) if plan.space is None else plan.space
-        codes, others = coder_of(plan).encode((first, second), (a.names, b.names))[0]
-        return losses_between(
-            lists_of(first, a.names, codes, space, plan.repairs[a.name]),
-            lists_of(second, b.names, others, space, plan.repairs[b.name]),
-            self.scoring,
+        mine, theirs = coder_of(plan).encode((first, second), (a.names, b.names))[0]
+        losses[name] = losses_between(
+            lists_of(first, a.names, mine, space, plan.repairs[a.name]),
+            lists_of(second, b.names, theirs, space, plan.repairs[b.name]),
+            scoring,
         )
-
-    def add(self, made: dict[str, Losses]) -> None:
-        """See `Collector`."""
-        for name, losses in made.items():
-            self.parts[name].append(losses)
-
-    def losses(self) -> dict[str, Losses]:
-        """Those of all cases, by candidate."""
-        return {
-            name: (np.concatenate([loss for loss, _ in parts]), np.concatenate([win for _, win in parts]))
-            for name, parts in self.parts.items()
-        }
+    return losses
 
 
 def steps_of(times: Codes | None, clusters: Codes | None) -> tuple[Codes | None, str]:
@@ -262,11 +240,11 @@ def monitor(
     >>> monitored["seer"].separated, monitored["seer"].shown_better
     (21, 26)
     """
-    names, scored_by, how = names_of(models, least=2), as_rule(rule), as_inference(inference)
+    names, how = names_of(models, least=2), as_inference(inference)
     how.require_default("monitor", "method", "horizon", "seed", "min_cases")
     first = names[0] if baseline is None else baseline
-    if first not in names:
-        raise TopListError(f"the baseline {first!r} is not among the models {', '.join(map(repr, names))}.")
+    question = Question.of(names, as_rule(rule), (), first, "pairwise", penalty, how)
+    scoring, (label,) = question.scoring, question.rules
     request = with_indicators(ReadRequest.of(models, truth, read), space)
     for what, why in (
         ("weight", "bets are on differences of scores as they are: multiply none, or use compare"),
@@ -274,8 +252,7 @@ def monitor(
     ):
         if given(getattr(request.truth, what)) is not None:
             raise TopListError(f"{what} has no effect on monitor: {why}.")
-    scoring, tables = ScoringSpec((scored_by,), (), as_penalty(penalty)), as_tables(request, space)
-    candidates = [name for name in names if name != first]
+    tables, candidates = as_tables(request, space), [name for name in names if name != first]
     if tables is None:
         request.require_outcomes()
         held = together(request, space, scoring)
@@ -285,12 +262,17 @@ def monitor(
     else:
         plan = plan_of(tables, space, missing="pairwise")
         plan = replace(plan, ordered=plan.time is not None)
-        matrix, collected = MatrixCollector(plan), LossCollector(plan, scoring, first)
-        summary = run(plan, scoring, [matrix, collected], progress or silent)
-        panel, losses, classes = matrix.panel(), collected.losses(), plan.classes
+        matrix, batches = MatrixCollector(plan), list[dict[str, Losses]]()
+        find = partial(losses_in_batch, plan=plan, scoring=scoring, baseline=first)
+        summary = run(plan, scoring, [matrix, Taken(find, batches.append)], progress or silent)
+        panel, classes = matrix.panel(), plan.classes
+        losses = {
+            name: (np.concatenate([one[name][0] for one in batches]), np.concatenate([one[name][1] for one in batches]))
+            for name in candidates
+        }
         soft = plan.truth.layout.kind != "labels"
     steps, unit = steps_of(*((panel.units, panel.clusters) if panel.ordered else (None, panel.units)))
-    follow_by = partial(follow, level=how.level, rule=name_of(scored_by), baseline=first, candidates=len(candidates))
+    follow_by = partial(follow, level=how.level, rule=label, baseline=first, candidates=len(candidates))
     paths = []
     for name in candidates:
         scores = np.asarray(panel.scores[:, 0, [names.index(name), names.index(first)]])
@@ -300,7 +282,7 @@ def monitor(
         if soft and np.isinf(scores[both]).all(axis=1).any():
             raise TopListError(
                 f"{name} and {first}: where the truth gives chances to a class that both hold for impossible, both "
-                f"scores in {name_of(scored_by)} are infinite, and nothing can be said of the other classes."
+                f"scores in {label} are infinite, and nothing can be said of the other classes."
             )
         columns, sizes = [subtract(*scores[both].T), *losses[name]], None
         if steps is not None:
@@ -311,7 +293,7 @@ def monitor(
         else:
             paths.append(follow_by(*columns, candidate=name, sizes=sizes, unit=unit))
     return Monitor(
-        rule=name_of(scored_by),
+        rule=label,
         baseline=first,
         level=how.level,
         classes=classes,

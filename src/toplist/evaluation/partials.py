@@ -8,13 +8,12 @@ their ids, or what was asked.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import reduce
 from itertools import pairwise, permutations
 from typing import Any, Final
-
-import numpy as np
 
 from toplist._text import argument, quote
 from toplist._typing import Progress
@@ -24,7 +23,7 @@ from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.case_details import SumDetails
 from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.losses import Losses, PairLoss, pair_losses
-from toplist.evaluation.ranking import Bounds, Question, Scored, rank, spelled_in_files
+from toplist.evaluation.ranking import Question, Scored, rank, spelled_in_files
 from toplist.evaluation.samples import (
     ROOM,
     SampleCollector,
@@ -36,7 +35,6 @@ from toplist.evaluation.stream import (
     ReadSummary,
     ScoredRows,
     SumCollector,
-    most_repaired,
     require_cases,
     run,
 )
@@ -46,7 +44,7 @@ from toplist.inference.codec import from_bytes, to_bytes
 from toplist.inference.diagnostics import SAMPLED
 from toplist.inference.results import PartRecord, SourceSummary
 from toplist.inference.settings import Inference, InferenceSettings
-from toplist.io import ANSWER_MASS, Plan, empty_set_explained, require_few_groups, silent
+from toplist.io import ANSWER_MASS, Plan, require_few_groups, silent
 from toplist.lists.space import show_size
 
 SAMPLE: Final = 1000
@@ -57,15 +55,6 @@ _MORE = 8  # smaller slopes of Chernoff's bound: other parts may have cases up t
 _NAMES = 1000  # names of classes that are kept where no outcome is ever listed
 Spelling = tuple[tuple[str, ...], tuple[str, ...]]
 """Names of outcomes, and names of the classes of a model."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cover:
-    """Cases that a part covers: what they were read from, and which of them."""
-
-    source: str
-    cases: int
-    start: int | None = None  # the position of the first case, where there are no ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +69,15 @@ class PartQuestion:
     weight: str | None
     group: str | None
     settings: InferenceSettings
-    bounds: Bounds  # of scores, by rule
-    penalised: Bounds  # the same where invalid lists pay
 
     @classmethod
     def of(cls, question: Question, plan: Plan, settings: InferenceSettings) -> PartQuestion:
         """What is asked of the cases of a plan."""
-        space, how = plan.space, settings
+        space = plan.space
         if space is None:
             raise ValueError("the number of classes differs from case to case: see `settings_of`")
         labels = "" if space.labels is None else "\n".join(f"{label!r}" for label in space.labels)
-        inference = Inference(
-            method=how.method,
-            level=how.level,
-            horizon=how.horizon,
-            seed=how.seed,
-            min_cases=question.inference.min_cases,
-        )
+        inference = Inference(min_cases=question.inference.min_cases)  # all else is in the settings
         return cls(
             replace(question, scoring=replace(question.scoring, rules=()), inference=inference),
             space.size,
@@ -106,8 +87,6 @@ class PartQuestion:
             plan.weight,
             plan.group,
             settings,
-            question.bounds(False),
-            question.bounds(True),
         )
 
 
@@ -121,7 +100,7 @@ class PartialResult:
     ----------
     question : PartQuestion
         What is asked of all parts alike.
-    covers : tuple of Cover
+    covers : tuple of PartRecord
         What the cases were read from.
     tallies : mapping of Aggregates
         Exact sums, by group.
@@ -152,7 +131,7 @@ class PartialResult:
     """
 
     question: PartQuestion
-    covers: tuple[Cover, ...]
+    covers: tuple[PartRecord, ...]
     tallies: Mapping[Hashable, Aggregates]  # exact sums, by group
     read: ReadSummary
     heaviest: float  # weight of a case
@@ -219,24 +198,24 @@ class PartSums(SumCollector):
 def settings_of(plan: Plan, question: Question) -> InferenceSettings:
     """How intervals are made of the sums of parts, or an error that says what to choose instead."""
     settings = question.inference.settings(plan.cluster, plan.time, weighted=plan.weight is not None)
-    what, remedy = argument("method", settings.method), ""
-    tokens = next((one for one in plan.sources if ANSWER_MASS in one.reader.schema.names), None)
-    if settings.ordered:
-        time = f"{argument('time', '')} if cases are independent, " if settings.time is not None else ""
-        remedy = f"pass {time}{argument('method', 't')}, or "
-    elif not settings.by_sums:
-        remedy = f"pass {argument('method', 'poisson')} or {argument('method', 't')}, or "
-    elif question.missing == "pairwise":
-        what, remedy = argument("missing", "pairwise"), f"choose {argument('missing', 'common')}, or "
-    elif plan.space is None:
-        what = "a number of classes per case"
-    elif tokens is not None:
-        what, remedy = f"the median mass on answers made of tokens, of {tokens.name},", "convert the files first, or "
-    else:
-        return settings
-    raise TopListError(
-        f"{what} needs all cases at once, and parts are merged from sums: {remedy}run compare without an engine."
-    )
+    method, t, poisson = (argument("method", name) for name in (settings.method, "t", "poisson"))
+    time = "" if settings.time is None else f"{argument('time', '')} if cases are independent, "
+    tokens = any(ANSWER_MASS in source.reader.schema.names for source in plan.sources)
+    for needs, what, remedy in (
+        (settings.ordered, method, f"pass {time}{t}, or "),
+        (not settings.by_sums, method, f"pass {poisson} or {t}, or "),
+        (
+            question.missing == "pairwise",
+            argument("missing", "pairwise"),
+            f"choose {argument('missing', 'common')}, or ",
+        ),
+        (plan.space is None, "a number of classes per case", ""),
+        (tokens, "the median mass on answers made of tokens", "convert the files first, or "),
+    ):
+        if needs:
+            problem = f"{what} needs all cases at once, and parts are merged from sums"
+            raise TopListError(f"{problem}: {remedy}run compare without an engine.")
+    return settings
 
 
 def score_part(
@@ -282,28 +261,22 @@ def score_part(
     drawn: Any = {"limit": sample} if total is None else {"threshold": min(1.0, SAMPLED / max(total, 1))}
     names = columns_of(plan, settings, repeated=False) if columns is None else columns
     sums, kept = PartSums(plan, settings.method == "poisson"), SampleCollector(plan, names, **drawn)
-    with empty_set_explained(plan.set_separator):
-        read = run(reading(plan, names), question.scoring, [sums, kept], progress, part=True, start=start)
-        found = PartialResult(
-            asked,
-            (Cover(plan.truth.path, read.cases, None if asked.ids else start),),
-            sums.tallies,
-            read,
-            kept.heaviest,
-            kept.cases().in_order(),
-            spelled=_spelled(plan, sums.tallies),
-            bins={name: one for name, one in sums.bins.items() if one.cases},
-        )
-        return replace(found, losses=_losses(plan, question, found)) if losses else found
-
-
-def _losses(plan: Plan, question: Question, found: PartialResult) -> dict[tuple[str, str], PairLoss] | None:
-    """Those of all pairs, where these are few enough."""
-    names = question.names
-    if not found.read.compared or len(names) > MOST_MODELS:
-        return None if len(names) > MOST_MODELS else {}
+    read = run(reading(plan, names), question.scoring, [sums, kept], progress, part=True, start=start)
+    part = PartialResult(
+        asked,
+        (PartRecord(plan.truth.path, read.cases, None if asked.ids else start),),
+        sums.tallies,
+        read,
+        kept.heaviest,
+        kept.cases().in_order(),
+        spelled=_spelled(plan, sums.tallies),
+        bins={name: one for name, one in sums.bins.items() if one.cases},
+    )
+    if not losses or len(question.names) > MOST_MODELS:
+        return part
+    pairs = [*permutations(question.names, 2)] if read.compared else []
     more = _MORE if plan.weight else 0
-    return pair_losses(plan, question.scoring, [*permutations(names, 2)], found.heaviest, more)
+    return replace(part, losses=pair_losses(plan, question.scoring, pairs, kept.heaviest, more))
 
 
 def _spelled(plan: Plan, tallies: Mapping[Hashable, Aggregates]) -> dict[str, Spelling]:
@@ -347,7 +320,8 @@ def merge(parts: Iterable[PartialResult], names: Sequence[str] = ()) -> PartialR
     for other, part in zip(called[1:], results[1:], strict=True):
         _require_same_question(called[0], results[0].question, other, part.question)
     _require_apart(dict(zip(called, results, strict=True)))
-    read = reduce(_both_read, (one.read for one in results))
+    read: ReadSummary = reduce(_both, (one.read for one in results))
+    highest = {name: max(one.read.highest[name] for one in results) for name in read.highest}
     tallies = merge_tallies(*(one.tallies for one in results))
     require_few_groups(tallies, results[0].question.group)
     return PartialResult(
@@ -355,11 +329,11 @@ def merge(parts: Iterable[PartialResult], names: Sequence[str] = ()) -> PartialR
         tuple(
             sorted(
                 (cover for one in results for cover in one.covers),
-                key=lambda one: (one.source, one.start or 0, one.cases),
+                key=lambda one: (one.name, one.start or 0, one.cases),
             )
         ),
         tallies,
-        read,
+        replace(read, highest=highest),
         max(one.heaviest for one in results),
         _samples([one.sample for one in results], read.cases),
         None if any(one.losses is None for one in results) else reduce(_both, (one.losses for one in results)),
@@ -380,35 +354,18 @@ def _both(one: Any, other: Any) -> Any:
     if one is None or other is None:
         return other if one is None else one
     if isinstance(one, str):
-        return _SEVERAL.join(sorted({*one.split(_SEVERAL), *other.split(_SEVERAL)}))
+        return one if one == other else _SEVERAL.join(sorted({*one.split(_SEVERAL), *other.split(_SEVERAL)}))
     if isinstance(one, Mapping):
         return {key: _both(one.get(key), other.get(key)) for key in sorted({*one, *other})}
     if isinstance(one, tuple):
-        return tuple(_both(x, y) for x, y in zip(one, other, strict=True))
+        texts = all(isinstance(part, str) for part in (*one, *other))
+        return tuple(sorted({*one, *other}) if texts else map(_both, one, other))
     if hasattr(one, "__add__"):
         return one + other
+    if isinstance(one, SourceSummary) and not (one.cases and other.cases):
+        told = one if one.cases else other  # a table without cases does not tell how others are read
+        one, other = (replace(x, layout=told.layout, reading=told.reading, notes=told.notes) for x in (one, other))
     return replace(one, **{of.name: _both(getattr(one, of.name), getattr(other, of.name)) for of in fields(one)})
-
-
-def _both_read(one: ReadSummary, other: ReadSummary) -> ReadSummary:
-    """What was read of both."""
-    both: ReadSummary = _both(replace(one, origins=()), replace(other, origins=()))
-    return replace(
-        both,
-        origins=tuple(_both_sources(x, y) for x, y in zip(one.origins, other.origins, strict=True)),
-        truth_repairs=most_repaired(both.repaired),
-        highest={name: max(one.highest[name], other.highest[name]) for name in one.highest},
-    )
-
-
-def _both_sources(one: SourceSummary, other: SourceSummary) -> SourceSummary:
-    """Where the predictions of both parts came from; a table without cases does not tell how others are read."""
-    if not one.cases:
-        one = replace(one, layout=other.layout, reading=other.reading, notes=other.notes)
-    elif not other.cases:
-        other = replace(other, layout=one.layout, reading=one.reading, notes=one.notes)
-    both: SourceSummary = _both(replace(one, notes=()), replace(other, notes=()))
-    return replace(both, name=one.name, notes=tuple(sorted({*one.notes, *other.notes})))
 
 
 def _told(source: str) -> str:
@@ -443,32 +400,14 @@ def _asked(record: Any) -> Iterator[tuple[str, Any]]:
 
 def _require_same_question(one: str, first: PartQuestion, other: str, second: PartQuestion) -> None:
     """Refuse parts that do not belong together, with what differs."""
-    if first == second:
-        return
-    both = f"{one} and {other} do not belong together"
-    name, x, y = next((name, x, y) for (name, x), (_, y) in zip(_asked(first), _asked(second), strict=True) if x != y)
-    if name == "ids":
-        with_ids, without = (one, other) if x else (other, one)
-        raise AlignmentError(f"{both}: {with_ids} has case ids, and {without} goes by the position of cases.")
-    if name == "labels":
-        raise AlignmentError(
-            f"{both}: the classes have other names, or another order: declare them for all parts with "
-            f"{argument('space')}."
-        )
-    if name == "repairs":
-        model = next(model for model in x if x[model] != y[model])
-        whose = f"the lists of {model}" if model else "the truth"
-        raise AlignmentError(f"{both}: {whose} were read with different options.")
-    raise AlignmentError(f"{both}: {name} is {_shown(x)} in the first, and {_shown(y)} in the second.")
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value))
-    return "none" if value is None else quote(value) if isinstance(value, str) else f"{value}"[:_SHOWN]
-
-
-_SHOWN = 40  # characters of a number
+    for (name, x), (_, y) in zip(_asked(first), _asked(second), strict=True):
+        if x != y:
+            said = {
+                "ids": "only one of them has case ids, and the other goes by the position of cases",
+                "labels": f"their classes have other names, or another order: declare them with {argument('space')}",
+                "repairs": "their lists or outcomes were read with different options",
+            }.get(name, f"{name} is {quote(x)} in the first, and {quote(y)} in the second")
+            raise AlignmentError(f"{one} and {other} do not belong together: {said}.")
 
 
 def _require_apart(found: Mapping[str, PartialResult]) -> None:
@@ -487,17 +426,14 @@ def _require_apart(found: Mapping[str, PartialResult]) -> None:
                 f"{first} and {second} both have cases {start:,} to {min(end, last) - 1:,}, by their position: say "
                 f"where each part begins with {argument('start')}, or give cases ids."
             )
-    keys = np.concatenate([one.sample.keys for one in found.values()])
-    owner = np.repeat(np.arange(len(names)), [len(one.sample) for one in found.values()])
-    order = np.lexsort((owner, *keys.T[::-1]))
-    twice = np.flatnonzero((keys[order][1:] == keys[order][:-1]).all(axis=1))
-    if len(twice):
-        pair = owner[order[twice[0]]], owner[order[twice[0] + 1]]
-        shared = sum((owner[order[at]], owner[order[at + 1]]) == pair for at in twice)
-        raise AlignmentError(
-            f"{names[pair[0]]} and {names[pair[1]]} have cases in common ({shared:,} of those that were examined): "
-            "every case belongs to one part."
-        )
+    owner: dict[bytes, str] = {}
+    shared = Counter((owner.setdefault(bytes(key), name), name) for name in names for key in found[name].sample.keys)
+    for (first, second), cases in shared.items():
+        if first != second:
+            raise AlignmentError(
+                f"{first} and {second} have cases in common ({cases:,} of those that were examined): every case "
+                "belongs to one part."
+            )
 
 
 # The leaderboard
@@ -532,10 +468,10 @@ def finish(
         problem = seen.problem(asked.size)
         if problem is not None:
             raise type(problem)(f"{name}: {problem}") if isinstance(problem, SpaceError) else problem
-    apart = next((name for name, count in zip(asked.question.names, read.matched, strict=True) if not count), None)
-    if apart is not None:
-        raise AlignmentError(f"{apart} has none of the cases of the truth.")
-    if all(count == read.cases for count in read.matched):
+    for origin in read.origins:
+        if not origin.cases:
+            raise AlignmentError(f"{origin.name} has none of the cases of the truth.")
+    if all(origin.cases == read.cases for origin in read.origins):
         read = replace(read, difficulty=None)
     read = replace(read, origins=tuple(replace(one, source=_told(one.source)) for one in read.origins))
     scored = Scored(
@@ -547,12 +483,12 @@ def finish(
         asked.size,
         asked.weight,
         asked.group,
-        SumDetails(result.bins, tuple(PartRecord(one.source, one.cases) for one in result.covers))
-        if cases is None
-        else cases,
+        SumDetails(result.bins, result.covers) if cases is None else cases,
         spelled or (lambda name: result.spelled.get(name, ((), ()))),
         result.sample.drawn(read.cases),
-        losses or Losses(asked.bounds[0], result.heaviest, read.highest.__getitem__, lambda sums: result.losses or {}),
-        lambda penalised: asked.penalised if penalised else asked.bounds,
+        losses
+        or Losses(
+            asked.question.bounds[0], result.heaviest, read.highest.__getitem__, lambda sums: result.losses or {}
+        ),
     )
-    return rank(asked.question, scored, tuple(inputs))
+    return replace(rank(asked.question, scored), _inputs=tuple(inputs))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from toplist._files import as_path, as_remote, has_magic, shown
-from toplist._text import quote
+from toplist._files import as_path, shown
 from toplist._typing import Progress
 from toplist.core.arguments import as_whole
 from toplist.errors import FileError, TopListError
@@ -17,7 +16,17 @@ from toplist.evaluation.leaderboard import Leaderboard
 from toplist.evaluation.partials import SAMPLE, PartialResult, finish, merge, score_part
 from toplist.evaluation.ranking import Question
 from toplist.inference.settings import Inference, as_inference
-from toplist.io import ReadOptions, ReadRequest, as_tables, names_of, plan_of, silent, with_indicators
+from toplist.io import (
+    ReadOptions,
+    ReadRequest,
+    as_tables,
+    matches,
+    names_of,
+    plan_of,
+    require_path,
+    silent,
+    with_indicators,
+)
 
 SUFFIX = ".tlp"
 """How the name of a file with a partial result ends."""
@@ -161,8 +170,7 @@ def merge_results(parts: Any) -> Leaderboard:
     2
     """
     found = read_parts(parts)
-    inputs = [name for name in found if os.path.exists(name)]
-    return finish(merge(found.values(), list(found)), inputs=[os.path.abspath(name) for name in inputs])
+    return finish(merge(found.values(), list(found)), inputs=list(map(os.path.abspath, found)))
 
 
 def read_parts(parts: Any, progress: Progress = silent) -> dict[str, PartialResult]:
@@ -173,46 +181,30 @@ def read_parts(parts: Any, progress: Progress = silent) -> dict[str, PartialResu
     out: dict[str, PartialResult] = {}
     for one in given:
         if isinstance(one, str | os.PathLike):
-            for path in files_of(one):
+            for path in _files(one):
                 name = shown(path)
                 if name in out:
                     raise FileError(name, "this partial result is there twice: merge every part once.")
-                out[name] = PartialResult.from_bytes(_read(path), name)
+                try:
+                    out[name] = PartialResult.from_bytes(path.read_bytes(), name)
+                except OSError as error:
+                    raise FileError(name, f"this cannot be read: {error.strerror or error}.") from None
                 progress("reading parts", len(out), None)
-        elif isinstance(one, PartialResult):
-            out[f"part {len(out) + 1}"] = one
         else:
             name = f"part {len(out) + 1}"
-            out[name] = PartialResult.from_bytes(one, name)
+            out[name] = one if isinstance(one, PartialResult) else PartialResult.from_bytes(one, name)
     if not out:
         raise TopListError("there are no partial results to merge.")
     return out
 
 
-def files_of(place: str | os.PathLike[str]) -> list[str]:
+def _files(place: str | os.PathLike[str]) -> list[Path]:
     """The files of partial results that a path, a pattern or a folder stands for, in the order of their names."""
-    text = os.fspath(place)
-    if not text or "\0" in text:
-        raise TopListError(f"{quote(text)} is no path.")
-    folder, remote = as_path(text), as_remote(text)
-    if folder.is_dir():
-        files = [os.fspath(one) for one in folder.iterdir() if one.suffix == SUFFIX]
-        problem = f"there is no partial result in this folder: their names end in {SUFFIX}."
-    elif folder.exists() or not (has_magic(text) if remote is None else remote.is_pattern):
-        return [text]
-    else:
-        matches = glob.glob(text, recursive=True) if remote is None else map(os.fspath, remote.matching())
-        files = [match for match in matches if as_path(match).is_file()]
-        problem = "no file matches this pattern."
+    require_path(place)
+    path = as_path(place)
+    if not path.is_dir():
+        return matches(path)
+    files = sorted(one for one in path.iterdir() if one.suffix == SUFFIX)
     if not files:
-        raise FileError(shown(text), problem)
-    return sorted(files)
-
-
-def _read(path: str) -> bytes:
-    try:
-        return as_path(path).read_bytes()
-    except FileNotFoundError:
-        raise FileError(shown(path), "there is no such file.") from None
-    except OSError as error:
-        raise FileError(shown(path), f"this cannot be read: {error.strerror or error}.") from None
+        raise FileError(shown(place), f"there is no partial result in this folder: their names end in {SUFFIX}.")
+    return files

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -37,7 +37,7 @@ from toplist.io import MISSING, Plan, ReadRequest, plan_of
 from toplist.lists import TopLists
 from toplist.lists.space import ClassSpace
 from toplist.scoring.case_scores import CaseScores, as_list_lengths
-from toplist.scoring.rules import as_rule, name_of
+from toplist.scoring.rules import Rule, as_rule, name_of
 from toplist.scoring.scores import as_penalty, default_penalty
 
 
@@ -50,6 +50,8 @@ class Question:
     rules: tuple[str, ...]
     missing: str
     inference: Inference
+    bounds: Bounds  # of scores, by rule
+    penalised: Bounds  # the same where invalid lists pay
 
     @classmethod
     def of(
@@ -76,25 +78,22 @@ class Question:
         if len(set(labels)) < len(labels):
             raise TopListError(f"a rule is there twice: {', '.join(labels)}.")
         spec = ScoringSpec(chosen, as_list_lengths(k), as_penalty(penalty), baseline)
-        return cls(names, spec, labels, missing, inference)
+        bounds = tuple(rule.bounds() for rule in chosen)
+        pays = (_largest_penalty(rule) if spec.penalty is None else spec.penalty for rule in chosen)
+        penalised = tuple((low, high + most) for (low, high), most in zip(bounds, pays, strict=True))
+        return cls(names, spec, labels, missing, inference, bounds, penalised)
 
     @property
     def baseline(self) -> str | None:
         """The model to which the others are compared."""
         return self.scoring.baseline
 
-    def bounds(self, penalised: bool) -> Bounds:
-        """The least and the largest score under each rule, with what invalid lists pay where there may be any."""
-        bounds, penalty = [], self.scoring.penalty
-        for rule in self.scoring.rules:
-            low, high = rule.bounds()
-            if penalised and penalty is not None:
-                high += penalty
-            elif penalised:  # the more classes, the larger the default; of ordered ones, where it is bounded, the fewer
-                many = TopLists.from_dicts([], ClassSpace(2, ordinal=True) if rule.ordinal else math.inf)
-                high += default_penalty(many, rule=rule)
-            bounds.append((low, high))
-        return tuple(bounds)
+
+def _largest_penalty(rule: Rule) -> float:
+    """The largest default: the more classes, the larger it is; of ordered ones, where it is bounded, the fewer."""
+    many = TopLists.from_dicts([], ClassSpace(2, ordinal=True) if rule.ordinal else math.inf)
+    most: float = default_penalty(many, rule=rule)
+    return most
 
 
 Bounds = tuple[tuple[float, float], ...]
@@ -117,7 +116,6 @@ class Scored:
     spelled: Spelled
     sample: ScoreSample | None
     losses: Losses
-    bounds: Callable[[bool], Bounds]  # of scores, by rule; with or without a penalty
 
     @classmethod
     def of_files(
@@ -145,7 +143,6 @@ class Scored:
             partial(spelled_in_files, plan),
             None if kept is None else kept.sample(settings, read.cases),
             losses_in_files(plan, scoring, read.highest, 1.0 if kept is None else kept.heaviest),
-            question.bounds,
         )
 
     @classmethod
@@ -172,7 +169,6 @@ class Scored:
             lambda name: (of_outcomes(held.y, held.lists[name].space), in_lists(held.lists[name])),
             of_arrays(held, sheets, settings),
             losses_in_memory(held),
-            question.bounds,
         )
 
 
@@ -199,32 +195,32 @@ def held_models(request: ReadRequest, space: Any, question: Question) -> tuple[A
     return together(request, space, question.scoring, settings), settings
 
 
-def rank(question: Question, scored: Scored, inputs: tuple[str, ...] = ()) -> Leaderboard:
+def rank(question: Question, scored: Scored) -> Leaderboard:
     """The leaderboard of scored cases."""
     read, names, everything = scored.read, question.names, overall(scored.tallies)
     if not any(everything.sums["weight"]):
         raise TopListError("all weights are zero: there is nothing to compare.")
-    results, terms = judged(question, scored)
-    sure, doubtful = intervals_of(scored)(None, everything), results.warnings
+    results = judged(question, scored)
+    sure, doubtful = intervals_of(question, scored)(None, everything), results.warnings
     results = replace(results, pairs=with_leads(results, everything, names, scored.losses.highest, scored.losses.lost))
     if read.difficulty is not None:
         share = min(1.0, results.units / max(1, read.compared))
-        doubtful += tuple(read.difficulty.warnings(names, terms.rules[0], share))
+        doubtful += tuple(read.difficulty.warnings(names, question.rules[0], share))
     measured, unsure = diagnose(results, sure, names, scored.sample)
     best = confidence_set(results) if len(names) > 1 else None
     results = replace(results, confidence_set=best, warnings=(*doubtful, *unsure), diagnostics=measured)
-    return Leaderboard(results, scored.tallies, terms, sure, scored.cases, scored.settings.seed, inputs)
+    return Leaderboard(results, sure, scored.cases)
 
 
-def judged(question: Question, scored: Scored) -> tuple[Comparison, ComparisonSpec]:
-    """The standings with what the sums make doubtful, and what was compared."""
-    results, terms = standings(question, scored, intervals_of(scored))
+def judged(question: Question, scored: Scored) -> Comparison:
+    """The standings with what the sums make doubtful."""
+    results = standings(question, scored, intervals_of(question, scored))
     doubtful = warnings(results, overall(scored.tallies), question.names, scored.size, scored.spelled)
-    return replace(results, warnings=doubtful), terms
+    return replace(results, warnings=doubtful)
 
 
-def standings(question: Question, scored: Scored, intervals: IntervalsOf) -> tuple[Comparison, ComparisonSpec]:
-    """The results of scored cases, of which nothing is doubted yet, and what was compared."""
+def standings(question: Question, scored: Scored, intervals: IntervalsOf) -> Comparison:
+    """The results of scored cases, of which nothing is doubted yet."""
     tallies, read, settings, panel = scored.tallies, scored.read, scored.settings, scored.panel
     names, baseline, everything = question.names, question.baseline, overall(tallies)
     terms = ComparisonSpec(
@@ -240,7 +236,7 @@ def standings(question: Question, scored: Scored, intervals: IntervalsOf) -> tup
     first = [names.index(row.name) for row in whole.rows[:2]]
     effective = intervals(None, everything).effective_units(0, *first)
     across = 0 if panel is None or panel.clusters is None else len(np.unique(panel.clusters))
-    results = Comparison(
+    return Comparison(
         rules=terms.rules,
         k=terms.ks,
         classes=scored.classes,
@@ -268,14 +264,13 @@ def standings(question: Question, scored: Scored, intervals: IntervalsOf) -> tup
         truth_reading=read.truth,
         truth_repairs=read.truth_repairs,
     )
-    return results, terms
 
 
-def intervals_of(scored: Scored) -> IntervalsOf:
+def intervals_of(question: Question, scored: Scored) -> IntervalsOf:
     """What makes the intervals of a group, or of all cases (None), from their sums."""
     invalid = any(count for tally in scored.tallies.values() for count in tally.sums["invalid_cases"])
     ever = invalid or scored.settings.method == "bounded"  # which is about all cases there may be, not these alone
-    return IntervalsOf(scored.settings, scored.panel, scored.bounds(ever))
+    return IntervalsOf(scored.settings, scored.panel, question.penalised if ever else question.bounds)
 
 
 Doubts = Mapping[str, tuple[str, ...]]
@@ -297,9 +292,7 @@ def doubts(question: Question, scored: Scored, alone: Mapping[Hashable, Aggregat
         for r, rule in enumerate(question.scoring.rules):
             asked = Question.of((name,), rule, (), None, "error", question.scoring.penalty, Inference())
             tallies: dict[Hashable, Aggregates] = {None: everything.only(r, a)}
-            board, _ = judged(
-                asked, replace(scored, panel=None, settings=settings, tallies=tallies, bounds=asked.bounds)
-            )
+            board = judged(asked, replace(scored, panel=None, settings=settings, tallies=tallies))
             sentences[question.rules[r]] = tuple(doubt.sentence for doubt in board.warnings if doubt.kind in _KINDS)
         doubtful[name] = sentences
     return doubtful

@@ -23,7 +23,7 @@ from toplist.calibration.miscalibration import SIGNIFICANT, CalibrationVerdict
 from toplist.core.kernel import hash_integers, uniform
 from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels
-from toplist.evaluation.stream import Collector, ScoredRows, case_hashes, class_texts
+from toplist.evaluation.stream import ScoredRows, case_hashes, class_texts
 from toplist.inference.dependence import TruthColumn
 from toplist.inference.diagnostics import MOST_VALUES, SAMPLED, ScoreSample
 from toplist.inference.settings import InferenceSettings
@@ -303,7 +303,7 @@ def _tested(sample: CaseSample, notes: list[str]) -> tuple[Places, Places | None
 # Scores of cases
 
 
-class SampleCollector(Collector):
+class SampleCollector:
     """Keeps the scores of cases under the first rule: of all, or of those whose hash is below a threshold.
 
     The hash is that of the case id, or of the position where there are no ids, so that neither the batches nor the

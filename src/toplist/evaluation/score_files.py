@@ -30,7 +30,6 @@ from toplist.evaluation.model_details import Look, distinct
 from toplist.evaluation.ranking import Question, Scored, doubts, judged, planned
 from toplist.evaluation.stream import (
     POSITION,
-    Collector,
     MatrixCollector,
     ReadSummary,
     ScoredRows,
@@ -48,7 +47,6 @@ from toplist.io import (
     Writer,
     as_arrow,
     as_numpy,
-    empty_set_explained,
     random_access,
     silent,
     transferred,
@@ -74,7 +72,7 @@ _REMEDY = (
 # Writing
 
 
-class ScoreWriter(Collector):
+class ScoreWriter:
     """Writes the scores of each case to a file."""
 
     def __init__(self, path: str | os.PathLike[str], plan: Plan, rules: Sequence[str]) -> None:
@@ -134,15 +132,14 @@ def score_model(
     sums, matrix = SumCollector(plan), None if settings.by_sums else MatrixCollector(plan)
     writer = None if output is None else ScoreWriter(output, plan, question.rules)
     with nullcontext() if writer is None else writer.writer:
-        with empty_set_explained(plan.set_separator):
-            read = run(plan, question.scoring, list(filter(None, (writer, sums, matrix))), progress)
+        read = run(plan, question.scoring, list(filter(None, (writer, sums, matrix))), progress)
         scored = Scored.of_files(
             plan, question, settings, sums.tallies, None if matrix is None else matrix.panel(), None, read
         )
         if writer is not None:
             doubtful = doubts(question, scored, sums.tallies)[question.names[0]]
             writer.describe(read.origins[0].filled, question.scoring.penalty, doubtful)
-    results, _ = judged(question, scored)
+    results = judged(question, scored)
     return ScoredModel(results, overall(sums.tallies), read)
 
 
@@ -280,6 +277,7 @@ class ScoreFile:
                 columns = {column: read[column].combine_chunks() for column in read.column_names}
                 outcomes, lists, *values = (as_numpy(columns[column]) for column in (OUTCOME, LISTS, *about.rules))
                 cases = tuple(map(str, class_texts(columns["case"], None).to_pylist()))
+                lacking = not cases or any(np.isnan(score).any() for score in values)
         except TopListError:
             raise
         except (pa.ArrowException, msgspec.MsgspecError, OSError, ValueError, TypeError, KeyError) as error:
@@ -287,7 +285,7 @@ class ScoreFile:
         scores = dict(zip(about.rules, values, strict=True))
         for why, wrong in (
             ("what was doubtful is not there", not scores.keys() <= about.warnings.keys()),
-            ("a case has no score", not cases or any(np.isnan(score).any() for score in values)),
+            ("a case has no score", lacking),
             ("a case is there twice", len(set(cases)) < len(cases)),
             ("its rows are in another order", about.by_position and cases != tuple(map(str, range(len(cases))))),
         ):

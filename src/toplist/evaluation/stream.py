@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import math
 import tempfile
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +39,7 @@ from toplist.io import (
     as_text,
     class_counts,
     clusters_in_order,
+    empty_set_explained,
     filled,
     groups_of,
     id_hashes,
@@ -106,9 +106,17 @@ class BatchScorer:
 
     def score(self, batch: Batch, truth: Batch) -> ScoredBatch:
         """The scores of a batch of cases."""
-        lists, y, codes, outcomes = self._read(batch, truth)
+        plan, source, spec, space = self.plan, self.source, self.scoring, self.coder.space
+        if space is None:
+            space = ClassSpace(class_counts(truth, str(plan.n_classes)))
+        hard = plan.truth.layout.kind == "labels"
+        if hard:
+            require_outcomes(truth, self.coder.sets)
+        require_all_columns(source, space)
+        (codes, outcomes), _ = self.coder.encode((batch, truth), (source.names, plan.truth.names), truth=1)
+        lists = lists_of(batch, source.names, codes, space, plan.repairs[source.name])
+        y = outcomes if hard else self._distributions(truth, outcomes, space)
         try:
-            spec = self.scoring
             scores = CaseScores.from_lists(lists, y, spec.rules, ks=spec.ks, penalty=spec.penalty, idle=self.idle)
         except OutcomeError as error:
             raise in_file(error, truth) from None
@@ -118,8 +126,7 @@ class BatchScorer:
         with self._lock:
             self.highest = max(self.highest, highest)
             self.repaired.update(repairs_made(lists, batch))
-        own, theirs = self.source.names, self.plan.truth.names
-        return ScoredBatch(self.source.name, lists, y, scores, batch, own, codes, truth, theirs, outcomes)
+        return ScoredBatch(source.name, lists, y, scores, batch, source.names, codes, truth, plan.truth.names, outcomes)
 
     def summary(self, cases: int, **counts: int) -> SourceSummary:
         """Where the predictions came from, and what was done to them."""
@@ -138,20 +145,6 @@ class BatchScorer:
             median_answer_mass=float(np.median(mass)) if len(mass) else None,
             median_listed_tokens=float(np.median(listed)) if len(listed) else None,
         )
-
-    def _read(self, batch: Batch, truth: Batch) -> tuple[TopLists, Any, Codes, Codes]:
-        """The lists of a batch, the outcomes as codes or, where the truth is soft, as lists, and the codes of both."""
-        plan, source = self.plan, self.source
-        space = self.coder.space
-        if space is None:
-            space = ClassSpace(class_counts(truth, str(plan.n_classes)))
-        hard = plan.truth.layout.kind == "labels"
-        if hard:
-            require_outcomes(truth, self.coder.sets)
-        require_all_columns(source, space)
-        (codes, outcomes), _ = self.coder.encode((batch, truth), (source.names, plan.truth.names), truth=1)
-        lists = lists_of(batch, source.names, codes, space, plan.repairs[source.name])
-        return lists, outcomes if hard else self._distributions(truth, outcomes, space), codes, outcomes
 
     def _distributions(self, truth: Batch, codes: Codes, space: ClassSpace) -> TopLists:
         """A distribution over the classes per case: what sums to something else than one is no truth."""
@@ -184,12 +177,15 @@ class ReadSummary:
     cases: int
     compared: int
     truth: str = ""  # how the truth was read
-    truth_repairs: Mapping[str, int] = field(default_factory=dict)  # what was repaired in it, in how many cases
     highest: Mapping[str, float] = field(default_factory=dict)  # by model, a bound on scores under the first rule
     difficulty: Difficulty | None = None  # of what is missing; None where nothing is
     repaired: tuple[Mapping[str, int], ...] = ()  # the repairs of the truth, in the cases of each model
-    matched: tuple[int, ...] = ()  # cases of the truth that each model has
     names: tuple[NamesSeen, ...] = ()  # of the classes of each model
+
+    @property
+    def truth_repairs(self) -> Mapping[str, int]:
+        """The repairs of the truth, from the model that has most of its cases."""
+        return max(self.repaired, key=lambda counts: sum(counts.values()), default={})
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,18 +202,21 @@ class ScoredRows:
     lists: Sequence[ScoredBatch] = ()
 
 
-class Collector(ABC):
+class Collector(Protocol):
     """Takes the scored cases. What can be done apart from other cases is done in `make`, by several threads."""
 
-    __slots__ = ()
-
-    @abstractmethod
-    def make(self, rows: ScoredRows) -> Any:
+    def make(self, rows: ScoredRows, /) -> Any:
         """Something from some cases, of which there may be none that are compared."""
 
-    @abstractmethod
-    def add(self, made: Any) -> None:
+    def add(self, made: Any, /) -> None:
         """The next of what was made, in the order of the truth."""
+
+
+class Taken(NamedTuple):
+    """A collector that is two functions."""
+
+    make: Callable[[ScoredRows], Any]
+    add: Callable[[Any], None]
 
 
 def coder_of(plan: Plan) -> ClassEncoder:
@@ -257,12 +256,13 @@ def run(
         return cases, len(compared.truth), bool(rows.present), made
 
     matched, total, kept, lacking = np.zeros(len(scorers), np.int64), 0, 0, False
-    for cases, count, incomplete, made in parallel_map(work, _with_positions(aligned.cases(), start)):
-        for collector, one in zip(collectors, made, strict=True):
-            collector.add(one)
-        matched += [np.count_nonzero(there) for there in cases.present] or len(cases)
-        total, kept, lacking = total + len(cases), kept + count, lacking or incomplete
-        progress("scoring", total, plan.truth.reader.rows)
+    with empty_set_explained(plan.set_separator):
+        for cases, count, incomplete, made in parallel_map(work, _with_positions(aligned.cases(), start)):
+            for collector, one in zip(collectors, made, strict=True):
+                collector.add(one)
+            matched += [np.count_nonzero(there) for there in cases.present] or len(cases)
+            total, kept, lacking = total + len(cases), kept + count, lacking or incomplete
+            progress("scoring", total, plan.truth.reader.rows)
     if stand_in is not None and matched[stand_in] < total:
         raise AlignmentError(
             f"the baseline {scoring.baseline} lacks {total - matched[stand_in]:,} cases, so that its predictions "
@@ -281,17 +281,14 @@ def run(
         )
         for scorer, name, count in zip(scorers, names, matched.tolist(), strict=True)
     )
-    repaired = tuple(dict(scorer.truth_repaired) for scorer in scorers)
     return ReadSummary(
         origins,
         total,
         kept,
         plan.truth.reading,
-        most_repaired(repaired),
         {scorer.source.name: scorer.highest for scorer in scorers},
         difficulty if lacking or part else None,
-        repaired,
-        tuple(matched.tolist()),
+        tuple(dict(scorer.truth_repaired) for scorer in scorers),
         tuple(scorer.coder.seen for scorer in scorers) if part else (),
     )
 
@@ -346,11 +343,6 @@ def require_cases(truth: str, cases: int, compared: int) -> None:
         raise FileError(truth, "there are no cases.")
     if not compared:
         raise AlignmentError("there is no case that all models and the truth have.")
-
-
-def most_repaired(repaired: Sequence[Mapping[str, int]]) -> Mapping[str, int]:
-    """The repairs of the truth, from the model that has most of its cases."""
-    return max(repaired, key=lambda counts: sum(counts.values()))
 
 
 POSITION: Final = ""
@@ -417,7 +409,7 @@ def _empty_lists(scorer: BatchScorer, truth: Batch) -> Batch:
 
 
 @dataclass(slots=True)
-class SumCollector(Collector):
+class SumCollector:
     """Adds up exactly."""
 
     plan: Plan
@@ -478,7 +470,7 @@ class RowFile:
         return np.memmap(self.file, self.dtype, "r").reshape(-1, *self.shape)
 
 
-class MatrixCollector(Collector):
+class MatrixCollector:
     """Keeps every score, in the order of the truth."""
 
     def __init__(self, plan: Plan) -> None:
@@ -542,38 +534,21 @@ def matrix_of(
     )
 
 
-class ScoresCollector(Collector):
-    """Keeps the scores of every model in memory, with what the truth says of the cases."""
+def scores_of_files(plan: Plan, scoring: ScoringSpec, progress: Progress = silent) -> dict[str, CaseScores]:
+    """Scores case by case, by model: of the cases that it has, with what the truth says of them."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.parts: list[list[CaseScores]] = []
-
-    def make(self, rows: ScoredRows) -> Any:
-        """See `Collector`: each model with the cases that it has."""
-        metadata = _metadata(rows.truth, self.plan)
+    def known(rows: ScoredRows) -> list[CaseScores]:
+        truth, columns = rows.truth, {"group": plan.group, "cluster": plan.cluster, "time": plan.time}
+        metadata: dict[str, Any] = {"case": as_numpy(truth.extra[POSITION]) if truth.ids is None else plain(truth.ids)}
+        metadata |= {name: plain(truth.extra[column]) for name, column in columns.items() if column is not None}
+        metadata |= {} if plan.weight is None else {"weight": weights_of(truth, plan.weight)}
         scores = [replace(each, metadata=metadata) for each in rows.scores]
         return [each.take(there) for each, there in zip(scores, rows.present, strict=True)] if rows.present else scores
 
-    def add(self, made: Any) -> None:
-        """See `Collector`."""
-        self.parts.append(made)
-
-
-def scores_of_files(plan: Plan, scoring: ScoringSpec, progress: Progress = silent) -> dict[str, CaseScores]:
-    """Scores case by case, by model."""
-    collector = ScoresCollector(plan)
-    run(plan, scoring, [collector], progress)
-    parts = zip(plan.sources, zip(*collector.parts, strict=True), strict=True)
+    batches: list[list[CaseScores]] = []
+    run(plan, scoring, [Taken(known, batches.append)], progress)
+    parts = zip(plan.sources, zip(*batches, strict=True), strict=True)
     return {source.name: CaseScores.concat(some) for source, some in parts}
-
-
-def _metadata(truth: Batch, plan: Plan) -> dict[str, Any]:
-    """Ids of cases, or their positions from zero, and the columns of the truth that say something of them."""
-    named = {"group": plan.group, "cluster": plan.cluster, "time": plan.time}
-    found: dict[str, Any] = {"case": as_numpy(truth.extra[POSITION]) if truth.ids is None else plain(truth.ids)}
-    found |= {name: plain(truth.extra[column]) for name, column in named.items() if column is not None}
-    return found if plan.weight is None else found | {"weight": weights_of(truth, plan.weight)}
 
 
 def _empty(scored: Sequence[CaseScores], present: Sequence[NDArray[np.bool_]]) -> NDArray[np.float64]:

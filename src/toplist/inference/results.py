@@ -264,11 +264,11 @@ class FileRecord:
 
 @dataclass(frozen=True, slots=True)
 class PartRecord:
-    """A part of the input, scored apart from the others: a partial result, or a range of cases."""
+    """Cases that were scored apart from others: what they were read from, and which of them."""
 
-    name: str  # a file, or what else it is called
+    name: str  # of the truth
     cases: int
-    sources: tuple[str, ...] = ()  # what was read for it
+    start: int | None = None  # the position of the first case, where there are no ids
 
 
 @dataclass(frozen=True, slots=True)

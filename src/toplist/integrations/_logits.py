@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from toplist.core.arguments import as_tuple, as_whole
 from toplist.errors import OutcomeError, RuleError, ShapeError, TopListError
 from toplist.lists.toplists import TopLists
-from toplist.scoring.rules.base import Rule
+from toplist.scoring.rules.base import Nothing, Outcome, Rule, Squares, SumRule
 from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, as_rule, name_of
 
 Array = Any
@@ -95,21 +96,23 @@ class LogitScores(NamedTuple):
     temperature: float | None = None
 
 
-def rules_by_name(rules: Any) -> dict[str, Rule]:
-    """The rules by their names; refused where they need more than sums of powers.
+def rules_by_name(rules: Any) -> dict[str, SumRule]:
+    """The rules by their names; refused where they need more than the outcome and a sum of powers.
 
     >>> list(rules_by_name(("brier", "log")))
     ['brier', 'log']
     """
     given = (rules,) if isinstance(rules, str | Rule) else as_tuple(rules, "rules", RuleError)
-    found = {name_of(rule): rule for rule in map(as_rule, given)}
-    for name, rule in found.items():
-        if not isinstance(rule, Brier | Log | Power | PseudoSpherical):
+    found: dict[str, SumRule] = {}
+    for rule in map(as_rule, given):
+        name = name_of(rule)
+        if not (isinstance(rule, SumRule) and rule.of_powers):
             raise RuleError(f"{name} is not computed from logits; there are {SUPPORTED}.")
+        found[name] = rule
     return found
 
 
-def one_rule(rule: Any) -> Rule:
+def one_rule(rule: Any) -> SumRule:
     """The rule of a loss.
 
     >>> one_rule("brier")
@@ -121,15 +124,47 @@ def one_rule(rule: Any) -> Rule:
     return next(iter(found.values()))
 
 
-def exponent(rule: Rule) -> float | None:
+def exponent(rule: SumRule) -> float | None:
     """The exponent of the sum over classes that a rule needs; none for the logarithmic score.
 
     >>> exponent(as_rule("brier")), exponent(as_rule("log"))
     (2.0, None)
     """
-    if isinstance(rule, Brier):
-        return 2.0
-    return float(rule.a) if isinstance(rule, Power | PseudoSpherical) else None
+    summed = rule.sum  # told apart by their types, which torch.compile follows
+    return None if isinstance(summed, Nothing) else 2.0 if isinstance(summed, Squares) else float(summed.exponent)
+
+
+class OutcomeSums(NamedTuple):
+    """What rules of powers need of rows at their outcomes, in arrays of any library."""
+
+    log_q: Array  # the log of the outcome's probability
+    miss: Array  # what that probability lacks to one
+    powers: Mapping[float, Array]  # by exponent, sums over all other classes
+    log_first: Array = None  # the log of what probabilities are divided by in `powers`, so that none underflows
+
+
+def score(xp: Any, rule: SumRule, at: OutcomeSums) -> Array:
+    """The scores of cases in arrays of the library `xp`, lower is better.
+
+    >>> half = np.array([0.5])
+    >>> score(np, as_rule("brier"), OutcomeSums(np.log(half), half, {2.0: np.array([0.125])}))
+    array([0.375])
+    """
+    power, log_q = exponent(rule), at.log_q
+    others = at.miss if power is None else at.powers[power]
+    if at.log_first is not None and rule.scale_free:
+        log_q = log_q - at.log_first
+    elif at.log_first is not None and power is not None:
+        others = others * xp.exp(power * at.log_first)
+    outcome: Any = Outcome(xp, xp.exp(log_q), log_q, at.miss)
+    return rule.score(outcome, others)
+
+
+def require_divergence(rule: SumRule) -> SumRule:
+    """The same rule, if divergences have its closed form."""
+    if not isinstance(rule, Brier | Log | Power | PseudoSpherical):
+        raise RuleError(f"{name_of(rule)} has no divergence from logits; there are {SUPPORTED}.")
+    return rule
 
 
 def as_lengths(ks: Any, width: int, longest: int) -> tuple[int, ...]:

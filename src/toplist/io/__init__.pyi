@@ -31,8 +31,10 @@ from toplist.io.lists import in_file as in_file
 from toplist.io.lists import lists_of as lists_of
 from toplist.io.lists import repairs_made as repairs_made
 from toplist.io.lists import require_all_columns as require_all_columns
+from toplist.io.opening import matches as matches
 from toplist.io.opening import models_by_path as models_by_path
 from toplist.io.opening import open_path as open_path
+from toplist.io.opening import require_path as require_path
 from toplist.io.opening import stem_of as stem_of
 from toplist.io.options import MISSING as MISSING
 from toplist.io.options import SAME as SAME

@@ -92,7 +92,7 @@ class AlignedCases:
             )
         first, unique, done = self.sources[0], UniqueIds(), 0
         with ExitStack() as opened:  # whatever ends the reading, files and temporary folders are closed at once
-            streams = [opened.enter_context(closing(_Stream(source))) for source in self.sources]
+            streams = [opened.enter_context(closing(_Stream(source, len(self.sources)))) for source in self.sources]
             while True:
                 heads = [head for stream in streams if (head := stream.head()) is not None]
                 count = min(map(len, heads), default=0)
@@ -208,8 +208,8 @@ def _same_cases(batches: Sequence[Batch]) -> bool:
 class _Stream:
     """The batches of a table, which are used up in parts."""
 
-    def __init__(self, source: OpenTable) -> None:
-        self.source, self._batches = source, source.batches()
+    def __init__(self, source: OpenTable, beside: int) -> None:
+        self.source, self._batches = source, source.batches(beside=beside)
         self._head: Batch | None = None
 
     def head(self) -> Batch | None:

@@ -426,7 +426,7 @@ def case_by_case(pieces: Iterator[TableChunk], layout: Layout, source: str) -> I
 
     kinds = [text_if_none(plain(column.slice(0, 0))).type for column in first.table.columns]
     schema = pa.schema([*zip(names, kinds, strict=True), ("row", pa.int64()), ("file", pa.int32())])
-    with connect() as engine, guarded(numbered(), schema, engine, source) as stream:  # noqa: F841
+    with connect(source) as engine, guarded(numbered(), schema, engine):
         # Tables, not parts of one query, which takes more than twice as long.
         engine.execute("CREATE TEMP TABLE raw AS SELECT *, row_number() OVER () AS seq FROM stream")
         # A case that goes on in another file stays with the file, and the row, where it began.

@@ -224,14 +224,19 @@ def _files(text: str, place: Path) -> list[Path]:
         if not tables:
             raise FileError(text, f"there is no file in this folder that toplist reads ({_formats()}).")
         return [path for path, known in tables if known.beside] or [path for path, _ in tables]
+    return matches(place)
+
+
+def matches(place: Path) -> list[Path]:
+    """A file, or the files that match a pattern."""
     if place.exists():
         if not place.is_file():
-            raise FileError(text, "this is not a file.")
+            raise FileError(shown(place), "this is not a file.")
         return [place]
     remote = as_remote(place)
     if remote is not None:
         return [as_path(match) for match in remote.matching() if match.is_file()]
-    return sorted(Path(match) for match in glob.glob(text, recursive=True) if Path(match).is_file())
+    return sorted(path for path in map(Path, glob.glob(str(place), recursive=True)) if path.is_file())
 
 
 def format_of(path: Path) -> Format | None:

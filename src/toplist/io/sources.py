@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections import deque
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -41,6 +42,7 @@ from toplist.lists.validation import Repairs
 log = logging.getLogger("toplist")
 
 _SAMPLE = 1000  # rows that are looked at
+_AHEAD = 1 << 30  # bytes of the long tables that are read at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,42 +252,64 @@ class OpenTable(Table):
         columns = [piece.table.column(0).drop_null() for piece in self.reader.pieces([column])]
         return np.concatenate([np.zeros(0), *map(as_numpy, columns)])
 
-    def batches(self, *, halves: bool = False) -> Generator[Batch, None, None]:
+    def batches(self, *, halves: bool = False, beside: int = 1) -> Generator[Batch, None, None]:
         """The cases in the order of the file; those of a long table in the order of their first rows.
 
-        With `halves`, what lacks its class or its confidence is left out and counted, not refused.
+        With `halves`, what lacks its class or its confidence is left out and counted, not refused. As many tables as
+        `beside` says are read at a time.
         """
         halves = halves or self.options.blanks == "drop"
-        pieces = self.pieces(self.layout.columns)
-        if self.layout.kind != "long":
-            yield from self._rounded(of_one_kind(to_batch(piece, self.layout, halves=halves) for piece in pieces))
-            return
-        if not self._in_runs:
-            pieces = case_by_case(pieces, self.layout, self.path)
-        yield from self._rounded(of_one_kind(to_batches(pieces, self.layout, halves=halves)))
+        if self.layout.kind == "long":
+            batches = self._grouped(halves, _AHEAD // beside)
+        else:
+            batches = (to_batch(piece, self.layout, halves=halves) for piece in self.pieces(self.layout.columns))
+        yield from self._rounded(of_one_kind(batches))
+
+    def _grouped(self, halves: bool, room: int) -> Iterator[Batch]:
+        """The cases of a long table, whose rows are brought together unless those of each case follow each other.
+
+        No case is scored before that is known. A table that has room in memory is read once, which takes a fifth less
+        time where it is text; of others, the ids are read beforehand.
+        """
+        unique, held = UniqueIds(), deque[Batch]()
+        batches = to_batches(self.pieces(self.layout.columns), self.layout, halves=halves)
+        for batch in batches:
+            held.append(batch)
+            unique.see(batch.ids)
+            room -= batch.nbytes
+            if room < 0:
+                in_runs = self._in_runs
+                break
+        else:
+            in_runs = unique.rising or self._are_unique(batch.ids for batch in held)
+        if not in_runs:
+            held.clear()
+            pieces = case_by_case(self.pieces(self.layout.columns), self.layout, self.path)
+            batches = to_batches(pieces, self.layout, halves=halves)
+        while held:
+            yield held.popleft()
+        yield from batches
 
     @cached_property
     def _in_runs(self) -> bool:
-        """Whether the rows of each case of a long table follow each other.
-
-        Its ids are read once for that. Without it, cases would be scored before all of their rows are known.
-        """
         unique = UniqueIds()
-        for ids, _ in self._runs():
+        for ids in self._runs():
             unique.see(ids)
-        return unique.rising or not len(CaseIndex((ids for ids, _ in self._runs()), text=self.ids_are_text).repeated)
+        return unique.rising or self._are_unique(self._runs())
 
-    def _runs(self) -> Iterator[tuple[Any, Any]]:
-        """The ids of a long table where they change, and their rows."""
+    def _are_unique(self, ids: Iterable[Any]) -> bool:
+        return not len(CaseIndex(ids, text=self.ids_are_text).repeated)
+
+    def _runs(self) -> Iterator[Any]:
+        """The ids of a long table where they change."""
         source, last = "", None
         for piece in self.pieces([str(self.layout.case)]):
-            rows, column = piece.row_numbers, plain(piece.table.column(0))
-            ids = identifiers(column, piece.source, rows)
+            ids = identifiers(piece.table.column(0), piece.source, piece.row_numbers)
             new = starts_of(ids)
             if len(ids) and piece.source == source and ids[0] == last:
                 new[0] = False
             source, last = piece.source, ids[len(ids) - 1] if len(ids) else last
-            yield ids.filter(as_arrow(new)), rows[new]
+            yield ids.filter(as_arrow(new))
 
     @property
     def ids_are_text(self) -> bool:
@@ -314,7 +338,7 @@ class OpenTable(Table):
     def ids(self) -> Iterator[tuple[Any, Any]]:
         """The case ids alone, and the row where each case begins."""
         if self.layout.kind == "long":
-            yield from self._runs() if self._in_runs else ((batch.ids, batch.rows) for batch in self.batches())
+            yield from ((batch.ids, batch.rows) for batch in self.batches())
             return
         for piece in self.pieces([str(self.layout.case)]):
             yield identifiers(piece.table.column(0), piece.source, piece.row_numbers), piece.row_numbers

@@ -76,7 +76,7 @@ def sums(found: Comparison, called: str = "part") -> Page:
         confidence = rng.random(cases)
         lists = TopLists.from_topk(np.zeros((cases, 1), int), confidence[:, None], 9)
         bins[row.name] = ReliabilityBins.of(lists, rng.random(cases) < confidence**2)
-    parts = tuple(PartRecord(f"{called}-{i}.tlp", 10, (f"{called}.csv", "truth.csv")) for i in range(60))
+    parts = tuple(PartRecord(f"{called}-{i}.tlp", 10) for i in range(60))
     return SumDetails(bins, parts).page(found, Provenance())
 
 

@@ -13,9 +13,9 @@ import math
 import jax
 import jax.numpy as jnp
 
-from toplist.integrations._logits import exponent
+from toplist.integrations._logits import exponent, require_divergence
 from toplist.integrations.jax.statistics import safe_log
-from toplist.scoring.rules.base import Rule
+from toplist.scoring.rules.base import SumRule
 from toplist.scoring.rules.standard import Brier, PseudoSpherical
 
 Array = jax.Array
@@ -23,14 +23,14 @@ NEAR = 0.5  # logs of ratios below this take the series
 LAST = 18  # its last power: NEAR**LAST over the factorial of LAST is below the rounding of float64
 
 
-def divergence(rule: Rule, log_p: Array, log_q: Array) -> Array:
+def divergence(rule: SumRule, log_p: Array, log_q: Array) -> Array:
     """The divergence of q from p under one of the rules that `rules_by_name` lets through; classes are the last axis.
 
     >>> p, q = jnp.array([0.5, 0.5]), jnp.array([0.75, 0.25])
     >>> divergence(Brier(), jnp.log(p), jnp.log(q))
     Array(0.125, dtype=float32)
     """
-    a = exponent(rule) or 1.0
+    a = exponent(require_divergence(rule)) or 1.0
     if isinstance(rule, PseudoSpherical):
         norm_p, norm_q = (_log_norm(a, logs) for logs in (log_p, log_q))
         unit = (a - 1.0) / (a * (a - 1.0 if rule.normalized else 1.0))

@@ -18,7 +18,7 @@ from toplist.integrations.jax.logits import as_indices, as_logits, as_scalar, is
 from toplist.integrations.jax.reduction import as_weights, reduce
 from toplist.integrations.jax.statistics import as_computed, relative, safe_log
 from toplist.integrations.jax.vocabulary import Vocabulary
-from toplist.scoring.rules.base import Rule
+from toplist.scoring.rules.base import SumRule
 
 Array = jax.Array
 
@@ -181,7 +181,7 @@ def _divergence(
     weights: Array | None,
     temperature: Array,
     *,
-    rule: Rule,
+    rule: SumRule,
     reverse: bool,
     over: Vocabulary,
 ) -> Array:

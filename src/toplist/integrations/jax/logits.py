@@ -25,11 +25,11 @@ from toplist.integrations._logits import (
     outcome_outside,
     require_cases,
     rules_by_name,
+    score,
 )
-from toplist.integrations.jax.rules import score
 from toplist.integrations.jax.statistics import LogitRows, at_outcomes, of_lists, of_rows, ranks
 from toplist.integrations.jax.vocabulary import Vocabulary
-from toplist.scoring.rules.base import Rule
+from toplist.scoring.rules.base import SumRule
 
 Array = jax.Array
 
@@ -136,7 +136,7 @@ def _scores(
     temperature: Array,
     ignore: Array,
     ks: tuple[int, ...],
-    rules: tuple[tuple[str, Rule], ...],
+    rules: tuple[tuple[str, SumRule], ...],
     over: Vocabulary,
 ) -> LogitScores:
     rows = of_rows(logits, temperature, max(ks), over)
@@ -147,7 +147,7 @@ def _scores(
     rank = ranks(rows, at, over)
     sums = of_lists(rows, at_outcomes(rows, at, exponents, over), rank, ks, over)
     log_prob = jnp.where(scored, sums.log_q[..., -1], jnp.nan)
-    made = {name: jnp.where(scored[..., None], score(rule, sums), jnp.nan) for name, rule in rules}
+    made = {name: jnp.where(scored[..., None], score(jnp, rule, sums), jnp.nan) for name, rule in rules}
     return LogitScores(
         _as_lists(rows),
         jnp.where(scored, jnp.where(jnp.isnan(log_prob), UNDEFINED, rank), jnp.where(ignored, 0, OUTSIDE)),

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from toplist.core.arguments import as_number
-from toplist.integrations._logits import as_ignored, as_lengths, as_reduction, exponent, one_rule
+from toplist.integrations._logits import as_ignored, as_lengths, as_reduction, exponent, one_rule, score
 from toplist.integrations.jax.logits import as_logits, as_outcomes, as_scalar
 from toplist.integrations.jax.reduction import as_weights, reduce
-from toplist.integrations.jax.rules import score
-from toplist.integrations.jax.smoothing import mean_score
-from toplist.integrations.jax.statistics import at_outcomes, of_full_rows, of_lists, of_rows, ranks
+from toplist.integrations.jax.statistics import LogitRows, at_outcomes, of_full_rows, of_lists, of_rows, ranks
 from toplist.integrations.jax.vocabulary import Vocabulary
-from toplist.scoring.rules.base import Rule
+from toplist.scoring.rules.base import SumRule
 
 Array = jax.Array
 
@@ -92,7 +91,7 @@ def _losses(
     y: Array,
     counted: Array,
     temperature: Array,
-    rule: Rule,
+    rule: SumRule,
     k: int | None,
     smoothing: float,
     over: Vocabulary,
@@ -105,7 +104,27 @@ def _losses(
     sums = at_outcomes(rows, at, exponents, over)
     if k is not None:
         sums = of_lists(rows, sums, ranks(rows, at, over), (k,), over)
-    values = score(rule, sums)[..., 0]
+    values = score(jnp, rule, sums)[..., 0]
     if smoothing:
-        values = (1.0 - smoothing) * values + smoothing * mean_score(rule, rows, k, over)
+        values = (1.0 - smoothing) * values + smoothing * rule.under_uniform(
+            over.width(logits), lambda a: _sum_of(rows, k, a, over, scaled=rule.scale_free)
+        )
     return jnp.where(inside, values, jnp.nan)
+
+
+def _sum_of(rows: LogitRows, k: int | None, a: float, over: Vocabulary, *, scaled: bool) -> Array:
+    """The sum over all classes of their probabilities to the power a; of their logs for a = 0.
+
+    `scaled`: of probabilities divided by the largest one, which is taken as a constant, so that none underflows.
+    """
+    log_first, unlisted = jax.lax.stop_gradient(rows.log_confidences[..., 0]), over.width(rows.x) - (k or 0)
+    if k is None:
+        if a == 0:
+            return over.sum(rows.z) - unlisted * rows.log_total
+        found = over.sum(jnp.exp(a * rows.z)) * jnp.exp(a * (-rows.log_total - log_first))
+    elif a == 0:
+        return rows.log_confidences.sum(axis=-1) + unlisted * (rows.log_rest - math.log(unlisted))
+    else:
+        rest = a * (rows.log_rest - log_first) + (1.0 - a) * math.log(unlisted)
+        found = jnp.exp(a * (rows.log_confidences - log_first[..., None])).sum(axis=-1) + jnp.exp(rest)
+    return found if scaled else found * jnp.exp(a * log_first)

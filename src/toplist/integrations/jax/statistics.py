@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from toplist.integrations.jax.rules import OutcomeSums
+from toplist.integrations._logits import OutcomeSums
 from toplist.integrations.jax.vocabulary import Vocabulary
 
 Array = jax.Array

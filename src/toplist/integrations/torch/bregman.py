@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import torch
 
-from toplist.integrations._logits import exponent
-from toplist.scoring.rules.base import Rule
+from toplist.integrations._logits import exponent, require_divergence
+from toplist.scoring.rules.base import SumRule
 from toplist.scoring.rules.standard import Brier, PseudoSpherical
 
 Tensor = torch.Tensor
@@ -30,7 +30,7 @@ class Form(NamedTuple):
     unit: float  # what it is multiplied by
 
 
-def form(rule: Rule) -> Form:
+def form(rule: SumRule) -> Form:
     """The form of a rule's divergence.
 
     Parameters
@@ -49,6 +49,7 @@ def form(rule: Rule) -> Form:
     >>> form(Brier())
     Form(a=2.0, spherical=False, unit=1.0)
     """
+    require_divergence(rule)
     if isinstance(rule, PseudoSpherical):
         return Form(float(rule.a), True, 1.0 / (rule.a - 1.0) if rule.normalized else 1.0)
     return Form(exponent(rule) or 1.0, False, 0.5 if isinstance(rule, Brier) and rule.scale_by_half else 1.0)

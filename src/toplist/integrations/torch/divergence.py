@@ -11,8 +11,8 @@ from toplist.integrations._logits import as_ignored, as_reduction, as_temperatur
 from toplist.integrations.torch.bregman import form
 from toplist.integrations.torch.checks import can_refuse, masses, refuse, refuse_tangents, warn_of_probabilities
 from toplist.integrations.torch.distillation import diverge
+from toplist.integrations.torch.padded import constant_rule
 from toplist.integrations.torch.reduction import as_weights, reduce
-from toplist.integrations.torch.rules import constant_rule
 
 Tensor = torch.Tensor
 

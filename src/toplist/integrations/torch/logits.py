@@ -11,6 +11,7 @@ from toplist.errors import ShapeError
 from toplist.integrations._logits import (
     LogitLists,
     LogitScores,
+    OutcomeSums,
     as_ignored,
     as_lengths,
     as_temperature,
@@ -18,10 +19,10 @@ from toplist.integrations._logits import (
     outcome_outside,
     require_cases,
     rules_by_name,
+    score,
 )
 from toplist.integrations.torch import kernels
 from toplist.integrations.torch.checks import can_refuse, warn_of_probabilities
-from toplist.integrations.torch.rules import score
 from toplist.integrations.torch.statistics import Statistics, Wanted, in_plain_torch
 
 Tensor = torch.Tensor
@@ -119,7 +120,8 @@ def scores_from_logits(
     first, others = found[0], {a: one.powers for a, one in zip(powers, found, strict=False)}
     if squares:
         others[2.0] = first.squares
-    made = {name: score(rule, first.log_q, first.miss, others) for name, rule in asked.items()}
+    sums = OutcomeSums(first.log_q, first.miss, others)
+    made = {name: score(torch, rule, sums) for name, rule in asked.items()}
     return LogitScores(
         _lists(first, leading),
         first.rank.reshape(leading),

@@ -21,11 +21,10 @@ from toplist.integrations.torch.checks import (
 )
 from toplist.integrations.torch.coarsening import coarsen
 from toplist.integrations.torch.logits import as_outcomes, lists_from_logits
-from toplist.integrations.torch.padded import LogLists, largest_valid, padded_score, uniform_score
+from toplist.integrations.torch.padded import LogLists, constant_rule, largest_valid, padded_score, uniform_score
 from toplist.integrations.torch.reduction import as_weights, reduce
-from toplist.integrations.torch.rules import constant_rule
 from toplist.integrations.torch.statistics import CHUNK
-from toplist.scoring.rules.base import Rule
+from toplist.scoring.rules.base import SumRule
 
 Tensor = torch.Tensor
 MOST_CLASSES = 2**53
@@ -293,7 +292,7 @@ class ListLoss(torch.nn.Module):
         )
 
 
-How = tuple[Rule, float, float]  # the rule, the temperature, and the label smoothing
+How = tuple[SumRule, float, float]  # the rule, the temperature, and the label smoothing
 
 
 class _InParts(torch.autograd.Function):
@@ -349,7 +348,7 @@ def _of_first(rows: Tensor, outcomes: Tensor, counted: Tensor, how: How, k: int)
     return _smoothed(rule, lists, classes == outcomes[:, None], smoothing, width)
 
 
-def _smoothed(rule: Rule, lists: LogLists, own: Tensor, smoothing: float, size: int) -> Tensor:
+def _smoothed(rule: SumRule, lists: LogLists, own: Tensor, smoothing: float, size: int) -> Tensor:
     """The expected score where the outcome is any class with the weight of the smoothing."""
     values = padded_score(rule, lists, own)
     return values if not smoothing else (1.0 - smoothing) * values + smoothing * uniform_score(rule, lists, size)

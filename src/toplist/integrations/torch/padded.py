@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import torch
 
-from toplist.integrations._logits import exponent
-from toplist.integrations.torch.rules import score
-from toplist.scoring.rules.base import Rule
-from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical
+from toplist.integrations._logits import OutcomeSums, exponent, one_rule, score
+from toplist.scoring.rules.base import SumRule
 
 Tensor = torch.Tensor
+constant_rule: Callable[[Any], SumRule] = torch.compiler.assume_constant_result(one_rule)  # type: ignore[no-untyped-call]
 
 
 class LogLists(NamedTuple):
@@ -43,12 +42,12 @@ class LogLists(NamedTuple):
         return torch.where(self.unlisted > 0, rest - log_n, -torch.inf), log_n
 
 
-def padded_score(rule: Rule, lists: LogLists, own: Tensor) -> Tensor:
+def padded_score(rule: SumRule, lists: LogLists, own: Tensor) -> Tensor:
     """The scores of lists at outcomes.
 
     Parameters
     ----------
-    rule : Rule
+    rule : SumRule
         One of those that `rules_by_name` lets through.
     lists : LogLists
         The lists.
@@ -62,8 +61,9 @@ def padded_score(rule: Rule, lists: LogLists, own: Tensor) -> Tensor:
 
     Examples
     --------
+    >>> from toplist.scoring.rules import as_rule
     >>> lists = LogLists(torch.tensor([[0.5]]).log(), None, torch.tensor([0.5]).log(), torch.tensor([2.0]))
-    >>> padded_score(Brier(), lists, torch.tensor([[True]]))
+    >>> padded_score(as_rule("brier"), lists, torch.tensor([[True]]))
     tensor([0.3750])
     """
     power, beside = exponent(rule), torch.where(own, -torch.inf, lists.logs)
@@ -77,15 +77,16 @@ def padded_score(rule: Rule, lists: LogLists, own: Tensor) -> Tensor:
         log_q = torch.where(hit, log_q, log_proxy)
         miss = miss + others * log_proxy.exp()
         powers = powers + others / lists.unlisted.clamp(min=1) * (a * log_proxy + log_n).exp()
-    return score(rule, log_q, miss, {a: powers})
+    scores: Tensor = score(torch, rule, OutcomeSums(log_q, miss, {a: powers}))
+    return scores
 
 
-def uniform_score(rule: Rule, lists: LogLists, classes: int) -> Tensor:
+def uniform_score(rule: SumRule, lists: LogLists, classes: int) -> Tensor:
     """The mean of the scores of lists over all classes as outcomes, for label smoothing.
 
     Parameters
     ----------
-    rule : Rule
+    rule : SumRule
         One of those that `rules_by_name` lets through.
     lists : LogLists
         The lists.
@@ -99,21 +100,13 @@ def uniform_score(rule: Rule, lists: LogLists, classes: int) -> Tensor:
 
     Examples
     --------
+    >>> from toplist.scoring.rules import as_rule
     >>> lists = LogLists(torch.tensor([[0.5]]).log(), None, torch.tensor([0.5]).log(), torch.tensor([2.0]))
-    >>> uniform_score(Brier(), lists, 3)
+    >>> uniform_score(as_rule("brier"), lists, 3)
     tensor([0.7083])
     """
-    if isinstance(rule, Log):
-        return -_sum_over_classes(lists, 0.0) / classes
-    if isinstance(rule, Brier):
-        found = 1.0 - 2.0 / classes + _sum_over_classes(lists, 2.0)
-        return 0.5 * found if rule.scale_by_half else found
-    a = float(rule.a) if isinstance(rule, Power | PseudoSpherical) else math.nan
-    share, total = _sum_over_classes(lists, a - 1.0) / classes, _sum_over_classes(lists, a)
-    if isinstance(rule, Power):
-        return (1.0 - a * share) / (a - 1.0) + total
-    unit = a - 1.0 if isinstance(rule, PseudoSpherical) and rule.normalized else 1.0
-    return (1.0 - share * total ** ((1.0 - a) / a)) / unit
+    mean: Tensor = rule.under_uniform(classes, lambda a: _sum_over_classes(lists, a))
+    return mean
 
 
 def _sum_over_classes(lists: LogLists, a: float) -> Tensor:

@@ -27,7 +27,7 @@ from toplist.integrations._logits import (
     rules_by_name,
 )
 from toplist.integrations.torch.logits import LONGEST, scores_from_logits
-from toplist.scoring.rules.base import Rule
+from toplist.scoring.rules.base import SumRule
 
 Tensor = torch.Tensor
 UNITS = ("case", "sequence")
@@ -42,7 +42,7 @@ class Columns:
     """Which scores are summed: lengths and rules, and what a standard error takes as independent."""
 
     ks: tuple[int, ...]
-    rules: dict[str, Rule]
+    rules: dict[str, SumRule]
     temperature: float
     ignore_index: int
     unit: str

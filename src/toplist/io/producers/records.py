@@ -18,12 +18,12 @@ from toplist.io.producers.base import at_path
 from toplist.io.readers.arrow import PARQUET
 from toplist.io.readers.base import NOT_UTF8, opened
 from toplist.io.readers.delimited import crooked
-from toplist.io.readers.json_lines import blocks_of_lines, lines_of, read_json
+from toplist.io.readers.json_lines import lines_of_text, read_json
 from toplist.io.words import CASE as CASE_NAMES
 from toplist.io.words import named
 
 _NO_JSON = "this is no JSON: {}. Write one object per line, or an array of them."
-BLOCK = 1 << 18  # bytes that are read at a time, which stay in the cache: eight megabytes took twice as long
+_BLOCK = 1 << 18  # bytes of lines that are read together, which stay in the cache: eight megabytes took twice as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +129,21 @@ def is_document(path: Path) -> bool:
 
 
 def lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file that are not blank."""
-    for block in blocks_of_lines(path, BLOCK, limited=False):  # a document may be one line
-        yield from lines_of(block)
+    """The lines of a file that are not blank, without their ends; a document may be a very long one."""
+    return (line.rstrip(b"\r\n") for line in lines_of_text(path, limited=False))
+
+
+def blocks_of_lines(path: Path) -> Iterator[list[bytes]]:
+    """The same, some hundred kilobytes at a time."""
+    block, size = list[bytes](), 0
+    for line in lines(path):
+        block.append(line)
+        size += len(line)
+        if size > _BLOCK:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
 
 
 def _is_value(line: bytes) -> bool:

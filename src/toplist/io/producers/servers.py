@@ -35,7 +35,7 @@ from toplist.io.producers.base import (
     ProducedReader,
     Request,
 )
-from toplist.io.producers.records import BLOCK, is_document, lines, mappings, records_in
+from toplist.io.producers.records import blocks_of_lines, is_document, lines, mappings, records_in
 from toplist.io.producers.tokens import (
     FAILED,
     INSIDE,
@@ -53,7 +53,7 @@ from toplist.io.producers.tokens import (
 from toplist.io.producers.top_tokens import SAMPLED, UNSORTED, TopTokens, answer_lists, notes_on, vocabulary_lists
 from toplist.io.readers.base import TableChunk
 from toplist.io.readers.column_types import common
-from toplist.io.readers.json_lines import Fields, MisfitError, as_array, blocks_of_lines, lines_of, parse, settled
+from toplist.io.readers.json_lines import MisfitError, as_array, parse, settled, type_of
 from toplist.io.words import CASE as CASES
 from toplist.io.words import CERTAIN_IDS, TRUTH, named, spelled
 
@@ -84,7 +84,7 @@ def open_answers(request: Request, server: Server, outputs: Iterable[Record] | N
             table.add(str(path), [objects], objects[:_LOOKED])
         else:
             first = [parse(line, str(path), row) for row, line in enumerate(islice(lines(path), _LOOKED), 1)]
-            table.add(str(path), map(lines_of, blocks_of_lines(path, BLOCK)), first)
+            table.add(str(path), blocks_of_lines(path), first)
     if not request.paths:
         objects = list(_responses(request) if outputs is None else outputs)
         table.add(request.name, [objects], objects[:_LOOKED])
@@ -149,13 +149,14 @@ class _Table:
 
     def _columns_of(self, some: Sequence[Record], source: str) -> list[tuple[str, str, Any]]:
         """The columns, with the fields that they are, which hold one value in the first records, and their types."""
-        seen, nested = Fields(), set[str]()
+        values_of: dict[str, list[Any]] = {}
         for record in map(_flat, some):
-            nested |= {name for name, value in record.items() if name != ANSWERS and isinstance(value, dict | list)}
-            seen.add({name: value for name, value in record.items() if value is not None and name not in nested})
+            for name, value in record.items():
+                values_of.setdefault(name, []).extend(() if value is None else (value,))
+        nested = {n for n, v in values_of.items() if n != ANSWERS and any(isinstance(x, dict | list) for x in v)}
         asked = (self.request.options.case or "").split(",")
         ignored = nested | {CLASSES, CONFIDENCES} | {name for name in self.server.own_ids if name not in asked}
-        kinds = {name: settled(kind) for name, kind in seen.kinds.items() if name not in ignored}
+        kinds = {name: settled(type_of(v)) for name, v in values_of.items() if v and name not in ignored}
         pa = need("pyarrow")
         answers = kinds.pop(ANSWERS, pa.null())
         fields = {name: name for name in kinds if name not in _OWN or name == N_CLASSES}

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -47,14 +44,8 @@ _PROBLEMS = (
 )
 _MEMORY = "700MB"
 _MEMORY_MARKS = ("Out of Memory", "out of memory", "bad allocation", "could not allocate", "failed to allocate")
+_INTERRUPTED = ("Query interrupted", "INTERRUPT Error", "KeyboardInterrupt")  # by the engine, in an error or a text
 _DISK = ("max_temp_directory_size", "No space left on device", "Disk quota exceeded", "File too large")
-
-
-_MOST = 4  # idle databases
-_Kind = tuple[int, str]  # threads, memory
-
-_idle: list[tuple[_Kind, Any]] = []
-_lock = Lock()
 
 
 def compression_of(path: Path) -> str | None:
@@ -319,87 +310,43 @@ def cut(batch: Table) -> Iterator[Table]:
 
 
 @contextmanager
-def connect() -> Iterator[Any]:
-    """A connection to a database in memory that has no other user; errors about memory and disk are one sentence.
-
-    Starting one takes longer than most queries on small files: what is registered and temporary tables go with the
-    connection, and the database is kept for the next user, unless this one was stopped by an error or gave up halfway,
-    or temporary files were written, whose space on disk it would hold.
-    """
+def connect(source: str) -> Iterator[Any]:
+    """A database in memory, and a folder for what it writes; what it says of the source becomes one sentence."""
     duckdb, pa = need("duckdb"), need("pyarrow")
-    kind, engine = (threads(), _memory()), None
+    memory, engine = os.environ.get("TOPLIST_MEMORY", _MEMORY), None
     with temporary_folder() as folder:
+        settings = {
+            "threads": threads(),
+            "memory_limit": memory,
+            "temp_directory": str(folder),
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+        }
         try:
-            engine = _idle_one(kind, folder) or _started(kind, folder)
-            with closing(engine.cursor()) as connection:
-                connection.execute("SET enable_progress_bar = false")
-                yield connection
-        except BaseException as error:
-            if engine is not None:
-                engine.close()
-            if not isinstance(error, duckdb.Error | pa.ArrowException | OSError | RuntimeError):
+            with duckdb.connect(":memory:", config=settings) as engine:
+                engine.execute("SET enable_progress_bar = false")
+                yield engine
+        except (duckdb.Error, pa.ArrowException, OSError, RuntimeError) as error:
+            text = str(error).strip()
+            if any(mark in text for mark in _INTERRUPTED):
+                raise KeyboardInterrupt from None
+            if any(mark in text for mark in _DISK):
+                raise ResourceError(f"{source}: {disk_full('DuckDB needs more')}") from None
+            if any(mark in text for mark in _MEMORY_MARKS):
+                more = "TOPLIST_MEMORY=4GB" if "TOPLIST_MEMORY" not in os.environ else "a larger TOPLIST_MEMORY"
+                problem = f"it takes more than {memory} of memory. Allow more with {more}."
+                raise ResourceError(f"{source}: {problem}") from None
+            if engine is None and "memory" in text.lower():
+                raise TopListError(f"TOPLIST_MEMORY={memory!r} is no amount of memory, such as 2GB.") from None
+            if isinstance(error, RuntimeError):
                 raise
-            require_uninterrupted(error)
-            if engine is None:
-                raise _not_started(error) from None
-            if _scarce(str(error)):
-                raise ResourceError(message_of(error)) from None
-            if isinstance(error, duckdb.Error):
-                raise FileError("DuckDB", message_of(error)) from None
-            raise
-        with _lock:
-            keep = len(_idle) < _MOST and all(name.startswith(".") for name in os.listdir(folder))
-            if keep:
-                _idle.append((kind, engine))
-        if not keep:
-            engine.close()
-
-
-def _started(kind: _Kind, folder: Path) -> Any:
-    settings = {
-        "threads": kind[0],
-        "memory_limit": kind[1],
-        "temp_directory": str(folder),
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-    }
-    return need("duckdb").connect(":memory:", config=settings)
-
-
-def _idle_one(kind: _Kind, folder: Path) -> Any:
-    """An idle database, for temporary files in this folder; None where there is none."""
-    with _lock:
-        at = next((at for at, (own, _) in enumerate(_idle) if own == kind), None)
-        engine = None if at is None else _idle.pop(at)[1]
-    if engine is not None:
-        engine.execute(f"SET temp_directory = {quoted(str(folder), chr(39))}")
-    return engine
-
-
-@atexit.register
-def _close() -> None:
-    """Close what is idle."""
-    with _lock:
-        engines = [engine for _, engine in _idle]
-        _idle.clear()
-    for engine in engines:
-        engine.close()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_close)  # a forked process has none of the threads that an open database waits for
-
-
-def _not_started(error: BaseException) -> TopListError:
-    if "memory" in str(error).lower() and not _scarce(str(error)):
-        return TopListError(f"TOPLIST_MEMORY={_memory()!r} is no amount of memory, such as 2GB.")
-    return ResourceError(f"DuckDB cannot be started: {message_of(error)}")
+            raise unreadable(error, Path(source)) from None
 
 
 @contextmanager
-def guarded(batches: Iterator[Any], schema: Any, engine: Any, source: str) -> Iterator[Any]:
+def guarded(batches: Iterator[Any], schema: Any, engine: Any) -> Iterator[None]:
     """A stream of batches as a table `stream` of the engine; what goes wrong in it is raised as it was."""
-    pa, duckdb = need("pyarrow"), need("duckdb")
+    pa = need("pyarrow")
     failures: list[BaseException] = []
 
     def watched() -> Iterator[Any]:
@@ -411,56 +358,13 @@ def guarded(batches: Iterator[Any], schema: Any, engine: Any, source: str) -> It
             failures.append(failure)
             raise
 
-    stream = pa.RecordBatchReader.from_batches(schema, watched())
-    engine.register("stream", stream)
+    engine.register("stream", pa.RecordBatchReader.from_batches(schema, watched()))
     try:
-        yield stream
-    except (duckdb.Error, pa.ArrowException, OSError, RuntimeError) as error:
+        yield
+    except (need("duckdb").Error, pa.ArrowException, OSError, RuntimeError):
         if failures:
             raise failures[0] from None
-        require_uninterrupted(error)
-        if isinstance(error, RuntimeError):
-            raise
-        require_enough(error, source)
-        raise FileError(source, f"this cannot be brought into order: {message_of(error)}") from None
-    finally:
-        with suppress(duckdb.Error):  # closed already, where a reader was given up halfway
-            engine.unregister("stream")
-
-
-def require_uninterrupted(error: BaseException) -> None:
-    """Raise an interrupt as what it is: inside the engine it becomes an error of a query, or a text in one."""
-    text = str(error)
-    if any(mark in text for mark in ("Query interrupted", "INTERRUPT Error", "KeyboardInterrupt")):
-        raise KeyboardInterrupt from None
-
-
-def require_enough(error: BaseException, source: str) -> None:
-    """Raise what is about memory or disk as such: the file is not to blame."""
-    if _scarce(str(error)):
-        raise ResourceError(f"{source}: {message_of(error)}") from None
-
-
-def message_of(error: BaseException) -> str:
-    """The message of an error of the engine in one sentence; an interrupt is raised."""
-    require_uninterrupted(error)
-    text = str(error).strip()
-    if any(mark in text for mark in _DISK):
-        return disk_full("DuckDB needs more")
-    if any(mark in text for mark in _MEMORY_MARKS):
-        more = "TOPLIST_MEMORY=4GB" if "TOPLIST_MEMORY" not in os.environ else "a larger TOPLIST_MEMORY"
-        return f"it takes more than {_memory()} of memory. Allow more with {more}."
-    text = re.sub(r"^(\w+ )*Error: ", "", text.partition("\n")[0].partition("Traceback")[0].strip(" :"))
-    return (text if len(text) <= 200 else f"{text[:197]}...").rstrip(".") + "."
-
-
-def _scarce(text: str) -> bool:
-    """Whether memory or disk did not suffice."""
-    return any(mark in text for mark in (*_DISK, *_MEMORY_MARKS))
-
-
-def _memory() -> str:
-    return os.environ.get("TOPLIST_MEMORY", _MEMORY)
+        raise
 
 
 def quoted(name: str, mark: str = '"') -> str:

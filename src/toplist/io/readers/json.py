@@ -21,7 +21,7 @@ from toplist._files import need
 from toplist._text import argument, listed, quote
 from toplist.errors import FileError
 from toplist.io.readers.base import COMPRESSIONS, NOT_UTF8, Format, head_of, opened
-from toplist.io.readers.json_lines import BLOCK, LONGEST, JsonReader, blocks_of_lines
+from toplist.io.readers.json_lines import LONGEST, JsonReader, lines_of_text
 from toplist.io.words import CONFIDENCE, STRONG_IDS, spelled_field
 
 _CHUNK = 1 << 20  # bytes that are read at a time, at least
@@ -220,22 +220,10 @@ class JsonDocumentReader(JsonReader):
         """See `Reader`."""
         self.records = records
 
-    def blocks(self, path: Path) -> Iterator[bytes]:
-        """The records, one per line, some megabytes at a time."""
+    def lines(self, path: Path) -> Iterator[bytes]:
+        """The records, one per line."""
         shape = self._shape(path)
-        if shape.kind == "lines":
-            yield from blocks_of_lines(path)
-            return
-        lines: list[bytes] = []
-        size = 0
-        for line in _records(path, shape):
-            lines.append(line)
-            size += len(line)
-            if size >= BLOCK:
-                yield b"\n".join(lines)
-                lines, size = [], 0
-        if lines:
-            yield b"\n".join(lines)
+        return lines_of_text(path) if shape.kind == "lines" else _records(path, shape)
 
     def _shape(self, path: Path) -> _Shape:
         if path not in self._shapes:

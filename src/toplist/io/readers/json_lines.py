@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial, reduce
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +34,7 @@ from toplist.io.readers.column_types import common, mapped
 if TYPE_CHECKING:
     from toplist.io.layout import Layout
 
+_CHUNK = 1 << 20  # bytes that are read at a time
 _WORDS = {
     bool: "true or false",
     int: "a number",
@@ -105,72 +108,32 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def type_of(value: Any) -> Any:
-    """The Arrow type of a value; None for null, which says nothing."""
-    return _type(_signature(value))
+def type_of(values: Sequence[Any]) -> Any:
+    """The Arrow type of values of JSON; where none holds all, whoever reads them finds the one that does not fit."""
+    pa = need("pyarrow")
+    try:
+        return pa.array(values).type
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError):
+        return reduce(_either, map(_type_of_one, values), pa.null())
 
 
-def _signature(value: Any) -> Any:
-    """What the type of a value depends on: of a list, the different ones of its items."""
-    if isinstance(value, dict):
-        return ("{", *((key, _signature(item)) for key, item in value.items()))
+def _type_of_one(value: Any) -> Any:
+    pa = need("pyarrow")
     if isinstance(value, list):
-        return ("[", *dict.fromkeys(map(_signature, value)))
-    return float if type(value) is int and not -(2**63) <= value < 2**63 else type(value)
+        return pa.list_(type_of(value))
+    if isinstance(value, dict):
+        return pa.struct([(key, type_of([item])) for key, item in value.items()])
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        return pa.float64()
+    return {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}.get(type(value), pa.null())
 
 
-@lru_cache(4096)
-def _type(signature: Any) -> Any:
-    pa = need("pyarrow")
-    if not isinstance(signature, tuple):
-        return {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}.get(signature)
-    mark, *inside = signature
-    if mark == "[":
-        return pa.list_(reduce(_either, (_type(item) or pa.null() for item in inside), pa.null()))
-    return pa.struct([(key, _type(item) or pa.null()) for key, item in inside])
-
-
-def inferred(kind: Any) -> Any:
-    """A type that pyarrow found, as `type_of` has it: text that looks like a date is text."""
-    pa = need("pyarrow")
-    return mapped(kind, lambda leaf: pa.string() if pa.types.is_temporal(leaf) else leaf)
-
-
-@dataclass(slots=True)
-class Fields:
-    """The fields of records and their types; None as long as there are only nulls."""
-
-    kinds: dict[str, Any] = field(default_factory=dict)
-    _known: dict[str, type] = field(default_factory=dict)  # where a value of the same type says nothing new
-
-    def add(self, record: dict[str, Any]) -> None:
-        """One more record."""
-        known = self._known
-        for key, value in record.items():
-            own = type(value)
-            if known.get(key) is not own:
-                self.note(key, type_of(value))
-                if own in (float, str, bool):
-                    known[key] = own
-
-    def note(self, key: str, kind: Any) -> None:
-        """One more type of a field."""
-        known = self.kinds.get(key)
-        self.kinds[key] = kind if known is None else known if kind is None else _either(known, kind)
-
-    def join(self, other: Fields) -> None:
-        """The fields of further records."""
-        for key, kind in other.kinds.items():
-            self.note(key, kind)
-
-
-# Where no type holds both, it is the first one: whoever reads the field finds the row that does not fit.
 _either = partial(common, lenient=True)
 
 
 def settled(kind: Any, *, floats: bool = False) -> Any:
     """A type to read by: text where nothing was seen, and floats for whole numbers where they are wanted."""
-    pa, kind = need("pyarrow"), need("pyarrow").null() if kind is None else kind
+    pa = need("pyarrow")
     if pa.types.is_list(kind):
         return pa.list_(settled(kind.value_type, floats=floats))
     if floats and (pa.types.is_null(kind) or pa.types.is_integer(kind)):
@@ -263,9 +226,9 @@ class JsonReader(FileReader):
     decimal = True
     unit = "line"  # what holds one object, in messages
 
-    def blocks(self, path: Path) -> Iterator[bytes]:
-        """Objects, one per line, some megabytes at a time."""
-        return blocks_of_lines(path)
+    def lines(self, path: Path) -> Iterator[bytes]:
+        """Objects, one per line, and no blank line."""
+        return lines_of_text(path)
 
     def prepare(self, layout: Layout) -> None:
         """See `Reader`."""
@@ -278,37 +241,44 @@ class JsonReader(FileReader):
 
     @cached_property
     def schema(self) -> Any:
-        """Names and types."""
-        pa = need("pyarrow")
-        return pa.schema([(key, pa.null() if kind is None else kind) for key, kind in self._kinds.items()])
-
-    @cached_property
-    def _kinds(self) -> dict[str, Any]:
-        """The types of all fields, by all lines: a field that comes late counts as well."""
-        seen, total = Fields(), 0
-        for path in self.paths:
-            rows = 0
-            for data in self.blocks(path):
-                fields, count = _Block(data, str(path), rows, self.unit).fields()
-                seen.join(fields)
-                rows += count
-            if not rows:
+        """Names and types, by all lines: a field that comes late counts as well."""
+        kinds: dict[str, Any] = {}
+        rows = 0
+        for file, path in enumerate(self.paths):
+            before = rows
+            for block in self._blocks(file):
+                for name, kind in block.fields().items():
+                    kinds[name] = _either(kinds.get(name, kind), kind)
+                rows += len(block.lines)
+            if rows == before:
                 raise FileError(str(path), f"there is no {self.unit} in this file.")
-            total += rows
-        self.rows = total
-        return seen.kinds
+        self.rows = rows
+        return need("pyarrow").schema(list(kinds.items()))
 
     def read(self, file: int, schema: Any, lo: int, hi: int | None) -> Iterator[TableChunk]:
         """See `FileReader`: what nobody wants of an object may be of several kinds."""
-        path = self.paths[file]
         required = [name for name in self.required if name in schema.names]
         wanted = need("pyarrow").schema([(f.name, settled(f.type, floats=f.name in self.floats)) for f in schema])
-        most = ENTRIES // max(1, sum(map(_leaves, wanted.types)))  # objects with very many keys, a few at a time
-        start = 0
-        for data in (part for whole in self.blocks(path) for part in _cut(whole, most)):
-            for piece in _Block(data, str(path), start, self.unit).pieces(wanted, required):
-                yield piece
-                start += len(piece.table)
+        for block in self._blocks(file, ENTRIES // max(1, sum(map(_leaves, wanted.types)))):
+            start = block.start
+            for batch in cut(block.table(wanted, required)):
+                yield TableChunk(block.source, start, batch)
+                start += len(batch)
+
+    def _blocks(self, file: int, most: int | None = None) -> Iterator[_Block]:
+        """The lines of a file, some megabytes at a time; objects with very many fields, `most` at a time."""
+        path, start = self.paths[file], 0
+        lines: list[bytes] = []
+        size = 0
+        for line in self.lines(path):
+            lines.append(line)
+            size += len(line)
+            if size >= BLOCK or len(lines) == most:
+                yield _Block(lines, str(path), start, self.unit)
+                start += len(lines)
+                lines, size = [], 0
+        if lines:
+            yield _Block(lines, str(path), start, self.unit)
 
 
 def _leaves(kind: Any) -> int:
@@ -319,71 +289,43 @@ def _leaves(kind: Any) -> int:
     return _leaves(kind.value_type) if types.is_list(kind) else 1
 
 
-def _cut(data: bytes, most: int) -> Iterator[bytes]:
-    """Lines in parts of at most so many."""
-    if data.count(b"\n") <= most:
-        yield data
-        return
-    lines = lines_of(data)
-    for lo in range(0, len(lines), max(1, most)):
-        yield b"\n".join(lines[lo : lo + max(1, most)])
-
-
-def lines_of(data: bytes) -> list[bytes]:
-    """The lines that are not blank."""
-    return [line for line in data.split(b"\n") if line and not line.isspace()]
-
-
 @dataclass(frozen=True, slots=True)
 class _Block:
     """Some lines of a file, one object in each; `start` is the number of lines before them."""
 
-    data: bytes
+    lines: list[bytes]
     source: str
     start: int
     unit: str
 
-    def records(self, first: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The objects from one of them on, with their rows."""
-        for row, line in enumerate(lines_of(self.data)[first:], self.start + first + 1):
-            yield row, parse(line, self.source, row, self.unit)
+    def record(self, at: int) -> dict[str, Any]:
+        """The object in a line."""
+        row = self.start + at + 1
+        return parse(self.lines[at], self.source, row, self.unit)
 
-    def fields(self) -> tuple[Fields, int]:
-        """The fields of the objects, and how many objects there are."""
-        fields, peeked = Fields(), 0
-        for _, record in replace(self, data=b"\n".join(self.data.split(b"\n", _PEEK)[:_PEEK])).records():
-            fields.add(record)
-            peeked += 1
-        count = None if len(fields.kinds) > _MANY else self._add_all(fields)
-        if count is None:
-            # Line by line: very many fields, fields of several kinds, or an error with its row.
-            count = peeked
-            for _, record in self.records(peeked):
-                fields.add(record)
-                count += 1
-        return fields, count
-
-    def _add_all(self, fields: Fields) -> int | None:
-        """The same by pyarrow, much faster, as long as there is one record in each line, and one kind of each field."""
-        try:
-            table = self._parsed()
-        except (need("pyarrow").ArrowException, UnicodeDecodeError):
-            return None
+    def fields(self) -> dict[str, Any]:
+        """The fields of the objects, and their types."""
+        few = {name for at in range(min(_PEEK, len(self.lines))) for name in self.record(at)}
         # To pyarrow, an object may begin in one line and end in another. None does if each begins and ends as one.
-        text = self.data.strip()
-        count = 1 + (text.count(b"}\n{") or text.count(b"}\r\n{"))
-        if count != len(table) or not (text.startswith(b"{") and text.endswith(b"}")):
-            return None
-        for name, kind in zip(table.schema.names, table.schema.types, strict=True):
-            fields.note(name, inferred(kind))
-        return count
+        if len(few) <= _MANY and all(line[:1] == b"{" and line.rstrip()[-1:] == b"}" for line in self.lines):
+            with suppress(need("pyarrow").ArrowException, UnicodeDecodeError):
+                table = self._parsed()
+                if len(table) == len(self.lines):
+                    return {field.name: _without_dates(field.type) for field in table.schema}
+        # Line by line: very many fields, fields of several kinds, or an error with its row.
+        values: dict[str, list[Any]] = {}
+        for at in range(len(self.lines)):
+            for name, value in self.record(at).items():
+                values.setdefault(name, []).append(value)
+        return {name: type_of(some) for name, some in values.items()}
 
     def _parsed(self, options: Any = None) -> Any:
         pa, reader = need("pyarrow"), need("pyarrow.json")
-        return reader.read_json(pa.BufferReader(self.data), reader.ReadOptions(block_size=len(self.data) + 1), options)
+        data = b"\n".join(self.lines)
+        return reader.read_json(pa.BufferReader(data), reader.ReadOptions(block_size=len(data) + 1), options)
 
-    def pieces(self, wanted: Any, required: Sequence[str]) -> Iterator[TableChunk]:
-        """The wanted fields, as batches of the usual size."""
+    def table(self, wanted: Any, required: Sequence[str]) -> Any:
+        """The wanted fields."""
         pa, reader = need("pyarrow"), need("pyarrow.json")
         try:
             table = self._parsed(reader.ParseOptions(explicit_schema=wanted, unexpected_field_behavior="ignore"))
@@ -394,55 +336,45 @@ class _Block:
         missing = np.zeros(len(table), bool)
         for column in (columns[wanted.names.index(name)] for name in required):
             missing |= blanks(column)
-        lines = lines_of(self.data) if missing.any() else []
         for at in np.flatnonzero(missing).tolist():
-            row = self.start + at + 1
-            self._require(parse(lines[at], self.source, row, self.unit), required, row)
-        start = self.start
-        for batch in cut(pa.record_batch(columns, schema=wanted)):
-            yield TableChunk(self.source, start, batch)
-            start += len(batch)
-
-    def _require(self, record: dict[str, Any], required: Sequence[str], row: int) -> None:
-        lacks = next((name for name in required if name not in record), None)
-        if lacks is not None:
-            has = listed(list(record)) or "no field at all"
-            remedy = f"Every {self.unit} calls its fields the same; what is not known is null."
-            raise FileError(self.source, f"there is no field {quote(lacks)}; it has {has}. {remedy}", row=row)
+            record = self.record(at)
+            lacks = next((name for name in required if name not in record), None)
+            if lacks is not None:
+                has = listed(list(record)) or "no field at all"
+                remedy = f"Every {self.unit} calls its fields the same; what is not known is null."
+                problem = f"there is no field {quote(lacks)}; it has {has}. {remedy}"
+                raise FileError(self.source, problem, row=self.start + at + 1)
+        return pa.record_batch(columns, schema=wanted)
 
     def _complaint(self, error: BaseException, wanted: Any) -> FileError:
         """What is wrong with the first object that cannot be read, found by reading again, one by one."""
-        for row, record in self.records():
-            for name, kind in zip(wanted.names, wanted.types, strict=True):
-                problem = misfit(record.get(name), kind)
-                if problem:
-                    return FileError(self.source, f"{quote(name)} {problem}.", row=row)
-        text, _, place = str(error).strip().partition("\n")[0].partition(" in row ")
-        at = self.start + int(place) + 1 if place.isdecimal() else None
-        return FileError(self.source, f"this cannot be read: {text[:200].rstrip('.')}.", row=at)
+        for at in range(len(self.lines)):
+            record = self.record(at)
+            for field in wanted:
+                if problem := misfit(record.get(field.name), field.type):
+                    return FileError(self.source, f"{quote(field.name)} {problem}.", row=self.start + at + 1)
+        text, _, place = str(error).partition("\n")[0].partition(" in row ")
+        row = self.start + int(place) + 1 if place.isdecimal() else None
+        return FileError(self.source, f"this cannot be read: {text[:200].rstrip('.')}.", row=row)
 
 
-def blocks_of_lines(path: Path, at_once: int = 0, *, limited: bool = True, counting: bool = False) -> Iterator[bytes]:
-    """Whole lines, so many bytes at a time; `counting` those before one that is too long."""
+def _without_dates(kind: Any) -> Any:
+    """A type that pyarrow found, where text that looks like a date is text."""
+    pa = need("pyarrow")
+    return mapped(kind, lambda leaf: pa.string() if pa.types.is_temporal(leaf) else leaf)
+
+
+def lines_of_text(path: Path, *, limited: bool = True) -> Iterator[bytes]:
+    """The lines of a file that are not blank; where they are limited, none may be longer than any record is."""
     head_of(path, 16)  # says what it is, where it is no text
-    parts: list[bytes] = []
-    size, mark = 0, b"\xef\xbb\xbf"
+    row, most = 0, LONGEST if limited else sys.maxsize - 1
     with opened(path) as stream:
-        while chunk := stream.read(at_once or BLOCK):
-            data, mark = chunk.removeprefix(mark), b""
-            cut = data.rfind(b"\n") + 1
-            if cut:
-                yield b"".join((*parts, data[:cut]))
-                parts, size = [], 0
-            parts.append(data[cut:])
-            size += len(parts[-1])
-            if limited and size > LONGEST:
-                if counting:
-                    return
-                row = 1 + sum(len(lines_of(block)) for block in blocks_of_lines(path, counting=True))
-                raise FileError(str(path), f"this line is longer than {LONGEST:,} bytes.", row=row)
-    if size:
-        yield b"".join(parts)
+        for line in iter(partial(io.BufferedReader(stream, _CHUNK).readline, most + 1), b""):
+            if len(line) > most:
+                raise FileError(str(path), f"this line is longer than {LONGEST:,} bytes.", row=row + 1)
+            if not line.isspace():
+                yield line if row else line.removeprefix(b"\xef\xbb\xbf")
+                row += 1
 
 
 JSON_LINES = Format("jsonl", (".jsonl", ".ndjson"), JsonReader, compressed=True)

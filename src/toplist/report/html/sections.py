@@ -557,15 +557,11 @@ def call(results: Comparison) -> str:
 
 
 def _parts(made: Sequence[PartRecord]) -> list[tuple[Words, Words]]:
-    """The parts that a result was merged from, with their cases and what was read for them."""
+    """The parts that a result was merged from, with their cases."""
     found: list[tuple[Words, Words]] = [
         (
             name(one.name, _PATH),
-            sentence(
-                number_of(one.cases, "case"),
-                *([": ", *series([name(path, _PATH) for path in one.sources], _NAMED)] if one.sources else []),
-                ".",
-            ),
+            sentence(number_of(one.cases, "case"), "."),
         )
         for one in made[:_PARTS]
     ]

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -82,10 +82,27 @@ class Rule(ABC):
         """Refuse lists that the rule does not score, by an error that names the case; most rules score all."""
 
 
+class Outcome(NamedTuple):
+    """What a rule of powers needs of a distribution at an outcome, beside a sum over the other classes.
+
+    Arrays of any library `xp`; `CaseStatistics` has these fields and more.
+    """
+
+    xp: Any
+    outcome: Array  # the confidence of the outcome
+    log_outcome: Array
+    miss: Array  # 1 - outcome, without cancellation
+
+
 class SumRule(Rule):
-    """A rule that is a closed form of one sum: say what is summed, and how it ends."""
+    """A rule that is a closed form of one sum: say what is summed, and how it ends.
+
+    `score` has no branch on data, so that torch compiles it, JAX traces it, and gradients are those of the formula:
+    what is not wanted is replaced before it is computed (`where`), not after.
+    """
 
     __slots__ = ()
+    scale_free: ClassVar[bool] = False  # whether only the ratios of confidences count
 
     @property
     @abstractmethod
@@ -97,9 +114,21 @@ class SumRule(Rule):
     def entropy_sum(self) -> Sum:
         """What the entropy sums over all classes."""
 
+    @property
+    def of_powers(self) -> bool:
+        """Whether `score` needs an `Outcome` and a sum of powers alone, which logits have in any array library."""
+        return self.sum.kind in ("none", "squares", "powers")
+
     @abstractmethod
     def score(self, m: CaseStatistics, others: Array) -> Array:
         """The score, given the sum over every class but the outcome."""
+
+    def under_uniform(self, classes: int, sum_of: Callable[[float], Array]) -> Array:
+        """The mean score over all classes as outcomes, which label smoothing adds to a loss.
+
+        `sum_of(a)` is the sum over all classes of their confidences to the power a, for a = 0 of their logarithms.
+        """
+        raise RuleError(f"{self!r} has no closed form for label smoothing: leave label_smoothing out.")
 
     @abstractmethod
     def entropy(self, m: CaseStatistics, total: Array) -> Array:

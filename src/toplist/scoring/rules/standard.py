@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from toplist._text import did_you_mean
 from toplist.core.array_api import CaseColumns, CaseStatistics, ScoreTable, Sum, exclusive_sums, is_even, log_or
 from toplist.errors import RuleError
@@ -37,7 +35,7 @@ from toplist.scoring.rules.top_beta import TopBeta
 Array = Any
 _LARGE = 8.0
 _TINY = 1e-260  # sums of powers up to the eighth below this underflow; they take more classes than exp(MANY)
-_NODES, _WEIGHTS = (x.tolist() for x in np.polynomial.legendre.leggauss(5))
+_NEAR, _TERMS = 0.05, 12  # below it, a series stands for a form that cancels: 0.05**12 is less than float64's rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +65,11 @@ class Brier(SumRule):
     def score(self, m: CaseStatistics, others: Array) -> Array:
         """(1 - q)**2 + others."""
         s = m.miss * m.miss + others
+        return 0.5 * s if self.scale_by_half else s
+
+    def under_uniform(self, classes: int, sum_of: Callable[[float], Array]) -> Array:
+        """1 - 2 / m + sum of squares."""
+        s = sum_of(2.0) + (1.0 - 2.0 / classes)
         return 0.5 * s if self.scale_by_half else s
 
     def entropy(self, m: CaseStatistics, total: Array) -> Array:
@@ -123,26 +126,25 @@ class Power(PowerRule):
             raise RuleError(f"Power takes an exponent above 0 other than 1, not {self.a!r}.{hint}")
 
     def score(self, m: CaseStatistics, others: Array) -> Array:
-        """The outcome's part plus the others."""
-        return self._of_outcome(m) + others
+        """[1 - a q**(a - 1) + (a - 1) q**a] / (a - 1) + others.
 
-    def _of_outcome(self, m: CaseStatistics) -> Array:
-        """[1 - a q**(a - 1) + (a - 1) q**a] / (a - 1), by quadrature where q is near 1 and the form cancels."""
-        xp, a, d = m.xp, self.a, m.miss
-        log_q = m.log_outcome
-        nothing = log_q == -xp.inf
-        e = xp.expm1((a - 1.0) * xp.where(nothing, 0.0, log_q))
-        zero = 1.0 / (a - 1.0) if a > 1 else xp.inf
-        far = xp.where(nothing, zero, e * (1.0 / (1.0 - a) - d) - d)
-        near = d * max(1.0, abs(a - 2.0)) < 0.02
-        if not bool(xp.any(near)):
-            return far
-        x = xp.where(near, d, 0.0)
-        inner = 0 * x
-        for node, weight in zip(_NODES, _WEIGHTS, strict=True):
-            u = 0.5 * (node + 1.0)
-            inner = inner + 0.5 * weight * u * xp.exp((a - 2.0) * xp.log1p(-x * u))
-        return xp.where(near, a * x * x * inner, far)
+        The first is a * integral from 0 to d of x (1 - x)**(a - 2), d = 1 - q: where d is small and the form cancels,
+        by the binomial series of the second factor.
+        """
+        xp, a, d, log_q = m.xp, self.a, m.miss, m.log_outcome
+        unit = max(1.0, abs(a - 2.0))
+        nothing, near = log_q == -xp.inf, d * unit < _NEAR
+        growth = xp.expm1((a - 1.0) * xp.where(nothing | near, -1.0, log_q))
+        lack, x = xp.where(near, 1.0, d), xp.where(near, d, 0.0)
+        far = xp.where(nothing, 1.0 / (a - 1.0) if a > 1 else xp.inf, growth * (1.0 / (1.0 - a) - lack) - lack)
+        series = 0.0 * x
+        for j, coefficient in enumerate(_series(a - 2.0, unit)[::-1], 1):
+            series = series * (x * unit) + coefficient / (_TERMS - j + 2.0)
+        return xp.where(near, a * x * x * series, far) + others
+
+    def under_uniform(self, classes: int, sum_of: Callable[[float], Array]) -> Array:
+        """(1 - a / m * sum of t**(a - 1)) / (a - 1) + sum of t**a."""
+        return (1.0 - self.a / classes * sum_of(self.a - 1.0)) / (self.a - 1.0) + sum_of(self.a)
 
     def entropy(self, m: CaseStatistics, total: Array) -> Array:
         """(1 - sum of powers) / (a - 1)."""
@@ -151,6 +153,14 @@ class Power(PowerRule):
     def bounds(self) -> tuple[float, float]:
         """0 to a / (a - 1), or without end below 1."""
         return 0.0, self.a / (self.a - 1.0) if self.a > 1 else math.inf
+
+
+def _series(exponent: float, unit: float) -> list[float]:
+    """The coefficients of (1 - x)**exponent in powers of x * unit."""
+    coefficients = [1.0]
+    for j in range(1, _TERMS):
+        coefficients.append(coefficients[-1] * (j - 1.0 - exponent) / (j * unit))
+    return coefficients
 
 
 def _surprise(xp: Any, t: Array, lack: Array) -> Array:
@@ -177,6 +187,10 @@ class Log(SumRule):
     def score(self, m: CaseStatistics, others: Array) -> Array:
         """-log q."""
         return 0.0 - m.log_outcome  # so that a sure hit scores 0, not -0
+
+    def under_uniform(self, classes: int, sum_of: Callable[[float], Array]) -> Array:
+        """-(sum of log t) / m."""
+        return -sum_of(0.0) / classes
 
     def entropy(self, m: CaseStatistics, total: Array) -> Array:
         """-sum of t log t - alpha (log alpha - log n)."""
@@ -210,6 +224,7 @@ class PseudoSpherical(PowerRule):
     a: float
     normalized: bool = False
     name: ClassVar[str] = "pseudospherical"
+    scale_free: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not (is_finite(self.a) and self.a > 1):
@@ -227,12 +242,15 @@ class PseudoSpherical(PowerRule):
     def score(self, m: CaseStatistics, others: Array) -> Array:
         """1 - (q**a / (q**a + others))**((a - 1) / a)."""
         xp, a = m.xp, self.a
-        own = m.outcome * m.outcome if a == 2 else m.outcome**a
-        total = own + others
-        some = total > 0
-        safe = xp.where(some, total, 1.0)
+        total = (m.outcome * m.outcome if a == 2 else m.outcome**a) + others
+        none = total <= 0
+        safe = xp.where(none, 1.0, total)
         scored = self._of_share(xp, others / safe, a * m.log_outcome, xp.log(safe))
-        return xp.where(some, scored, 1.0 / self._unit)
+        return xp.where(none, 1.0 / self._unit, scored)
+
+    def under_uniform(self, classes: int, sum_of: Callable[[float], Array]) -> Array:
+        """1 - N**(1 - a) * (sum of t**(a - 1)) / m."""
+        return (1.0 - sum_of(self.a - 1.0) / classes * sum_of(self.a) ** ((1.0 - self.a) / self.a)) / self._unit
 
     def entropy(self, m: CaseStatistics, total: Array) -> Array:
         """1 - N."""
@@ -345,6 +363,7 @@ class Spherical(PseudoSpherical):
 
     a: float = 2.0
     name: ClassVar[str] = "spherical"
+    sum: ClassVar[Squares] = Squares()  # again here: torch.compile finds nothing in the parent of a frozen class
 
     def __post_init__(self) -> None:
         if self.a != 2:
@@ -352,12 +371,10 @@ class Spherical(PseudoSpherical):
 
     def score(self, m: CaseStatistics, others: Array) -> Array:
         """1 - q / N = others / (N (N + q)), which never cancels."""
-        xp = m.xp
-        total = m.outcome * m.outcome + others
-        scaled = total + xp.sqrt(total) * m.outcome
-        if bool(xp.all(scaled > 0)):
-            return others / scaled / self._unit
-        return xp.where(scaled > 0, others / xp.where(scaled > 0, scaled, 1.0), 1.0) / self._unit
+        xp, total = m.xp, m.outcome * m.outcome + others
+        none = total <= 0
+        safe = xp.where(none, 1.0, total)
+        return xp.where(none, 1.0, others / (safe + xp.sqrt(safe) * m.outcome))
 
     def __repr__(self) -> str:
         return "Spherical()"
@@ -443,6 +460,11 @@ class Renyi(PowerRule):
             raise RuleError(
                 f"Renyi takes an exponent between 0 and 1, not {self.a!r}: above 1 its entropy is not concave."
             )
+
+    @property
+    def of_powers(self) -> bool:
+        """See `SumRule.of_powers`: where powers overflow, the rest mass is asked for."""
+        return False
 
     def score(self, m: CaseStatistics, others: Array) -> Array:
         """In terms of M - 1, which is small for a list that is nearly sure and right."""
