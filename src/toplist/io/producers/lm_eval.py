@@ -13,7 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +76,7 @@ class _Sample:
         metrics = record.value.get("metrics")
         lists = [texts for name in _OPTIONS if isinstance(texts := record.at(f"doc.{name}"), list)]
         return cls(
-            record=Record(record.source, record.row, None),
+            record=replace(record, value=None),
             filter=str(record.value.get("filter", "none")),
             document=str(record.value.get("doc_hash") or record.value["doc_id"]),
             targets=_targets(record.value.get("target")),
@@ -116,9 +116,9 @@ def _choices(record: Record, answers: list[Any], arguments: list[list[Any]], del
     if half and again and _without_question(contexts[:half], contexts[half:]):
         values, unconditional = values[:half], values[half:]
         contexts, texts, delimiter = contexts[:half], texts[:half], before or delimiter
-    if len(set(texts)) == 1 and len(set(contexts)) > 1:
-        return ScoredChoices(values, None, None, unconditional, record.error)
-    return ScoredChoices(values, _without_delimiter(texts, delimiter), None, unconditional, record.error)
+    by_context = len(set(texts)) == 1 and len(set(contexts)) > 1
+    known = None if by_context else _without_delimiter(texts, delimiter)
+    return ScoredChoices(values, known, None, unconditional, replace(record, value=None).error)  # its place is enough
 
 
 def _arguments(value: Any) -> list[list[Any]] | None:
