@@ -31,6 +31,7 @@ from toplist.cli import demo
 from toplist.cli.options import read_labels
 from toplist.cli.output import as_flag
 from toplist.evaluation.next_steps import Invocation, quick
+from toplist.io import ReadRequest
 from toplist.report import plot
 from toplist.report.terminal import as_renderable
 
@@ -77,7 +78,7 @@ def monitored() -> tl.Monitor:
 
 def typed() -> Invocation:
     """How the demonstration's files are written in its folder."""
-    return Invocation(demo.PREDICTIONS, f"-c {demo.CLASSES}", demo.TRUTH)
+    return Invocation.of(ReadRequest.of(demo.PREDICTIONS, demo.TRUTH, tl.ReadOptions()), demo.CLASSES)
 
 
 # Figures: every kind, with the call that makes it

@@ -268,7 +268,6 @@ def test_commands_read_files_as_the_comparison_did(kind: str, tmp_path: Path) ->
         {"new": tl.Source(file, **options), "b": "b.csv"}, tl.Truth("y.csv", **about), tl.ReadOptions()
     )
     typed = Invocation.of(request, "3")
-    assert typed is not None
     for command in (
         typed.recalibrate("new", "brier", "auto"), typed.recalibrate("new", "log", "rest-floor"),
         typed.recalibrate("new", "brier", "isotonic"), typed.pool(["new", "b"]),
@@ -278,7 +277,8 @@ def test_commands_read_files_as_the_comparison_did(kind: str, tmp_path: Path) ->
 
 
 def test_no_output_replaces_an_input() -> None:
-    typed = Invocation({"pool": "pool.parquet", "b": "b.json"}, "-c labels.txt", "pool-new.parquet")
+    request = ReadRequest.of({"pool": "pool.parquet", "b": "b.json"}, "pool-new.parquet", tl.ReadOptions())
+    typed = Invocation.of(request, "labels.txt")
     assert typed.pool(["pool", "b"]).endswith("-o pool-new-new.parquet")
     assert typed.recalibrate("b", "brier", "auto").endswith("-o b-new.json")
 

@@ -637,7 +637,7 @@ class Inputs:
         with progress_bar(quiet, len(self.files)) as update:
             yield {"space": self.space, "read": self.read, "progress": update}
 
-    def invocation(self, missing: str, inference: Inference, *, per_case: bool = False) -> Invocation | None:
+    def invocation(self, missing: str, inference: Inference, *, per_case: bool = False) -> Invocation:
         """How the files and their options are written in a shell, for the commands that are suggested.
 
         `per_case` says that cases have different numbers of classes, as far as the files tell.
@@ -646,7 +646,7 @@ class Inputs:
 
         request = ReadRequest.of(self.models, self.truth, self.read)
         typed = Invocation.of(request, self.classes, missing=missing, inference=inference)
-        return replace(typed, one_space=False) if typed is not None and per_case else typed
+        return replace(typed, one_space=False) if per_case else typed
 
 
 def named_files(words: Sequence[str]) -> dict[str, str]:

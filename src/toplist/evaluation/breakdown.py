@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from toplist._typing import Bools, Codes, Floats
 from toplist.core.degrees_of_freedom import of_weights
-from toplist.inference.aggregates import ScoreMatrix, tally
+from toplist.inference.aggregates import ScoreMatrix
 from toplist.inference.intervals import Intervals
 from toplist.inference.ranking import PairwiseVerdict, holm, judge, significant
 from toplist.inference.results import Breakdown, Comparison, Estimate, Group
-from toplist.scoring.case_scores import CaseScores, Grouping
+from toplist.scoring.case_scores import Grouping
 
 FEWEST = 10  # units of a group that is tested
 _CLASSES = 50  # classes that are all given
@@ -213,18 +213,9 @@ class BreakdownMaker:
         NaN where there is none; draws have as many degrees of freedom as there are units, less one.
         """
         matrix = replace(self.panel.some(at), scores=scores[at][:, None])
-        empty = np.broadcast_to(matrix.empty[:, :1].T, (1, len(at)))
+        bounds = None if self.intervals.bounds is None else self.intervals.bounds[:1]
         matrix = replace(matrix, empty=matrix.empty[:, :1])
-        sheets, present = [], []
-        for column in matrix.scores[:, 0].T:
-            there = ~np.isnan(column)
-            filled = np.where(there, column, 0.0)[None]
-            known: dict[str, NDArray[Any]] = {"mean_mass": np.ones(len(at)), "invalid_rate": np.zeros(len(at), bool)}
-            sheets.append(CaseScores((self.results.rules[0],), filled, filled, empty, known))
-            present.append(there)
-        sums = tally(sheets, present=present, weights=matrix.weights)[None]
-        bounds = self.intervals.bounds
-        own = replace(self.intervals, tally=sums, matrix=matrix, bounds=None if bounds is None else bounds[:1])
+        own = replace(self.intervals, tally=matrix.tallies()[None], matrix=matrix, bounds=bounds)
         made = []
         for a, b in pairs:
             units = own.units(0, a, b)

@@ -203,7 +203,7 @@ class CaseDetails:
             right, only_a, only_b, wrong = np.bincount(3 - 2 * first - second, minlength=4).tolist()
         a_better, b_better = int(np.count_nonzero(one < other)), int(np.count_nonzero(one > other))
         for_a, for_b = (
-            tuple(shown.view for shown in self.advantages[pair] if _apart(shown.view) > least)
+            tuple(shown.view for shown in self.advantages[pair] if shown.view.apart > least)
             for pair in ((a, b), (b, a))
         )
         return PairCases(
@@ -221,12 +221,6 @@ class CaseDetails:
             for_a=for_a,
             for_b=for_b,
         )
-
-
-def _apart(view: CaseView) -> float:
-    """How far apart the scores of two predictions of a case are."""
-    one, other = view.predictions
-    return abs(one.score - other.score)
 
 
 Looks = Sequence[tuple[Look, Places]]
@@ -555,12 +549,11 @@ class DetailsCollector(MatrixCollector):
         """The true class of each case, in the order of names; None where the truth is a distribution."""
         if not self.outcomes:
             return None
-        names = need("pyarrow").chunked_array(self.outcomes).unify_dictionaries().combine_chunks()
-        known = names.dictionary.to_pylist()
-        order = sorted(range(len(known)), key=known.__getitem__)
-        rank = np.empty(len(order), np.int32)
-        rank[order] = np.arange(len(order))
-        return Grouping([known[at] for at in order], rank[as_numpy(names.indices)])
+        pc, names = need("pyarrow.compute"), need("pyarrow").chunked_array(self.outcomes).unify_dictionaries()
+        texts = names.combine_chunks()
+        classes = texts.dictionary.take(pc.sort_indices(texts.dictionary))
+        rank = as_numpy(pc.index_in(texts.dictionary, classes)).astype(np.int32)
+        return Grouping(classes.to_pylist(), rank[as_numpy(texts.indices)])
 
     def held(self, name: str) -> CaseSample | None:
         """The lists of a source by place: as many as the test of calibration looks at."""

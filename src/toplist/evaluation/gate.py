@@ -51,7 +51,7 @@ from toplist.inference.intervals import SAME, Intervals, IntervalsOf, rounding
 from toplist.inference.ranking import in_order
 from toplist.inference.results import BoardWarning, Comparison, Estimate
 from toplist.inference.settings import TIMED, Inference, as_inference
-from toplist.io import Plan, ReadOptions, ReadRequest, Source, as_tables, silent, with_indicators
+from toplist.io import Plan, ReadOptions, ReadRequest, Source, has_tables, silent, with_indicators
 from toplist.report.gate import (
     IDENTICAL,
     CaseLoss,
@@ -64,7 +64,6 @@ from toplist.report.gate import (
 )
 from toplist.report.statements import policy, repairs_made
 from toplist.report.text import PLAIN, count, number_of, percent, plain
-from toplist.scoring.case_scores import CaseScores, Grouping, metrics_for
 
 _WORST = 5  # cases that are kept of a check
 _HALF = 0.5  # of the largest loss there may be: a case that loses so much shows what such a loss does to the spread
@@ -179,11 +178,10 @@ def run_gate(
                 f"{other}: {argument(option, value)} has no effect: {shown(data)} holds scores, not lists."
             )
     request = with_indicators(ReadRequest.of(models, truth, read), space)
-    tables = as_tables(request, space)
-    if tables is None:
-        cases = _of_arrays(request, space, question, scores)
+    if has_tables(request):
+        cases = _of_files(request, space, question, scores, progress)
     else:
-        cases = _of_files(tables, space, question, scores, progress)
+        cases = _of_arrays(request, space, question, scores)
     if limits.max_loss_group is not None and cases.scored.group is None:
         raise TopListError(f"a margin of groups needs groups: name them with {argument('group')}.")
     return GateChecks.of(question, cases, scores, limits, how.level).report()
@@ -351,19 +349,7 @@ class Independence:
         return math.exp(-max(slack, 0.0) / (largest * min(1.0, self.heaviest) * weight))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CheckedMean:
-    """A check of a mean with the cases that it is about."""
-
-    check: GateCheck
-    independence: Independence
-
-    def unseen(self, largest: float, level: float) -> float | None:
-        """The chance of a pass that rests on losses that were not seen; None where it is as small as it should be."""
-        if self.check.verdict != "pass" or self.check.reason:
-            return None
-        chance = self.independence.unseen(largest, self.check.limit)
-        return None if chance is None or chance <= 1 - level else chance
+CheckedMean = tuple[GateCheck, Independence]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -399,7 +385,7 @@ class GateChecks:
         pairs[endless[:, _NEW]] = 0.0
         finite = replace(matrix, scores=pairs[:, None, :])
         intervals = IntervalsOf(settings, None if settings.by_sums else finite, question.penalised)
-        return cls(question, cases, baseline, limits, level, pairs, losses, counted, sums_of(finite), intervals)
+        return cls(question, cases, baseline, limits, level, pairs, losses, counted, finite.tallies(), intervals)
 
     def report(self) -> GateReport:
         """All checks, and what is to be said about them."""
@@ -407,11 +393,11 @@ class GateChecks:
         (rule,), (new, old) = self.question.rules, self.question.names
         whole, groups = self._mean(sure, self.counted, limits.max_loss), self._groups()
         every = [] if limits.per_case is None else [self._every_case(limits.per_case)]
-        of_groups = [mean.check for mean in groups]
+        of_groups = [check for check, _ in groups]
         results, doubtful = self._diagnosed(sure)
         order = f"{plain(new)} minus {plain(old)}: "
         warnings = [
-            *self._nothing_shown(whole.check, of_groups),
+            *self._nothing_shown(whole[0], of_groups),
             *self._rare_losses(whole, groups),
             *self._doubts(),
             *(f"{order if doubt.kind == 'skewed differences' else ''}{doubt.sentence}" for doubt in doubtful),
@@ -423,7 +409,7 @@ class GateChecks:
             rule,
             self.level,
             limits.max_loss,
-            (whole.check, *every, *of_groups),
+            (whole[0], *every, *of_groups),
             int(np.count_nonzero(self.counted)),
             results.unit,
             results.units,
@@ -451,7 +437,7 @@ class GateChecks:
         else:
             estimate = sure.untested(0, _NEW, _OLD) if estimate.reason == SAME else estimate
             check = self._bounded(sure, replace(check, value=estimate.value, worst=worst), estimate, losses, tested)
-        return CheckedMean(check, independence)
+        return check, independence
 
     def _bounded(self, sure: Intervals, check: GateCheck, estimate: Estimate, losses: Floats, tested: int) -> GateCheck:
         """The check by its bounds, where there are any."""
@@ -590,43 +576,43 @@ class GateChecks:
             return
         name, unit = self.question.names[_NEW], settings.unit
         most = scored.losses.highest(name) / (1.0 if weights is None else float(weights.max()))
-        chance = whole.unseen(most, self.level)
-        inside = [(mean.check, p) for mean in groups if (p := mean.unseen(most, self.level)) is not None]
-        start = f"{plain(name)} may lose {'infinitely much' if math.isinf(most) else f'up to {significant(most, 3)}'}"
+        largest = "infinitely much" if math.isinf(most) else f"up to {significant(most, 3)}"
         half = "half of that" if unit == "case" else "half of that on average"
-        if_seen = f"If such {unit}s were just frequent enough to bring"
-        of_samples = "of samples like this one would have none of them."
-        if chance is not None:
-            able = unit == "case" and weights is None and math.isfinite(most)
-            remedy = f" Use {argument('method', 'bounded')}, whose bounds allow for them, or more cases."
-            yield (
-                f"{start} in one case, and no {unit} here loses {half}. {if_seen} the mean loss to the margin, "
-                f"{percent(float(f'{chance:.2g}'))} {of_samples}{remedy if able else ''}"
-            )
-        if inside:
-            p = max(p for _, p in inside)
-            yield (
-                f"{start} in one case, and no {unit} of {groups_in_words([check for check, _ in inside])} loses "
-                f"{half}. {if_seen} a group to its margin, up to {percent(float(f'{p:.2g}'))} {of_samples}"
-            )
+        for means, brought in (([whole], "the mean loss to the margin,"), (groups, "a group to its margin, up to")):
+            chances = {
+                check: chance
+                for check, independence in means
+                if check.verdict == "pass" and not check.reason
+                if (chance := independence.unseen(most, check.limit)) is not None and chance > 1 - self.level
+            }
+            if chances:
+                remedy = unit == "case" and weights is None and math.isfinite(most) and means is not groups
+                bounded = f" Use {argument('method', 'bounded')}, whose bounds allow for them, or more cases."
+                share = percent(float(f"{max(chances.values()):.2g}"))
+                yield (
+                    f"{plain(name)} may lose {largest} in one case, and no {unit} "
+                    f"{f'of {groups_in_words([*chances])}' if means is groups else 'here'} loses {half}. If such "
+                    f"{unit}s were just frequent enough to bring {brought} {share} "
+                    f"of samples like this one would have none of them.{bounded if remedy else ''}"
+                )
 
     def _uncertain_groups(self, groups: Sequence[CheckedMean]) -> Iterator[str]:
         """Groups whose losses are so skewed that t bounds are too low, or too high, and those of few units."""
         method, unit = self.intervals.settings.method, self.intervals.settings.unit
-        bounded = [mean for mean in groups if mean.check.upper is not None and not mean.check.reason]
-        skewed = []
-        for mean in bounded if method in ("t", "normal", *TIMED) else ():
-            skew, of_mean = skewness(mean.independence.contributions(unweighted=unit == "case"))
-            if is_skewed(skew, of_mean, len(mean.independence.sums), len(bounded)):
-                skewed.append((mean.check, skew))
+        bounded = [mean for mean in groups if mean[0].upper is not None and not mean[0].reason]
+        skewed = {}
+        for check, independence in bounded if method in ("t", "normal", *TIMED) else ():
+            skew, of_mean = skewness(independence.contributions(unweighted=unit == "case"))
+            if is_skewed(skew, of_mean, len(independence.sums), len(bounded)):
+                skewed[check] = skew
         if skewed:
-            most = max((skew for _, skew in skewed), key=abs)
+            most = max(skewed.values(), key=abs)
             yield (
-                f"losses in {groups_in_words([check for check, _ in skewed])} are skewed, with skewness "
+                f"losses in {groups_in_words([*skewed])} are skewed, with skewness "
                 f"{significant(most, 2)}{'' if len(skewed) == 1 else ' in the most skewed one'}: t bounds then miss "
                 "more often than their level says, nearly always on the side of the long tail."
             )
-        few = [mean.check for mean in bounded if mean.check.units < FEW]
+        few = [check for check, _ in bounded if check.units < FEW]
         if few:
             yield (
                 f"fewer than {FEW} {unit}s in {groups_in_words(few)}: bounds of so few hold only where losses are not "
@@ -669,15 +655,3 @@ class GateChecks:
                 yield f"That {many} are within the margin is shown at {level}, since each of them is at {level}."
         if any(check.verdict == "fail" for check in groups):
             yield f"That a group is beyond the margin is shown at {level} by Bonferroni's method."
-
-
-def sums_of(matrix: ScoreMatrix) -> dict[Hashable, Aggregates]:
-    """Exact sums of scores side by side, by group; by cluster where time does not matter."""
-    n, scores = len(matrix), np.ascontiguousarray(matrix.scores[:, 0, :].T)
-    nothing = np.broadcast_to(np.zeros(1), (1, n))
-    metrics = {metric.name: np.zeros(n, np.int8) for metric in metrics_for(())}  # of the lists, which nobody asks for
-    sheets = [CaseScores(("",), column, column, nothing, metrics) for column in (scores[[_NEW]], scores[[_OLD]])]
-    codes = None if matrix.groups is None else matrix.groups.astype(np.int32)
-    groups = Grouping(matrix.keys, codes) if matrix.keys else None
-    clusters = None if matrix.units is None or matrix.ordered else Grouping.of(matrix.units)
-    return tally(sheets, weights=matrix.weights, groups=groups, clusters=clusters)

@@ -21,7 +21,6 @@ from toplist.calibration import calibration_bias
 from toplist.calibration.miscalibration import excludes_zero
 from toplist.errors import TopListError
 from toplist.evaluation.case_details import CaseDetails, places_of
-from toplist.inference.aggregates import overall, tally
 from toplist.inference.intervals import Intervals
 from toplist.inference.ranking import judge
 from toplist.inference.results import Action, Comparison, Estimate, ModelDetails, ModelRow
@@ -30,7 +29,7 @@ from toplist.io import MISSING, ReadRequest, by_appearance, stem_of
 from toplist.lists import TopLists
 from toplist.lists.space import INFINITELY_MANY
 from toplist.report.text import count, decimals, kind, listed, noun, number_of, percent
-from toplist.scoring.case_scores import CaseScores, Grouping, one_if_alike, side_by_side
+from toplist.scoring.case_scores import CaseScores, one_if_alike, side_by_side
 from toplist.scoring.rules import RULES, as_rule
 
 if TYPE_CHECKING:
@@ -80,18 +79,10 @@ class Invocation:
 
     Attributes
     ----------
-    files : mapping of str to str
-        The file of each model, as a path that is not quoted.
-    options : str
-        Options that every command takes, such as "-c 10", quoted.
-    truth : str or None
-        The file with outcomes; None where `options` name it.
-    read : mapping of str to mapping
-        By model, the read options of its file that differ from their defaults.
-    truth_read : mapping
-        The same of the truth.
-    columns : mapping of str to str
-        Columns of the truth by the name of the option: outcome, weight, cluster, time.
+    request : ReadRequest or None
+        What is read, all of it files; None where something is not in a file: then there are no commands.
+    classes : str or None
+        The value of --classes.
     missing : str
         How missing cases are treated.
     inference : Inference
@@ -101,19 +92,16 @@ class Invocation:
 
     Examples
     --------
-    >>> typed = Invocation({"a": "run 1/a.csv"}, "-c 10", "y.csv")
+    >>> from toplist import ReadOptions
+    >>> typed = Invocation.of(ReadRequest.of({"a": "run 1/a.csv"}, "y.csv", ReadOptions()), "10")
     >>> typed.recalibrate("a", "brier", "isotonic")
     "toplist recalibrate fit 'run 1/a.csv' -t y.csv -c 10 --kind isotonic -o a.json"
     >>> typed.apply("a")
     'toplist recalibrate apply NEW.csv a.json -c 10 -o better.parquet'
     """
 
-    files: Mapping[str, str]
-    options: str = ""
-    truth: str | None = None
-    read: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    truth_read: Mapping[str, Any] = field(default_factory=dict)
-    columns: Mapping[str, str] = field(default_factory=dict)
+    request: ReadRequest | None
+    classes: str | None = None
     missing: str = "error"
     inference: Inference = field(default_factory=Inference)
     one_space: bool = True
@@ -121,26 +109,13 @@ class Invocation:
     @classmethod
     def of(
         cls, request: ReadRequest, classes: str | None, *, missing: str = "error", inference: Inference | None = None
-    ) -> Invocation | None:
-        """From what is read; `classes` is the value of --classes. None where something is not in a file."""
+    ) -> Invocation:
+        """From what is read; `classes` is the value of --classes."""
         about = request.truth
         data = (*request.models.values(), *([] if about.data is None else [about.data]))
-        if not all(isinstance(path, str | os.PathLike) for path in data):
-            return None
-        columns = {"outcome": about.outcome, **about.columns}
-        per_case = columns.pop("n_classes")
-        word = classes if per_case is None else per_case
-        return cls(
-            {name: shown(path) for name, path in request.models.items()},
-            "" if word is None else shlex.join(["-c", shown(word)]),
-            None if about.data is None else shown(about.data),
-            {name: options.given() for name, options in request.options.items()},
-            {name: value for name, value in about.options.items() if value and name not in (*_OF_ALL, "normalize")},
-            {name: value for name, value in columns.items() if value is not None and name != "group"},
-            missing,
-            inference or Inference(),
-            per_case is None,
-        )
+        files = all(isinstance(path, str | os.PathLike) for path in data)
+        one_space = about.columns["n_classes"] is None
+        return cls(request if files else None, classes, missing, inference or Inference(), one_space)
 
     def recalibrate(self, name: str, rule: str, kind: str, cluster: str | None = None) -> str:
         """Fit a recalibrator of one kind, or the one that is selected ("auto").
@@ -148,22 +123,19 @@ class Invocation:
         `cluster` is the column whose cases stay in one fold, in place of the one that was named.
         """
         how = [*([] if kind == "auto" else ["--kind", kind]), *([] if rule == "brier" else ["--rule", rule])]
-        typed = replace(self, columns={**self.columns, "cluster": cluster}) if cluster else self
-        return typed._command("recalibrate fit", [name], *how, *self._output(name, ".json"))
+        return self._command("recalibrate fit", [name], *how, output=(name, ".json"), cluster=cluster)
 
     def apply(self, name: str) -> str:
         """Use the recalibrator for new cases, in a file like that of the model."""
-        _, written = self._output(name, ".json")
-        new = f"NEW{PurePath(self.files.get(name, '')).suffix}"
-        return self._command("recalibrate apply", [name], "-o", "better.parquet", files=[new, written])
+        return self._command("recalibrate apply", [name], "-o", "better.parquet")
 
     def pool(self, names: Sequence[str]) -> str:
         """Pool files with equal weights."""
-        return self._command("pool", names, *self._output("pool", ".parquet"))
+        return self._command("pool", names, output=("pool", ".parquet"))
 
     def truncate(self, name: str, k: int) -> str:
         """Keep the k most confident classes."""
-        return self._command("truncate", [name], "-k", str(k), *self._output(f"{name}-top{k}", ".parquet"))
+        return self._command("truncate", [name], "-k", str(k), output=(f"{name}-top{k}", ".parquet"))
 
     def plan(self, a: str, b: str, smallest: float, results: Comparison) -> str:
         """Say how many cases find a difference of two models."""
@@ -186,47 +158,64 @@ class Invocation:
         """Diagnose one model."""
         return self._command("diagnose", [name])
 
-    def _command(self, verb: str, names: Sequence[str], *more: str, files: Sequence[str] = ()) -> str:
-        """A command on the files of some models, or on others that are read as they are."""
-        how = _VERBS[verb]
-        if not self.files or (how.changes and not self.one_space):
+    def _command(
+        self,
+        verb: str,
+        names: Sequence[str],
+        *more: str,
+        output: tuple[str, str] | None = None,
+        cluster: str | None = None,
+    ) -> str:
+        """A command on the files of some models, or with a recalibrator on a file like that of a model."""
+        how, request = _VERBS[verb], self.request
+        if request is None or (how.changes and not self.one_space):
             return ""
-        words = ["toplist", *verb.split(), *(files or [self._file(name, len(names) == 1) for name in names])]
+        about = request.truth
+        truth = [] if about.data is None else [shown(about.data)]
+        files = {name: shown(request.models[name]) for name in names}
+        if verb == "recalibrate apply":
+            words = [f"NEW{PurePath(files[names[0]]).suffix}", self._output(names[0], ".json")]
+        else:
+            words = [_file(name, path, len(names) == 1) for name, path in files.items()]
         if how.columns:
-            words += [] if self.truth is None else ["-t", self.truth]
+            words += ["-t", *truth] if truth else []
+            columns = {"outcome": about.outcome, **about.columns} | ({"cluster": cluster} if cluster else {})
             for column in how.columns:
-                words += [f"--{column}", self.columns[column]] if column in self.columns else []
-            for option, value in self.truth_read.items():
-                words += _typed(option, value, "truth")
-        words += self._reading(names)
+                words += [] if columns[column] is None else [f"--{column}", columns[column]]
+            for option, value in about.options.items():
+                words += [] if option in (*_OF_ALL, "normalize") else _typed(option, value, "truth")
+        words += _reading([(name, request.options[name].given()) for name in names])
         if how.missing and self.missing != "error":
             words += ["--missing", self.missing if self.missing in how.missing else "common"]
-        return " ".join(filter(None, [shlex.join(words), self.options, shlex.join(more)]))
+        classes = about.columns["n_classes"] or self.classes
+        words += [] if classes is None else ["-c", shown(classes)]
+        return shlex.join(["toplist", *verb.split(), *words, *more, *(["-o", self._output(*output)] if output else [])])
 
-    def _file(self, name: str, alone: bool) -> str:
-        """A file as it is typed: with its name, where that is not the one that it would get."""
-        path = self.files[name]
-        path = f"./{path}" if path.startswith("-") else path
-        return path if alone or stem_of(path) == name else f"{name}={path}"
-
-    def _reading(self, names: Sequence[str]) -> list[str]:
-        """The read options of some files: once where all have the same, else by name."""
-        words: list[str] = []
-        read = [self.read.get(name, {}) for name in names]
-        for option in dict.fromkeys(option for options in read for option in options):
-            values = [options.get(option) for options in read]
-            same = values.count(values[0]) == len(values)
-            for name, value in [("", values[0])] if same else zip(names, values, strict=True):
-                words += _typed(option, value, name)
-        return words
-
-    def _output(self, name: str, suffix: str) -> list[str]:
+    def _output(self, name: str, suffix: str) -> str:
         """An output that is none of the inputs, under a name that needs no quotes."""
         stem = re.sub(r"[^\w.+-]+", "-", name).strip("-.")[:80] or "model"
-        read = {PurePath(path).name for path in (*self.files.values(), self.truth or "", *shlex.split(self.options))}
+        paths = [] if self.request is None else self.request.paths
+        read = {PurePath(path).name for path in (*paths, self.classes or "")}
         while stem + suffix in read:
             stem += "-new"
-        return ["-o", stem + suffix]
+        return stem + suffix
+
+
+def _file(name: str, path: str, alone: bool) -> str:
+    """A file as it is typed: with its name, where that is not the one that it would get."""
+    path = f"./{path}" if path.startswith("-") else path
+    return path if alone or stem_of(path) == name else f"{name}={path}"
+
+
+def _reading(read: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """The read options of some files: once where all have the same, else by name."""
+    words: list[str] = []
+    for option in dict.fromkeys(option for _, options in read for option in options):
+        values = [(name, options.get(option)) for name, options in read]
+        same = all(value == values[0][1] for _, value in values)
+        for name, value in [("", values[0][1])] if same else values:
+            words += _typed(option, value, name)
+    return words
 
 
 def _typed(option: str, value: Any, name: str) -> list[str]:
@@ -244,10 +233,6 @@ def _typed(option: str, value: Any, name: str) -> list[str]:
         word = f"{name}={each}" if name else str(each)
         words += [_FLAGS[option], word] if option in _FLAGS else ["--read", f"{option}={word}"]
     return words
-
-
-IN_MEMORY: Final = Invocation({})
-"""Stands in for how files are written: there are no commands for what is not in files."""
 
 
 def actions(
@@ -271,7 +256,7 @@ def actions(
     tuple of Action
         At most four: recalibrate, pool, floor, plan, label, truncate. What would gain nothing is not among them.
     """
-    typed, lead = invocation or IN_MEMORY, results.overall.rows[0]
+    typed, lead = invocation or Invocation(None), results.overall.rows[0]
     trial = Trial(results, intervals, details, typed)
     exhibit = next(model for model in details.exhibits if model.name == lead.name)
     measured = [*trial.recalibrated(), *trial.pooled(), *trial.shortened(exhibit)]
@@ -298,7 +283,7 @@ def quick(comparison: Comparison, invocation: Invocation | None = None) -> tuple
     tuple of Action
         At most three.
     """
-    name, typed = comparison.overall.rows[0].name, invocation or IN_MEMORY
+    name, typed = comparison.overall.rows[0].name, invocation or Invocation(None)
     reason = "calibration and parts of the score of the best"
     look = Action("diagnose", (name,), "Diagnose {0}", reason, command=typed.diagnose(name))
     return *_floored(comparison, typed), *_planned(comparison, typed), look
@@ -471,12 +456,10 @@ class Trial:
             return None
         rules, penalty = [as_rule(self.rule)], self.results.penalty
         sheets = [CaseScores.from_lists(one, y, rules, ks=(), penalty=penalty) for one in (lists, other)]
-        about = replace(panel, scores=panel.scores[:, :1, :1]).some(places)
-        clusters = None if about.units is None or panel.ordered else Grouping.of(about.units)
-        sums, matrix = overall(tally(sheets, weights=about.weights, clusters=clusters)), None
-        if how.matrix is not None:
-            matrix = replace(about, scores=side_by_side(sheets), empty=one_if_alike([sheets[0].empty.T]))
-        return replace(how, tally=sums, matrix=matrix).difference(0, 0, 1)
+        about, empty = replace(panel, scores=panel.scores[:, :1, :1]).some(places), one_if_alike([sheets[0].empty.T])
+        matrix = replace(about, scores=side_by_side(sheets), empty=empty)
+        sums = matrix.tallies()[None]
+        return replace(how, tally=sums, matrix=None if how.matrix is None else matrix).difference(0, 0, 1)
 
     def cost_of_floor(self, name: str, rule: str) -> str:
         """The finite mean score under a rule that a floor leads to, and what it costs under the rule that ranks."""
@@ -579,8 +562,8 @@ def _planned(results: Comparison, typed: Invocation) -> Iterator[Action]:
     tested = sum(other.rule == rule and other.adjusted_p is not None for other in results.pairs)
     family = "" if tested < 2 else f", adjusted for {count(tested)} pairs"
     reason = (
-        f"choose the smallest difference that matters{' as --smallest' if typed.files else ''}; with the observed one, "
-        f"{fixed(apart, decimals([pair.difference]))}, about {number_of(about, f'more {results.unit}')} "
+        f"choose the smallest difference that matters{' as --smallest' if typed.request else ''}; with the observed "
+        f"one, {fixed(apart, decimals([pair.difference]))}, about {number_of(about, f'more {results.unit}')} "
         f"(80% power{family})"
     )
     command = typed.plan(top[0], top[1], float(f"{apart:.2g}"), results)

@@ -314,10 +314,8 @@ class BaselineScores:
     file: ScoreFile
     question: Question
     met: int = 0
-    lacking: list[str] = field(default_factory=list)  # cases that the file lacks, the first ones
-    lacks: int = 0
+    lacking: list[str] = field(default_factory=list)  # cases that the file lacks
     changed: list[str] = field(default_factory=list)  # cases with another outcome
-    changes: int = 0
 
     def require_same_question(self, classes: str, space: Any) -> None:
         """Refuse scores by another rule, with another penalty, or of other classes."""
@@ -336,31 +334,27 @@ class BaselineScores:
     def look_up(self, ids: Sequence[str], outcomes: Hashes, *, by_position: bool) -> Codes:
         """Where these cases are in the file, -1 where it lacks them; what does not match is counted."""
         if by_position != self.file.about.by_position:
-            has, lack = ("ids", "positions") if by_position is True else ("positions", "ids")
+            has, lack = ("ids", "positions") if by_position else ("positions", "ids")
             raise AlignmentError(
                 f"the scores of {self.name} know their cases by {has}, and these have {lack}: score the baseline again "
                 "from predictions and outcomes with the same ids."
             )
         places = self.file.places
         at = np.fromiter((places.get(case, -1) for case in ids), np.int64, len(ids))
-        changed = (at >= 0) & (self.file.outcomes[at] != outcomes)
-        absent, other = ([ids[i] for i in np.flatnonzero(there).tolist()] for there in (at < 0, changed))
-        self.met += len(ids) - len(absent)
-        self.lacks, self.changes = self.lacks + len(absent), self.changes + len(other)
-        self.lacking, self.changed = (self.lacking + absent)[:_SHOWN], (self.changed + other)[:_SHOWN]
+        self.met += int(np.count_nonzero(at >= 0))
+        self.lacking += [ids[i] for i in np.flatnonzero(at < 0).tolist()]
+        self.changed += [ids[i] for i in np.flatnonzero((at >= 0) & (self.file.outcomes[at] != outcomes)).tolist()]
         return at
 
     def require_same_cases(self, *, all_known: bool = False) -> tuple[str, ...]:
         """Refuse other outcomes and, where no choice was made, other cases; else what was left out."""
         name, beyond = self.name, len(self.file.cases) - self.met
-        if self.changes:
+        if self.changed:
             raise AlignmentError(
                 f"the scores of {name} were made with other outcomes, or other numbers of classes, in "
-                f"{_cases(self.changes, self.changed)}: score it again with this truth."
+                f"{_cases(self.changed)}: score it again with this truth."
             )
-        lines = []
-        if self.lacks:
-            lines.append(f"the scores of {name} lack {_cases(self.lacks, self.lacking)}")
+        lines = [f"the scores of {name} lack {_cases(self.lacking)}"] if self.lacking else []
         if beyond:
             lines.append(
                 f"the scores of {name} have {number_of(beyond, 'case')} that {noun(beyond, 'is', 'are')} not here"
@@ -369,9 +363,9 @@ class BaselineScores:
             raise AlignmentError(f"the scores of {name} have no case in common with these predictions.")
         if not lines:
             return ()
-        if self.question.missing == "error" or (self.lacks and (all_known or self.question.missing == "uniform")):
+        if self.question.missing == "error" or (self.lacking and (all_known or self.question.missing == "uniform")):
             remedy = f"To take the cases that all have, pass {argument('missing', 'common')}."
-            if all_known and self.lacks:
+            if all_known and self.lacking:
                 remedy = "Leave them out of the predictions and the outcomes, or score the baseline again."
             raise AlignmentError(f"{'; '.join(lines)}. {remedy}")
         return tuple(f"{line}: left out." for line in lines)
@@ -386,6 +380,6 @@ def _penalty(penalty: float | None) -> str:
     return f"with {'the default penalty' if penalty is None else f'a penalty of {penalty:g}'}"
 
 
-def _cases(many: int, some: Sequence[str]) -> str:
-    ids = ", ".join(map(quote, some))
-    return f"{number_of(many, 'case')} ({ids}{', ...' if many > len(some) else ''})"
+def _cases(ids: Sequence[str]) -> str:
+    some = ", ".join(map(quote, ids[:_SHOWN]))
+    return f"{number_of(len(ids), 'case')} ({some}{', ...' if len(ids) > _SHOWN else ''})"

@@ -20,7 +20,7 @@ from toplist._typing import Codes, Floats
 from toplist.core.kernel import FIXED_BITS, FIXED_MOST, UNIT, Integers, exact_sums, fixed_sums, mix
 from toplist.errors import TopListError
 from toplist.inference.codec import from_bytes, to_bytes
-from toplist.scoring.case_scores import CaseScores, Grouping
+from toplist.scoring.case_scores import CaseScores, Grouping, metrics_for
 
 Keys = NDArray[np.uint64]
 
@@ -473,6 +473,21 @@ class ScoreMatrix:
         weights = None if self.weights is None else self.weights[at]
         units, clusters = (None if codes is None else codes[at] for codes in (self.units, self.clusters))
         return ScoreMatrix(self.scores[at], empty, weights, units, self.ordered, clusters=clusters)
+
+    def tallies(self) -> dict[Hashable, Aggregates]:
+        """Exact sums of the scores under the first rule, by group; by cluster where time does not matter."""
+        n, missing = len(self), np.isnan(self.scores[:, 0].T)
+        scores, nothing = np.where(missing, 0.0, self.scores[:, 0].T), np.broadcast_to(0.0, (1, n))
+        metrics = {metric.name: np.zeros(n, np.int8) for metric in metrics_for(())}  # of the lists, which are not here
+        sheets = [CaseScores(("",), column, column, nothing, metrics) for column in scores[:, None]]
+        groups = None if self.groups is None else self.groups.astype(np.int32)
+        return tally(
+            sheets,
+            present=list(~missing),
+            weights=self.weights,
+            groups=Grouping(self.keys, groups) if self.keys else None,
+            clusters=None if self.units is None or self.ordered else Grouping.of(self.units),
+        )
 
     def by_cluster(self) -> ScoreMatrix:
         """The same with clusters as the units, whatever the time."""

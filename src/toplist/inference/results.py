@@ -398,6 +398,12 @@ class CaseView:
     right: float = 0.0  # how many of the models that predict the case have the true class first; ties share
     models: int = 0  # how many models predict the case; 0 where it was not compared, or has no true class
 
+    @property
+    def apart(self) -> float:
+        """How far apart the scores of two predictions are."""
+        one, other = self.predictions
+        return abs(one.score - other.score)
+
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
