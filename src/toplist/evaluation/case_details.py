@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -288,24 +288,19 @@ class CaseReader:
 
     _read: Callable[[Sequence[str], Progress], CaseDetails]
     scores: Callable[[], Mapping[str, CaseScores]]
-    _found: CaseDetails | None = None
-
-    @property
-    def known(self) -> CaseDetails | None:
-        """The details, where they were read already."""
-        return self._found
+    known: CaseDetails | None = None  # the details, where they were read already
 
     def details(self, agrees: Callable[[CaseDetails], bool], shown: Sequence[str], progress: Progress) -> CaseDetails:
         """The details, or an error where they do not agree with what was compared.
 
         `shown` are the models of whose predictions single cases are shown; see `against`.
         """
-        if self._found is None:
-            found = self._read(shown, progress)
-            if not agrees(found):
+        if self.known is None:
+            details = self._read(shown, progress)
+            if not agrees(details):
                 raise TopListError("the predictions or outcomes have changed since they were compared: compare again.")
-            self._found = found
-        return self._found
+            self.known = details
+        return self.known
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,11 +312,7 @@ class SumDetails:
 
     bins: Mapping[str, ReliabilityBins] = field(default_factory=dict)  # by model
     parts: tuple[PartRecord, ...] = ()
-
-    @property
-    def known(self) -> None:
-        """Details of cases, which there never are."""
-        return
+    known: ClassVar[None] = None  # details of cases
 
     def scores(self) -> NoReturn:
         """Refuse: there are no scores case by case."""
