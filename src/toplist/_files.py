@@ -13,7 +13,6 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache, partial
 from importlib import import_module
@@ -124,17 +123,16 @@ def require_apart(outputs: Iterable[PathLike], inputs: Iterable[Any]) -> None:
     Inputs are paths, folders and patterns; anything else, such as a table in memory, is passed over.
     """
     read = [shown(path) for path in inputs if isinstance(path, str | os.PathLike)]
-    others: list[_Place] = []
+    marks_before: dict[str, frozenset[Any]] = {}
     for output in outputs:
-        place = _Place.of(output)
-        for text in read:
-            clash = _clash(place, text)
-            if clash:
-                raise TopListError(f"the output {place.text!r} {clash}.")
-        same = next((other for other in others if other.is_same(place)), None)
+        text, marks = _named(output), _marks(output)
+        clash = next(filter(None, (_clash(text, marks, path) for path in read if path and "\0" not in path)), "")
+        if clash:
+            raise TopListError(f"the output {text!r} {clash}.")
+        same = next((other for other in marks_before if marks_before[other] & marks), None)
         if same is not None:
-            raise TopListError(f"the outputs {same.text!r} and {place.text!r} are one file: name two.")
-        others.append(place)
+            raise TopListError(f"the outputs {same!r} and {text!r} are one file: name two.")
+        marks_before[text] = marks
 
 
 def inputs_of(sources: Iterable[Any]) -> list[str | Path]:
@@ -143,55 +141,44 @@ def inputs_of(sources: Iterable[Any]) -> list[str | Path]:
     return [path for reader in readers if reader.paths for path in (reader.name, *reader.paths)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a file is or will be: where its name stands, and where links from there lead."""
-
-    text: str
-    spots: frozenset[str]
-    identity: tuple[int, int] | None  # device and inode, where it exists
-
-    @classmethod
-    def of(cls, path: PathLike) -> _Place:
-        text = shown(path)
-        if not text or "\0" in text:
-            raise TopListError(f"{quote(text)} is no path.")
-        if url_of(path) is not None:
-            return cls(text, frozenset([text]), None)
-        folder, name = os.path.split(os.path.abspath(text))
-        return cls(
-            text, frozenset((os.path.join(os.path.realpath(folder), name), os.path.realpath(text))), _identity(text)
-        )
-
-    def is_same(self, other: _Place) -> bool:
-        alike = self.identity is not None and self.identity == other.identity
-        return alike or not self.spots.isdisjoint(other.spots)
+def _named(path: PathLike) -> str:
+    """A path as it is told, if it is one."""
+    text = shown(path)
+    if not text or "\0" in text:
+        raise TopListError(f"{quote(text)} is no path.")
+    return text
 
 
-def _clash(output: _Place, read: str) -> str:
+def _marks(path: PathLike) -> frozenset[Any]:
+    """What two names of one file share: where they stand, where links lead from there, or device and inode."""
+    text = shown(path)
+    if url_of(path) is not None:
+        return frozenset([text])
+    folder, name = os.path.split(os.path.abspath(text))
+    standing = os.path.join(os.path.realpath(folder), name)
+    return frozenset(filter(None, (standing, os.path.realpath(text), _identity(text))))
+
+
+def _clash(output: str, marks: frozenset[Any], read: str) -> str:
     """What is wrong with an output beside a file, a folder or a pattern that is read, as the end of a sentence."""
-    if not read or "\0" in read:
-        return ""
-    is_same = is_inside = fits = False
-    files: Iterable[str] = ()
+    is_inside = fits = False
+    files: Iterable[str] = (read,)
+    places = [mark for mark in marks if isinstance(mark, str)]
     if url_of(read) is not None:  # of a URL, the text alone tells
-        is_same, is_inside = output.text == read, output.text.startswith(f"{read.rstrip('/')}/")
-        fits = has_magic(read) and path_fits(tuple(output.text.split("/")), tuple(read.split("/")))
+        is_inside = output.startswith(f"{read.rstrip('/')}/")
+        fits = has_magic(read) and path_fits(tuple(output.split("/")), tuple(read.split("/")))
     elif os.path.isdir(read):
         home, files = _identity(read), glob.iglob(f"{glob.escape(read)}/*", include_hidden=True)
-        is_inside = any(_identity(folder) == home for spot in output.spots for folder in Path(spot).parents)
+        is_inside = any(_identity(folder) == home for place in places for folder in Path(place).parents)
     elif has_magic(read) and not os.path.lexists(read):
-        fits, files = any(_matches(spot, read) for spot in output.spots), glob.iglob(read, recursive=True)
-    else:
-        is_same = output.is_same(_Place.of(read))
+        fits, files = any(_matches(place, read) for place in places), glob.iglob(read, recursive=True)
     if is_inside:
         return f"lies in the folder {read!r}, which is read: name a file elsewhere"
     if fits:
         return f"matches the pattern {read!r}, which is read: name a file elsewhere"
-    if is_same:
-        return f"is the input {read!r}: what is read is not replaced. Name another file"
-    if output.identity is not None and any(_identity(path) == output.identity for path in files):
-        return f"is a file of {read!r}, which is read: what is read is not replaced. Name another file"
+    if any(_marks(file) & marks for file in files):
+        which = "is the input" if files == (read,) else "is a file of"
+        return f"{which} {read!r}: what is read is not replaced. Name another file"
     return ""
 
 
@@ -236,18 +223,17 @@ def require_place(path: PathLike) -> Path:
     if remote is not None:
         remote.require_place()
         return cast("Path", remote)
-    place = _Place.of(path)
-    target = Path(place.text)
-    real = Path(os.path.realpath(place.text))
+    text = _named(path)
+    target, real = Path(text), Path(os.path.realpath(text))
     if not real.parent.is_dir() or not target.parent.is_dir():
         folder = target.parent if not target.parent.is_dir() else real.parent
         raise TopListError(f"there is no folder {str(folder)!r} for the output: make it first.")
     if real.is_symlink():
-        raise TopListError(f"{place.text!r} is a link that leads to itself: name another file for the output.")
+        raise TopListError(f"{text!r} is a link that leads to itself: name another file for the output.")
     if target.is_dir():
-        raise TopListError(f"{place.text!r} is a folder: name a file in it for the output.")
+        raise TopListError(f"{text!r} is a folder: name a file in it for the output.")
     if target.exists() and not target.is_file():
-        raise TopListError(f"{place.text!r} is no regular file: name another one for the output.")
+        raise TopListError(f"{text!r} is no regular file: name another one for the output.")
     return target
 
 

@@ -80,7 +80,7 @@ def test_a_signal_stops_the_command_and_nothing_temporary_stays(command: str, na
     words = COMMANDS[command]
     if "-o" in words:
         Path(folder / words[-1]).write_text("old")
-    for pause in (0.0, 0.15) if name == "SIGINT" else (0.0,):
+    for pause in (0.0, 0.05) if name == "SIGINT" else (0.0,):
         process = subprocess.Popen(
             [TOPLIST, *words], cwd=folder, env={**os.environ, "TMPDIR": str(tmp)}, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True,

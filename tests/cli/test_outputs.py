@@ -108,7 +108,7 @@ def test_two_outputs_are_two_files(home: Path) -> None:
     (home / "l.csv").write_text("old")
     os.link("l.csv", "w.json")
     before = contents(home)
-    code, told = said("pool", "p.csv", "preds", "-c", "3", "-o", "l.csv", "--save-weights", "w.json")
+    code, told = said("pool", "p.csv", "preds", "-t", "y.csv", "-c", "3", "-o", "l.csv", "--save-weights", "w.json")
     assert code == 2, told
     assert "are one file: name two" in told
     assert contents(home) == before

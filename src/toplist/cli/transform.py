@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from toplist._files import read_json, to_json_number, write_json
-from toplist._text import did_you_mean, listed, quote, visible
+from toplist._text import did_you_mean, listed, visible
 from toplist.cli.choices import PADDED_RULES, RECALIBRATORS
 from toplist.cli.options import Inputs, Printing, Reads, command, missing_option, option, positional
 from toplist.cli.output import (
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from toplist.postprocess.recalibration import Recalibrator
     from toplist.postprocess.recalibration.automatic import Selection
     from toplist.postprocess.truncation import Truncation
-
-SCHEMA = "toplist.weights/1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +193,7 @@ class PoolOptions(FittingOptions, ListsOutput):
     )
     geometric: bool = option(False, "Geometric instead of linear pool.")
     k: int | None = option(None, "Keep the k most confident classes.")
-    save_weights: Path | None = option(None, "Write the weights as JSON.")
+    save_weights: Path | None = option(None, "With --truth, write the fitted weights as JSON.")
     weights_from: Path | None = option(None, "Use weights that --save-weights wrote.")
 
 
@@ -212,13 +209,20 @@ def pool(inputs: Inputs, options: PoolOptions) -> None:
     given = {"--weights": options.weights or None, "--truth": inputs.truth_file, "--weights-from": options.weights_from}
     if sum(value is not None for value in given.values()) > 1:
         raise UsageError(f"weights come from one of {', '.join(given)}.")
-    _require_truth(inputs, rule=options.rule)
+    _require_truth(inputs, rule=options.rule, **{"save-weights": options.save_weights})
     require_suffix("--save-weights", [options.save_weights], (".json",))
     require_outputs([options.output, options.save_weights], [*inputs.paths, options.weights_from])
-    _require_several(inputs.files)
     from toplist.evaluation.transform import fit_weights, pool_files
+    from toplist.io import FirstLook
+    from toplist.postprocess.combination.stacking import Stack
 
     names, kind = list(inputs.files), "geometric" if options.geometric else "linear"
+    (path, *others) = inputs.files.values()
+    if not others and len(FirstLook(path).files) > 1:
+        raise UsageError(
+            f"{visible(path)}: the files of a folder or a pattern are one prediction, not several to pool. "
+            "Name each file; a pattern without quotes does that."
+        )
     fitted, gain = None, None
     with _reading(inputs, options) as reading:
         how: Any = {"pool": kind, "missing": options.missing, **reading}
@@ -231,27 +235,16 @@ def pool(inputs: Inputs, options: PoolOptions) -> None:
             weights = _typed(options.weights, names)
         shares = list(weights.values())
         written = pool_files(inputs.models, options.output, weights=shares, k=options.k, truth=inputs.carried, **how)
-    if options.save_weights is not None:
-        rule = None if fitted is None else fitted.rule
-        write_json(options.save_weights, {"schema": SCHEMA, "pool": kind, "rule": rule, "weights": weights})
-    more = {} if fitted is None else {"fitted": fitted.to_dict() | {"gain": None if gain is None else gain.gain}}
+    more = {}
+    if fitted is not None:
+        more = {"fitted": fitted.to_dict() | {"gain": None if gain is None else gain.gain}}
+        if options.save_weights is not None:
+            Stack(fitted, None, None).save(options.save_weights)
     if not options.json:
         typer.echo(f"{kind} pool: {', '.join(f'{visible(name)} {share:.6g}' for name, share in weights.items())}")
         for line in () if fitted is None else _gains(fitted, gain):
             typer.echo(line)
     print_written(written, options.json, "toplist.pooled/1", pool=kind, weights=weights, **more)
-
-
-def _require_several(predictions: Mapping[str, str]) -> None:
-    """A folder or a pattern is one prediction in several files; to pool it alone is hardly meant."""
-    from toplist.io import FirstLook
-
-    (path, *others) = predictions.values()
-    if not others and len(FirstLook(path).files) > 1:
-        raise UsageError(
-            f"{visible(path)}: the files of a folder or a pattern are one prediction, not several to pool. "
-            "Name each file; a pattern without quotes does that."
-        )
 
 
 def _gains(fitted: PoolWeights, gain: Ambiguity | None) -> list[str]:
@@ -274,9 +267,9 @@ def _gains(fitted: PoolWeights, gain: Ambiguity | None) -> list[str]:
 
 def _typed(words: Sequence[str], names: Sequence[str]) -> dict[str, float]:
     """`name=weight` for every file; equal ones by default."""
-    if not words:
-        return dict.fromkeys(names, 1.0 / len(names))
-    shares: dict[str, float | str] = {}
+    from toplist.postprocess.combination.members import as_weights
+
+    shares: dict[str, float] = {}
     for word in words:
         name, _, value = word.rpartition("=")
         if name not in names:
@@ -287,38 +280,35 @@ def _typed(words: Sequence[str], names: Sequence[str]) -> dict[str, float]:
         try:
             shares[name] = float(value)
         except ValueError:
-            shares[name] = value
-    lacks = [name for name in names if name not in shares]
-    if lacks:
+            raise UsageError(f"--weights {word}: {value!r} is no number.") from None
+    if shares and (lacks := [name for name in names if name not in shares]):
         raise UsageError(f"--weights gives none to {', '.join(map(repr, lacks))}: say {lacks[0]}=0 to leave it out.")
-    return _require_shares({name: shares[name] for name in names}, UsageError)
+    try:
+        return dict(zip(names, as_weights(shares or None, names).tolist(), strict=True))
+    except TopListError as error:
+        raise UsageError(f"--weights: {error}") from None
 
 
 def _saved(path: Path, names: Sequence[str], kind: str) -> dict[str, float]:
-    """Weights that were saved, for files of the same names."""
-    saved = read_json(path, "the weights of a pool")
-    shares = saved.get("weights") if isinstance(saved, dict) and saved.get("schema") == SCHEMA else None
-    if not isinstance(shares, dict):
-        raise FileError(str(path), f"these are no weights of a pool: the schema is not {SCHEMA!r}.")
-    if saved.get("pool") != kind:
-        raise FileError(str(path), f"these weights are of a {str(saved.get('pool'))[:60]} pool: pool in the same way.")
-    if set(shares) != set(names):
-        known = listed(list(shares))
-        raise FileError(
-            str(path), f"the weights are of {known}: name the files so, as in {next(iter(shares), 'a')[:60]}=FILE."
-        )
-    return _require_shares({name: shares[name] for name in names}, lambda problem: FileError(str(path), problem))
+    """Weights that were saved, for files of the same names and a pool of the same kind."""
+    from toplist.postprocess.combination.stacking import Stack
 
-
-def _require_shares(shares: Mapping[str, Any], refused: Callable[[str], Exception]) -> dict[str, float]:
-    for name, share in shares.items():
-        if type(share) not in (int, float) or not (math.isfinite(share) and share >= 0):
-            raise refused(f"the weight of {name!r} is a number, zero or more, not {quote(share)}.")
-    total = math.fsum(shares.values())
-    if not abs(total - 1) <= 1e-9:
-        remedy = f"Divide each by {total:g}" if total else "Give one that is above zero"
-        raise refused(f"weights add up to one; these add up to {total:g}. {remedy}.")
-    return {name: float(share) for name, share in shares.items()}
+    try:
+        saved = Stack.load(path)
+    except FileError:
+        raise
+    except TopListError as error:
+        raise FileError(str(path), str(error)) from None
+    fitted = saved.weights
+    if saved.recalibrators is not None:
+        raise FileError(str(path), "this pool recalibrates its members first: use it in Python.")
+    if fitted.pool != kind:
+        raise FileError(str(path), f"these weights are of a {fitted.pool} pool: pool in the same way.")
+    if set(fitted.names) != set(names):
+        problem = f"the weights are of {listed(fitted.names)}: name the files so, as in {fitted.names[0][:60]}=FILE."
+        raise FileError(str(path), problem)
+    shares = dict(zip(fitted.names, fitted.weights.tolist(), strict=True))
+    return {name: shares[name] for name in names}
 
 
 @dataclass(frozen=True, kw_only=True)

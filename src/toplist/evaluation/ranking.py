@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from toplist._files import need
 from toplist._text import argument
 from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels, given, together
@@ -23,9 +24,6 @@ from toplist.inference.diagnostics import (
     ScoreSample,
     Spelled,
     diagnose,
-    in_file,
-    in_lists,
-    of_outcomes,
     warnings,
     with_leads,
 )
@@ -33,12 +31,16 @@ from toplist.inference.intervals import IntervalsOf
 from toplist.inference.ranking import ComparisonSpec, confidence_set, sections
 from toplist.inference.results import Comparison
 from toplist.inference.settings import DRAWN, Inference, InferenceSettings
-from toplist.io import MISSING, Plan, ReadRequest, plan_of
+from toplist.io import MISSING, OpenTable, Plan, ReadRequest, plain, plan_of
 from toplist.lists import TopLists
+from toplist.lists.checks.detect import text
+from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace
 from toplist.scoring.case_scores import CaseScores, as_list_lengths
 from toplist.scoring.rules import Rule, as_rule, name_of
 from toplist.scoring.scores import as_penalty, default_penalty
+
+_LOOKED_AT, _NAMES = 100_000, 10_000  # cases whose classes are looked at, and names of classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,7 @@ class Scored:
             None if held.weights is None else "",
             None if held.groups is None else "group",
             CaseReader(lambda shown, progress: from_memory(held, shown), held.scores),
-            lambda name: (of_outcomes(held.y, held.lists[name].space), in_lists(held.lists[name])),
+            lambda name: (_of_outcomes(held.y, held.lists[name].space), _in_lists(held.lists[name])),
             of_arrays(held, sheets, settings),
             losses_in_memory(held),
         )
@@ -309,4 +311,43 @@ def _unranked(tally: Aggregates, least: int | None) -> frozenset[int]:
 def spelled_in_files(plan: Plan, name: str) -> tuple[list[str], list[str]]:
     """How the outcomes are written in the truth, and the classes by a model."""
     source = next(source for source in plan.sources if source.name == name)
-    return sorted(in_file(plan.truth, plan.space)), sorted(in_file(source, plan.space))
+    return sorted(_in_table(plan.truth, plan.space)), sorted(_in_table(source, plan.space))
+
+
+def _in_table(source: OpenTable, space: ClassSpace | None = None) -> list[str]:
+    """The names of classes in the first cases of a file; a number is the label that it is the code of."""
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    labels = () if space is None or space.labels is None else space.labels
+    names: dict[str, None] = dict.fromkeys(source.names)
+    cases = 0
+    for batch in source.batches(halves=True) if not names else ():
+        values = plain(batch.classes) if batch.classes is not None else pa.array([], pa.string())
+        values = values if pa.types.is_nested(values.type) else pc.unique(values)
+        for value in values[:_NAMES].to_pylist():
+            code = isinstance(value, int) and 0 <= value < len(labels)
+            names[text(labels[value] if code else value)] = None
+        cases += len(batch)
+        if cases >= _LOOKED_AT or len(names) >= _NAMES:
+            break
+    return list(names)
+
+
+def _in_lists(lists: TopLists) -> list[str]:
+    """The names of the classes that the first lists have."""
+    codes = np.unique(lists.classes[: int(lists.offsets[min(len(lists), _LOOKED_AT)])])
+    return [text(lists.space.decode(int(code))) for code in codes[:_NAMES]]
+
+
+def _of_outcomes(y: Any, space: ClassSpace) -> list[str]:
+    """The names of the first outcomes."""
+    if isinstance(y, TopLists):
+        return _in_lists(y)
+    if isinstance(space, LabelSets):
+        return []  # a set of labels is the same set however it is written
+    values = y[:_LOOKED_AT] if isinstance(y, list | tuple) else np.asarray(y)[:_LOOKED_AT]
+    if not isinstance(values, list | tuple) and values.ndim != 1:
+        return []
+    coded = space.labels is not None and not space.numbered
+    whole = (int, np.integer)
+    names = (space.decode(int(v)) if coded and isinstance(v, whole) else v for v in values)
+    return list(dict.fromkeys(map(text, names)))[:_NAMES]

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from toplist._files import need
 from toplist._text import are_codes, argument, quote, significant, spelling_difference
 from toplist._typing import Floats
 from toplist.core.kernel import UNIT
@@ -27,11 +26,6 @@ from toplist.inference.intervals import Intervals, same_scores
 from toplist.inference.ranking import verdicts
 from toplist.inference.results import BoardWarning, Comparison, Diagnostic, Pair
 from toplist.inference.settings import TIMED
-from toplist.io import OpenTable, plain
-from toplist.lists import TopLists
-from toplist.lists.checks.detect import text
-from toplist.lists.labelsets import LabelSets
-from toplist.lists.space import ClassSpace
 
 SAMPLED = 100_000  # cases that are examined one by one; of more, as many at random
 MOST_VALUES = 10_000  # of a column by which cases may depend on each other
@@ -42,8 +36,6 @@ _ALL_PAIRS = 10  # models up to which all pairs are examined, not only those of 
 _RIVALS = 10  # of the leader, the first in the table
 _SKEWED = 1 / 5  # skewness of a mean
 _BY_CHANCE = 0.05  # how often the skewness of normal differences is larger, on either side
-_CASES = 100_000
-_NAMES = 10_000
 _FEW = 10  # cases up to which nobody wonders that no outcome is listed, unless a spelling explains it
 _RARE = 0.01  # how often models that guess at random are called worse than that, all of them together
 
@@ -351,45 +343,6 @@ def _of_clusters(tally: Aggregates, a: int, b: int) -> Floats:
 
 
 # Boards that cannot be right
-
-
-def in_file(source: OpenTable, space: ClassSpace | None = None) -> list[str]:
-    """The names of classes in the first cases of a file; a number is the label that it is the code of."""
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    labels = () if space is None or space.labels is None else space.labels
-    found: dict[str, None] = dict.fromkeys(source.names)
-    cases = 0
-    for batch in source.batches(halves=True) if not found else ():
-        values = plain(batch.classes) if batch.classes is not None else pa.array([], pa.string())
-        values = values if pa.types.is_nested(values.type) else pc.unique(values)
-        for value in values[:_NAMES].to_pylist():
-            code = isinstance(value, int) and 0 <= value < len(labels)
-            found[text(labels[value] if code else value)] = None
-        cases += len(batch)
-        if cases >= _CASES or len(found) >= _NAMES:
-            break
-    return list(found)
-
-
-def in_lists(lists: TopLists) -> list[str]:
-    """The names of the classes that the first lists have."""
-    codes = np.unique(lists.classes[: int(lists.offsets[min(len(lists), _CASES)])])
-    return [text(lists.space.decode(int(code))) for code in codes[:_NAMES]]
-
-
-def of_outcomes(y: Any, space: ClassSpace) -> list[str]:
-    """The names of the first outcomes."""
-    if isinstance(y, TopLists):
-        return in_lists(y)
-    if isinstance(space, LabelSets):
-        return []  # a set of labels is the same set however it is written
-    values = y[:_CASES] if isinstance(y, list | tuple) else np.asarray(y)[:_CASES]
-    if not isinstance(values, list | tuple) and values.ndim != 1:
-        return []
-    coded = space.labels is not None and not space.numbered
-    whole = (int, np.integer)
-    names = (space.decode(int(v)) if coded and isinstance(v, whole) else v for v in values)
-    return list(dict.fromkeys(map(text, names)))[:_NAMES]
 
 
 def warnings(
