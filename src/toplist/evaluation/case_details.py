@@ -43,7 +43,6 @@ from toplist.evaluation.samples import (
     calibration_verdict,
     in_order,
     sample_cases,
-    thinned_sample,
 )
 from toplist.evaluation.stream import (
     MatrixCollector,
@@ -148,7 +147,8 @@ class CaseDetails:
                 continue
             sample = in_order(sample)  # once, for all of what follows
             found.judged[name] = calibration_verdict(sample, level=results.level, seed=seed)
-            lists, y = thinned_sample(sample)
+            tested = sample.tested()
+            lists, y = tested.lists, tested.y
             parts = attempt("decomposition", partial(decompose, lists, y, rule=rule, penalty=penalty), [])
             if parts is not None:
                 found.decompositions[name] = parts
