@@ -43,6 +43,7 @@ from toplist.evaluation.samples import (
     calibration_verdict,
     in_order,
     sample_cases,
+    sample_of,
 )
 from toplist.evaluation.stream import (
     MatrixCollector,
@@ -75,7 +76,6 @@ from toplist.io import (
     Plan,
     as_arrow,
     as_numpy,
-    filled,
     plain,
 )
 from toplist.lists.checks.detect import text
@@ -509,15 +509,10 @@ class DetailsCollector(MatrixCollector):
         looks = looks_in_files(rows, self.plan)
         names = [source.name for source in self.plan.sources]
         cases = ComparedCases(names, matrix[0][:, 0], matrix[1]["weight"], right, there, looks)
-        samples = [self._sample(lists) if self.hard else None for lists in rows.lists]
+        samples = [sample_of(one, self.plan.cluster, named=self.named) if self.hard else None for one in rows.lists]
         outcomes = true_names(truth, self.plan).dictionary_encode() if self.hard else None
         advantages = cases.advantages(self.shown[0], self.shown[1:])
         return matrix, right, outcomes, cases.details(self.rule), advantages, samples, [places for _, places in looks]
-
-    def _sample(self, scored: ScoredBatch) -> CaseSample:
-        truth, cluster = scored.truth, self.plan.cluster
-        clusters = None if cluster is None else filled(truth, cluster, "cluster")
-        return CaseSample.of(scored.lists, scored.y, truth.rows, clusters, truth.source, named=self.named)
 
     def add(self, made: Any) -> None:
         """See `Collector`."""

@@ -23,7 +23,7 @@ from toplist.calibration.miscalibration import SIGNIFICANT, CalibrationVerdict
 from toplist.core.kernel import hash_integers, uniform
 from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels
-from toplist.evaluation.stream import ScoredRows, case_hashes, class_texts
+from toplist.evaluation.stream import ScoredBatch, ScoredRows, case_hashes, class_texts
 from toplist.inference.dependence import TruthColumn
 from toplist.inference.diagnostics import MOST_VALUES, SAMPLED, ScoreSample
 from toplist.inference.settings import InferenceSettings
@@ -32,6 +32,7 @@ from toplist.io import (
     as_arrow,
     as_numpy,
     clusters_in_order,
+    filled,
     plain,
     untimely,
     weights_of,
@@ -161,6 +162,13 @@ def sample_cases(
     sampler = CaseSampler(limit)
     sampler.add(CaseSample.of(lists, y, np.arange(len(lists), dtype=np.int64), units, named=named))
     return sampler.sample()
+
+
+def sample_of(scored: ScoredBatch, cluster: str | None, *, named: bool = False) -> CaseSample:
+    """All cases of a batch of a file."""
+    truth = scored.truth
+    clusters = None if cluster is None else filled(truth, cluster, "cluster")
+    return CaseSample.of(scored.lists, scored.y, truth.rows, clusters, truth.source, named=named)
 
 
 @dataclass(slots=True)
