@@ -244,3 +244,9 @@ def test_how_files_are_read_stands_in_the_json_and_in_the_report(tmp_path: Path)
     assert done.stderr.splitlines() == [f"p.csv: {readings[0]}", f"truth: t.csv: {readings[1]}"]
     assert readings[0] in page
     assert readings[1].capitalize() in page
+
+
+def test_codes_in_memory_beside_a_frame_are_codes_of_ordered_classes() -> None:
+    lists, truth = [{0: 0.5}, {1: 0.6}, {2: 0.4}], pd.DataFrame({"outcome": [0, 1, 2]})
+    board = tl.compare({"m": lists}, truth, space=tl.ClassSpace(3, ordinal=True))
+    assert board["m"].scores["brier"].mean.value == pytest.approx(brier(lists, [{0: 1}, {1: 1}, {2: 1}], 3))

@@ -374,6 +374,13 @@ def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
         aligned({"a": tmp_path / "a.parquet"}, tmp_path / "y.parquet", space=3).gather()
 
 
+def test_numbers_are_no_outcomes_among_classes_that_columns_name(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,cat,dog\n1,0.7,0.3\n2,0.4,0.6\n")
+    pq.write_table(pa.table({"id": [1, 2], "outcome": [1, 0]}), tmp_path / "y.parquet")
+    with pytest.raises(SpaceError, match="nobody has said which class is which number"):
+        aligned({"a": tmp_path / "a.csv"}, tmp_path / "y.parquet")
+
+
 names_of_classes = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
 any_list = st.dictionaries(names_of_classes, st.floats(0, 0.1, exclude_min=True, allow_subnormal=False), max_size=5)
 

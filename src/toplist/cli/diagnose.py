@@ -167,7 +167,7 @@ def convert(inputs: Inputs, options: ConvertOptions) -> None:
     request = ReadRequest.of(inputs.models, None, inputs.read)
     separator = request.set_separator
     space = None if inputs.space is None else space_in_files(inputs.space, separator)
-    (source,) = open_request(request, space)
+    (source,) = open_request(request, inputs.space)
     tell([source])
     with progress_bar(options.quiet) as update, empty_set_explained(separator):
         written = write_lists(source, options.output, space, separator, update)

@@ -20,7 +20,7 @@ from toplist.inference.settings import Inference, as_inference
 from toplist.io import (
     ReadOptions,
     ReadRequest,
-    as_tables,
+    has_tables,
     names_of,
     plan_of,
     silent,
@@ -116,11 +116,10 @@ def compare(
 
         board = compare_on(engine, given, space, question, update)
     if board is None:
-        tables = as_tables(request, space)
-        if tables is None:
-            scored = _score_arrays(request, space, question)
+        if has_tables(request):
+            scored = _score_files(request, space, question, update)
         else:
-            scored = _score_files(tables, space, question, update)
+            scored = _score_arrays(request, space, question)
         if typed is not None and scored.size is None:
             typed = replace(typed, one_space=False)
         board = rank(question, scored)
@@ -189,11 +188,10 @@ def score_cases(
     name = "model"
     scoring = Question.of((name,), rules, k, None, "error", penalty, Inference()).scoring
     request = with_indicators(ReadRequest.of({name: model}, truth, read), space)
-    tables = as_tables(request, space)
-    if tables is None:
+    if not has_tables(request):
         request.require_outcomes()
         return together(request, space, scoring).scores()[name]
-    plan = plan_of(tables, space, missing="error", find=("cluster", "time", "group"))
+    plan = plan_of(request, space, missing="error", find=("cluster", "time", "group"))
     return scores_of_files(plan, scoring, progress or silent)[name]
 
 

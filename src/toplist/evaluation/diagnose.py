@@ -24,9 +24,9 @@ from toplist.io import (
     ReadRequest,
     Source,
     as_source,
-    as_tables,
     as_truth,
     check_file,
+    has_tables,
     open_request,
     plan_of,
     silent,
@@ -158,18 +158,17 @@ def _checked(
 ) -> Checked:
     """Predictions in memory or in files, after the checks; `outcomes` that a producer's file carries may be used."""
     request = with_indicators(request, space)
-    tables = as_tables(request, space)
-    if tables is None:
-        request.require_memory()
-        return _in_memory(request, space)
-    return _in_files(tables, space, missing, progress or silent, outcomes=outcomes)
+    if has_tables(request):
+        return _in_files(request, space, missing, progress or silent, outcomes=outcomes)
+    request.require_memory()
+    return _in_memory(request, space)
 
 
 def _in_files(request: ReadRequest, space: Any, missing: str, progress: Progress, *, outcomes: bool) -> Checked:
     """Check every case of a file or frame; with outcomes, and without blocking issues, read both side by side."""
     (name,), separator = request.models, request.set_separator
     declared = None if space is None else space_in_files(as_space(space), separator)
-    *_, source = open_request(request, declared)
+    *_, source = open_request(request, space)
     unread = request.truth.data is None and not (outcomes and source.outcome is not None)
     if unread:
         tell([source])

@@ -51,7 +51,7 @@ from toplist.inference.intervals import SAME, Intervals, IntervalsOf, rounding
 from toplist.inference.ranking import in_order
 from toplist.inference.results import BoardWarning, Comparison, Estimate
 from toplist.inference.settings import TIMED, Inference, as_inference
-from toplist.io import Plan, ReadOptions, ReadRequest, Source, as_tables, silent, with_indicators
+from toplist.io import Plan, ReadOptions, ReadRequest, Source, has_tables, silent, with_indicators
 from toplist.report.gate import (
     IDENTICAL,
     CaseLoss,
@@ -178,11 +178,10 @@ def run_gate(
                 f"{other}: {argument(option, value)} has no effect: {shown(data)} holds scores, not lists."
             )
     request = with_indicators(ReadRequest.of(models, truth, read), space)
-    tables = as_tables(request, space)
-    if tables is None:
-        cases = _of_arrays(request, space, question, scores)
+    if has_tables(request):
+        cases = _of_files(request, space, question, scores, progress)
     else:
-        cases = _of_files(tables, space, question, scores, progress)
+        cases = _of_arrays(request, space, question, scores)
     if limits.max_loss_group is not None and cases.scored.group is None:
         raise TopListError(f"a margin of groups needs groups: name them with {argument('group')}.")
     return GateChecks.of(question, cases, scores, limits, how.level).report()

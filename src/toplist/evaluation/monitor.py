@@ -30,8 +30,8 @@ from toplist.io import (
     Plan,
     ReadOptions,
     ReadRequest,
-    as_tables,
     class_counts,
+    has_tables,
     lists_of,
     names_of,
     plan_of,
@@ -252,15 +252,15 @@ def monitor(
     ):
         if given(getattr(request.truth, what)) is not None:
             raise TopListError(f"{what} has no effect on monitor: {why}.")
-    tables, candidates = as_tables(request, space), [name for name in names if name != first]
-    if tables is None:
+    candidates = [name for name in names if name != first]
+    if not has_tables(request):
         request.require_outcomes()
         held = together(request, space, scoring)
         panel, summary, classes = held.panel(held.sheets()), held.read(), held.classes
         losses = {name: losses_between(held.lists[name], held.lists[first], scoring) for name in candidates}
         soft = is_soft(held.y, held.space)
     else:
-        plan = plan_of(tables, space, missing="pairwise")
+        plan = plan_of(request, space, missing="pairwise")
         plan = replace(plan, ordered=plan.time is not None)
         matrix, batches = MatrixCollector(plan), list[dict[str, Losses]]()
         find = partial(losses_in_batch, plan=plan, scoring=scoring, baseline=first)

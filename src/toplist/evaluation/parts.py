@@ -19,7 +19,7 @@ from toplist.inference.settings import Inference, as_inference
 from toplist.io import (
     ReadOptions,
     ReadRequest,
-    as_tables,
+    has_tables,
     matches,
     names_of,
     plan_of,
@@ -116,13 +116,13 @@ def partial_result(
     question = Question.of(names_of(models), rules, k, baseline, missing, penalty, as_inference(inference))
     if not isinstance(part, PartOptions):
         raise TopListError(f"part is a PartOptions, not {type(part).__name__}.")
-    tables = as_tables(with_indicators(ReadRequest.of(models, truth, read), space), space)
-    if tables is None:
+    request = with_indicators(ReadRequest.of(models, truth, read), space)
+    if not has_tables(request):
         raise TopListError(
             "partial results are of files and dataframes, whose cases have ids: give the predictions and outcomes as "
             "dataframes, or run compare on all of them."
         )
-    plan = plan_of(tables, space, missing=missing, find=("cluster", "time", "group"))
+    plan = plan_of(request, space, missing=missing, find=("cluster", "time", "group"))
     if part.start and plan.truth.layout.case is not None:
         raise TopListError("start has no effect: these cases have ids, which tell them apart in all parts.")
     return score_part(

@@ -81,7 +81,7 @@ class CaseSample:
         """All cases of a batch; `named` where a code means the same class in all batches."""
         if named:
             return cls(lists, as_single_outcomes(y, lists, "calibration needs"), rows, units, source, named=True)
-        return cls(*by_place(lists, y), rows, units, source)
+        return cls(*by_place(lists, as_single_outcomes(y, lists, "calibration needs")), rows, units, source)
 
     def at(self, some: Places) -> CaseSample:
         """Some of the cases, with the sums over all."""
@@ -114,14 +114,14 @@ class CaseSample:
         return int(self.lists.strictly_valid().sizes.max(initial=0)) > 0
 
 
-def by_place(lists: TopLists, y: Any) -> tuple[TopLists, Codes]:
+def by_place(lists: TopLists, codes: Codes) -> tuple[TopLists, Codes]:
     """The same lists with the positions of their entries as classes, and outcomes as positions (beyond, if missed).
 
-    >>> found, y = by_place(TopLists.from_dicts([{"a": 0.7, "b": 0.2}, {"c": 0.4}], 9), ["b", "a"])
-    >>> found.classes, y
+    >>> placed, y = by_place(TopLists.from_dicts([{"a": 0.7, "b": 0.2}, {"c": 0.4}], 9), np.array([1, -1]))
+    >>> placed.classes, y
     (array([0, 1, 0]), array([1, 1]))
     """
-    sizes, codes = lists.sizes, as_single_outcomes(y, lists, "calibration needs")
+    sizes = lists.sizes
     place = np.arange(len(lists.confidences)) - np.repeat(lists.offsets[:-1], sizes)
     hit = np.flatnonzero(lists.classes == np.repeat(codes, sizes))
     out = sizes.astype(np.int64)
@@ -222,8 +222,9 @@ class CaseSampler:
 
 def _binned(sample: CaseSample) -> Binned:
     """The sums over cases, some at a time."""
-    parts = (slice(lo, lo + _PART) for lo in range(0, len(sample.y), _PART))
-    return sum((Binned.of(sample.lists[part], sample.y[part]) for part in parts), Binned())
+    lists, y = sample.by_place()
+    parts = (slice(lo, lo + _PART) for lo in range(0, len(y), _PART))
+    return sum((Binned.of(lists[part], y[part]) for part in parts), Binned())
 
 
 def _units(clusters: Sequence[Any]) -> Places | None:

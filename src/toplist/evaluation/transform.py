@@ -118,7 +118,7 @@ def truncate_file(
 
     change([TopLists.from_dicts([], 2)])
     request = ReadRequest.of({name: model}, truth, read)
-    files = open_aligned(request, space, counted=gain is not None, outcomes=False)
+    files = open_aligned(request, space, counted=gain is not None)
     return transform(files, output, change, progress, "truncating")
 
 
@@ -168,7 +168,7 @@ def pool_files(
     if pool not in POOLS:
         raise TopListError(f"a pool is {' or '.join(POOLS)}, not {pool!r}.")
     request, make = ReadRequest.of(models, truth, read), POOLS[pool]
-    files = open_aligned(request, space, missing=missing, outcomes=False)
+    files = open_aligned(request, space, missing=missing)
     return transform(files, output, lambda lists: make(lists, weights=weights, k=k), progress, "pooling")
 
 

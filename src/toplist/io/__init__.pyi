@@ -47,7 +47,7 @@ from toplist.io.options import as_source as as_source
 from toplist.io.options import as_truth as as_truth
 from toplist.io.plan import PER_CASE as PER_CASE
 from toplist.io.plan import Plan as Plan
-from toplist.io.plan import as_tables as as_tables
+from toplist.io.plan import has_tables as has_tables
 from toplist.io.plan import names_of as names_of
 from toplist.io.plan import open_aligned as open_aligned
 from toplist.io.plan import open_request as open_request

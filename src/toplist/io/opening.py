@@ -6,7 +6,7 @@ import glob
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from fnmatch import filter as filter_names
 from fnmatch import fnmatch
 from functools import partial
@@ -20,7 +20,7 @@ from toplist.errors import FileError, TopListError
 from toplist.io import producers
 from toplist.io.options import ReadOptions
 from toplist.io.producers import Entry
-from toplist.io.producers.base import OUTCOME, Match, Producer, Request, at_path, matched
+from toplist.io.producers.base import OUTCOME, Match, Request, at_path, matched
 from toplist.io.readers import FORMATS, Format, MemoryReader, Reader, open_frame
 from toplist.io.readers.base import COMPRESSIONS
 from toplist.io.readers.first_look import FirstLook
@@ -53,26 +53,25 @@ def open_table(what: Any, name: str, options: ReadOptions, *, truth: bool = Fals
     if not is_path:
         return Table(what if isinstance(what, MemoryReader) else open_frame(what, name), name, options)
     look, match = FirstLook(os.fspath(what)), None
-    notes: tuple[str, ...] = ()
     plain = [field for field in _PLAIN if field in options.given()]
     if options.producer != "none":
         try:
-            match = recognised(look, producers.PRODUCERS, producers.load)
+            match = recognised(look)
         except FileError:
             if not plain:  # elsewhere it does not matter which producer it is
                 raise
-    if match is not None:
-        produced = Produced(match[0], producers.PRODUCERS[match[0]].title, match[1].reason)
-        if not plain:
-            request = Request(shown(look.path), options, match[1].paths)
-            reader = producers.load(produced.name).open(request)
-            if not truth or OUTCOME in reader.schema.names:
-                notes = (*match[1].notes, *_not_read(look, match[1], reader))
-                return _of_producer(reader, name, options, produced, notes)
-        else:
-            said = " and ".join(argument(field, getattr(options, field)) for field in plain)
-            notes = (f"Read as a plain table, as {said} says, though it looks like {produced}.",)
-    return Table(open_path(look.path), name, options, remarks=notes)
+    if match is None:
+        return Table(open_path(look.path), name, options)
+    asked, seen = match
+    produced = Produced(asked, producers.PRODUCERS[asked].title, seen.reason)
+    if plain:
+        said = " and ".join(argument(field, getattr(options, field)) for field in plain)
+        note = f"Read as a plain table, as {said} says, though it looks like {produced}."
+        return Table(open_path(look.path), name, options, remarks=(note,))
+    reader = producers.load(asked).open(Request(shown(look.path), options, seen.paths))
+    if truth and OUTCOME not in reader.schema.names:
+        return Table(open_path(look.path), name, options)
+    return _of_producer(reader, name, options, produced, (*seen.notes, *_not_read(look, seen, reader)))
 
 
 def _by_name(what: Any, name: str, options: ReadOptions, *, is_path: bool) -> Table:
@@ -86,7 +85,8 @@ def _by_name(what: Any, name: str, options: ReadOptions, *, is_path: bool) -> Ta
     entry, producer = producers.PRODUCERS[asked], producers.load(asked)
     if is_path:
         require_path(what)
-        request = Request(shown(what), options, files_of(entry, FirstLook(os.fspath(what))))
+        files = FirstLook(os.fspath(what)).files  # those with its names or, where there are none, all
+        request = Request(shown(what), options, tuple(path for path in files if _is_named(path, entry)) or files)
     elif producer.files_only:
         raise TopListError(f"{name}: {argument('producer', asked)} reads files: give a path.")
     else:
@@ -106,8 +106,15 @@ def require_effect(tables: Sequence[Table]) -> None:
     for table in tables:
         for field, value in table.options.given().items():
             alike = [other for other in tables if other.options.given().get(field) == value]
-            if not any(_has_effect(field, other) for other in alike):
-                raise TopListError(f"{table.name}: {argument(field, value)} has no effect: {_why_not(field, table)}")
+            if any(_has_effect(field, other) for other in alike):
+                continue
+            if table.produced is None:
+                why = f"it is about {_ABOUT[field]}, and {table.path} is read as a plain table."
+            else:
+                why = f"{table.path} is read as {table.produced}."
+                if table.produced.reason and field not in _ABOUT:
+                    why += f" To read it as a plain table, pass {argument('producer', 'none')}."
+            raise TopListError(f"{table.name}: {argument(field, value)} has no effect: {why}")
 
 
 def _has_effect(field: str, table: Table) -> bool:
@@ -116,49 +123,31 @@ def _has_effect(field: str, table: Table) -> bool:
     return field in (*_OF_TABLES, "producer", *producers.load(table.produced.name).options)
 
 
-def _why_not(field: str, table: Table) -> str:
-    if table.produced is None:
-        return f"it is about {_ABOUT[field]}, and {table.path} is read as a plain table."
-    remedy = ""
-    if table.produced.reason and field not in _ABOUT:
-        remedy = f" To read it as a plain table, pass {argument('producer', 'none')}."
-    return f"{table.path} is read as {table.produced}.{remedy}"
-
-
-def recognised(
-    look: FirstLook, producers: Mapping[str, Entry], load: Callable[[str], Producer]
-) -> tuple[str, Match] | None:
+def recognised(look: FirstLook) -> tuple[str, Match] | None:
     """The producer whose files these certainly are, with the reason; an error where there are two; or None.
 
     A module is imported only where a file has all that its entry says. In a folder, or among the files that match a
     pattern, every file is looked at.
     """
     matches: dict[str, Match] = {}
-    for name, entry in producers.items():
-        if entry.asked:
-            continue
-        match = matched(Match(look.files, ""), partial(_reason, look, entry))
-        match = None if match is None else load(name).match(look, match)
+    for name, entry in producers.PRODUCERS.items():
+        match = None if entry.asked else matched(Match(look.files, ""), partial(_reason, look, entry))
+        match = None if match is None else producers.load(name).match(look, match)
         if match is not None:
             matches[name] = match
+    titles = {name: producers.PRODUCERS[name].title for name in matches}
     if len(matches) > 1:
         ways = " or ".join(argument("producer", name) for name in matches)
-        saw = "; ".join(f"{producers[name].title}: {match.reason}" for name, match in matches.items())
+        saw = "; ".join(f"{titles[name]}: {match.reason}" for name, match in matches.items())
         problem = f"this may come from {listed(list(matches), show=str)} ({saw}). Say which: {ways}."
         raise FileError(shown(look.path), problem)
-    for name in matches:
-        if look.too_many:
-            raise FileError(
-                shown(look.path),
-                f"these are more than {look.most:,} files, some of them of {producers[name].title}: name those to "
-                "read, as a folder or by a pattern.",
-            )
+    if matches and look.too_many:
+        raise FileError(
+            shown(look.path),
+            f"these are more than {look.most:,} files, some of them of {listed(list(titles.values()), show=str)}: name "
+            "those to read, as a folder or by a pattern.",
+        )
     return next(iter(matches.items()), None)
-
-
-def files_of(entry: Entry, look: FirstLook) -> tuple[Path, ...]:
-    """The files that a producer reads which is asked for: those with its names or, where there are none, all."""
-    return tuple(p for p in look.files if _is_named(p, entry)) or look.files
 
 
 def _is_named(path: Path, entry: Entry) -> bool:
@@ -209,7 +198,8 @@ def open_path(path: str | os.PathLike[str]) -> Reader:
         raise FileError(text, f"files of different formats ({', '.join(sorted(formats))}) in one place.")
     (chosen,) = formats.values()
     for place in paths:
-        if not (chosen.any_path or _is_text(str(place.absolute()))):
+        name = str(place.absolute())  # names of files may be any bytes
+        if not chosen.any_path and name.encode(errors="ignore").decode() != name:
             raise FileError(str(place), "the path of this file is not UTF-8 text: rename it.")
         if as_remote(place) is None and not os.access(place, os.R_OK):
             raise FileError(str(place), "this file may not be read.")
@@ -241,19 +231,10 @@ def matches(place: Path) -> list[Path]:
 
 def format_of(path: Path) -> Format | None:
     """The format by the file's name, compressed or not; of a .txt in a folder, it is not certain."""
-    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
-    last = suffixes[-2] if packed and len(suffixes) > 1 else suffixes[-1] if suffixes and not packed else ""
+    *_, last = ("", *(suffixes[:-1] if packed else suffixes))
     return next((known for known in FORMATS if last in known.suffixes and (known.compressed or not packed)), None)
-
-
-def _is_text(name: str) -> bool:
-    """Whether a name is text: those of files may be any bytes."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _formats() -> str:

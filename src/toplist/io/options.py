@@ -20,7 +20,9 @@ SAME = "same"  # a truth that predictions carry
 MISSING = ("error", "common", "pairwise", "uniform", "worst", "baseline")  # for cases that a model lacks
 LayoutName = Literal["auto", "lists", "ranked", "long", "labels", "wide"]
 Norm = Literal["none", "chars", "bytes", "tokens", "unconditional"]  # of log-likelihoods of whole answers
-_CHOICES: dict[str, tuple[str, ...]] = {
+_CHOICES: dict[str, tuple[Any, ...]] = {
+    "by_position": (True, False),
+    "normalize": (True, False),
     "layout": get_args(LayoutName),
     "scale": get_args(Scale),
     "duplicates": get_args(Duplicates),
@@ -134,11 +136,12 @@ class ReadOptions:
     )
 
     def __post_init__(self) -> None:
-        for what in ("by_position", "normalize"):
-            if not isinstance(getattr(self, what), bool):
-                raise TopListError(f"{what} is True or False, not {getattr(self, what)!r}.")
         for what, allowed in _CHOICES.items():
-            _require_choice(what, getattr(self, what), allowed)
+            value = getattr(self, what)
+            if not isinstance(value, type(allowed[0])) or value not in allowed:
+                near = did_you_mean(value, allowed) if isinstance(value, str) else _by_file(what, value)
+                *most, last = map(repr, allowed)
+                raise TopListError(f"{what} is {', '.join(most)} or {last}, not {value!r}.{near}")
         for what in ("case", "class_column", "confidence", "records"):
             _require_column(what, getattr(self, what))
         if not isinstance(self.producer, str) or not self.producer:
@@ -266,18 +269,10 @@ class Truth:
         n_classes: str | None = None,
         **options: Any,
     ) -> None:
-        given = {
-            "data": _located(data),
-            "outcome": outcome,
-            "weight": weight,
-            "group": group,
-            "cluster": cluster,
-            "time": time,
-            "n_classes": n_classes,
-            "options": _checked(options, "Truth", data),
-        }
-        for what, value in given.items():
+        about = {"weight": weight, "group": group, "cluster": cluster, "time": time, "n_classes": n_classes}
+        for what, value in {"data": _located(data), "outcome": outcome, **about}.items():
             object.__setattr__(self, what, value)
+        object.__setattr__(self, "options", _checked(options, "Truth", data))
         for what, column in (("weight", weight), ("group", group)):
             if isinstance(column, str) and not column.strip() and not (self.is_carried and what == "group"):
                 raise TopListError(f"{what} names a column of the truth: what is given is empty.")
@@ -285,15 +280,15 @@ class Truth:
         _require_column("n_classes", n_classes)
         if outcome is not None and options.get("class_column") is not None:
             raise TopListError("outcome and class_column are the same column of the truth: give one of them.")
-        known = {what: value for what, value in {"outcome": outcome, **self.columns}.items() if value is not None}
-        if data is None and known:
-            raise TopListError(f"{next(iter(known))} is about cases with an outcome: give the outcomes too.")
-        idle = next((what for what in ("scale", "duplicates", "blanks") if what in options), None)
-        if idle is not None:
-            raise TopListError(f"{idle} is about predictions: it has no effect on the truth.")
-        known.pop("outcome", None)
-        named = [what for what, value in known.items() if isinstance(value, str) and value]
-        arrays = [what for what, value in known.items() if not isinstance(value, str)]
+        for what in ("scale", "duplicates", "blanks"):
+            if what in options:
+                raise TopListError(f"{what} is about predictions: it has no effect on the truth.")
+        about = {what: value for what, value in about.items() if value is not None}
+        if data is None and (outcome is not None or about):
+            first = next(iter(about)) if outcome is None else "outcome"
+            raise TopListError(f"{first} is about cases with an outcome: give the outcomes too.")
+        named = [what for what, value in about.items() if isinstance(value, str) and value]
+        arrays = [what for what, value in about.items() if not isinstance(value, str)]
         if named and arrays:
             raise TopListError(
                 f"{named[0]} names a column and {arrays[0]} is an array: give columns of a table, or arrays in memory."
@@ -303,6 +298,11 @@ class Truth:
     def is_carried(self) -> bool:
         """Whether the outcomes are those that predictions carry."""
         return isinstance(self.data, str) and self.data == SAME
+
+    @property
+    def is_separate(self) -> bool:
+        """Whether the outcomes are given by themselves, not carried by predictions."""
+        return self.data is not None and not self.is_carried
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -327,14 +327,10 @@ class Truth:
         """In memory there are no columns."""
         for what, value in {"outcome": self.outcome, **self.columns}.items():
             if isinstance(value, str) and value:
-                remedy = _REMEDIES.get(what, "give one value per case")
+                remedy = "give one value per case"
+                if what == "n_classes":
+                    remedy = "the numbers of classes go with the space, as in space=[3, 4, 3]"
                 raise TopListError(f"{what}={value!r} names a column, but the outcomes are in memory: {remedy}.")
-
-
-_REMEDIES = {
-    "outcome": "give the outcomes alone",
-    "n_classes": "the numbers of classes go with the space, as in space=[3, 4, 3]",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,13 +453,6 @@ def _texts(what: str, meaning: str, value: Any) -> tuple[str, ...]:
         if not isinstance(text, str):
             raise TopListError(f"{what} {meaning}, not {text!r}.")
     return texts
-
-
-def _require_choice(what: str, value: Any, allowed: Sequence[str]) -> None:
-    if not isinstance(value, str) or value not in allowed:
-        near = did_you_mean(value, allowed) if isinstance(value, str) else _by_file(what, value)
-        *most, last = map(repr, allowed)
-        raise TopListError(f"{what} is {', '.join(most)} or {last}, not {value!r}.{near}")
 
 
 def _require_column(what: str, value: Any) -> None:

@@ -28,7 +28,6 @@ from toplist.io.readers import MemoryReader
 from toplist.io.sources import OpenTable, tell
 from toplist.io.tables import open_together
 from toplist.io.truth import (
-    CarriedTruth,
     by_appearance,
     carried_truth,
     clusters_in_order,
@@ -89,19 +88,18 @@ def names_of(models: Any, least: int = 1) -> tuple[str, ...]:
     return names
 
 
-def as_tables(request: ReadRequest, space: Any) -> ReadRequest | None:
-    """The request with tables alone, if any of its data is a file or a frame; None if all are plain values.
+def has_tables(request: ReadRequest) -> bool:
+    """Whether any of the data is a file or a frame, or else all are plain values."""
+    read_by_producers = any(options.names_producer for options in request.options.values())
+    return read_by_producers or any(map(_is_table, (request.truth.data, *request.models.values())))
 
-    Plain values have no ids but those of their index or their own: they become tables with one row per case.
-    """
-    y = request.truth.data
-    tables = {name: _is_table(what) or request.options[name].names_producer for name, what in request.models.items()}
-    if not (_is_table(y) or any(tables.values())):
-        return None
-    known, models, options = None if space is None else as_space(space), dict(request.models), dict(request.options)
-    for name, what in models.items():
-        if not tables[name]:
-            models[name] = _predicted(what, name, known, options[name].scale)
+
+def _as_tables(request: ReadRequest, space: ClassSpace | None) -> ReadRequest:
+    """The request with plain values as tables with one row per case, whose only ids are those of an index or lists."""
+    models, options, y = dict(request.models), dict(request.options), request.truth.data
+    for name, what in request.models.items():
+        if not (_is_table(what) or options[name].names_producer):
+            models[name] = _predicted(what, name, space, options[name].scale)
             options[name] = replace(options[name], scale="probability")
     tabular = request.with_data(models, y if y is None or _is_table(y) else _outcomes(y))
     return replace(tabular, options=options)
@@ -139,21 +137,19 @@ def _predicted(what: Any, name: str, space: ClassSpace | None, scale: Scale) -> 
 
 
 def _table_of_lists(lists: TopLists, name: str) -> Any:
-    for what, there in (
-        ("are lists of label sets", isinstance(lists.space, LabelSets)),
-        ("know the mass that is not listed by its logarithm", lists.log_rest is not None),
-    ):
-        if there:
-            raise TopListError(
-                f"{name}: these {what}, which a table cannot hold beside files and frames: give all predictions and "
-                "outcomes in memory."
-            )
-    pa, labels, at = need("pyarrow"), lists.space.labels, lists.offsets
-    codes = lists.classes
-    values = [labels[code] for code in codes.tolist()] if labels is not None else codes
+    if isinstance(lists.space, LabelSets) or lists.log_rest is not None:
+        what = "are lists of label sets"
+        if lists.log_rest is not None:
+            what = "know the mass that is not listed by its logarithm"
+        raise TopListError(
+            f"{name}: these {what}, which a table cannot hold beside files and frames: give all predictions and "
+            "outcomes in memory."
+        )
+    pa, labels, codes = need("pyarrow"), lists.space.labels, lists.classes
     columns = {} if lists.ids is None else {"case": pa.array(lists.ids)}
-    for what, column in (("classes", pa.array(values)), ("confidences", pa.array(lists.confidences))):
-        columns[what] = pa.LargeListArray.from_arrays(pa.array(at), column)
+    named = codes if labels is None else [labels[code] for code in codes.tolist()]
+    for what, column in (("classes", named), ("confidences", lists.confidences)):
+        columns[what] = pa.LargeListArray.from_arrays(pa.array(lists.offsets), pa.array(column))
     return MemoryReader(pa.table(columns), name, origin=lists, bare=lists.ids is None)
 
 
@@ -208,56 +204,35 @@ def plan_of(
     `find` may hold "cluster" and "time": columns of the truth with these names are what they say, unless the caller
     names one of the two, or ignores it (""). Weights, which change more than intervals, are always named.
     """
-    about = request.truth
-    known = _declared(
-        request,
-        space,
-        "with files and frames, n_classes names the column of the truth that says how many classes there are.",
-    )
-    carried = about.is_carried or about.data is None
-    (*sources, truth), columns, from_models = _opened(request, known, find, keep, carried=carried)
-    if from_models is None and known is None and about.n_classes is None:
-        known = space_of_producers(sources) or space_of_columns((*sources, truth))
-        _require_same_names(truth, known)
-    elif from_models is not None:
-        if known is None and columns["n_classes"] is None:
-            known = space_of_columns(sources)
-        elif known is None and about.n_classes is None:
-            known = from_models.one_space(sources)
-        if known is not None:
-            columns["n_classes"] = about.n_classes
+    truth, sources, columns, known = _opened(request, space, find, keep)
+    if truth is None:
+        raise ValueError("the truth is opened, or united from what predictions carry")
     return Plan(
         truth,
-        tuple(sources),
+        sources,
         known,
         **columns,
         keep=keep,
         ordered=columns["time"] is not None,
         set_separator=request.set_separator,
         missing=missing,
-        truth_repairs=Repairs(normalize=not carried and request.truth_normalized),
+        truth_repairs=Repairs(normalize=request.truth.is_separate and request.truth_normalized),
     )
 
 
-def _declared(request: ReadRequest, space: Any, no_column: str) -> ClassSpace | None:
-    """The classes as they are declared; of files, not for each case."""
-    known = None if space is None else space_in_files(space, request.set_separator)
-    if known is not None and known.per_case:
-        raise SpaceError(no_column)
-    return known
-
-
-def open_request(request: ReadRequest, space: ClassSpace | None, keep: Sequence[str] = ()) -> list[OpenTable]:
+def open_request(request: ReadRequest, space: Any, keep: Sequence[str] = ()) -> list[OpenTable]:
     """The tables of predictions, with the truth before them where it is a table of its own.
 
     `keep` are columns of the truth that are read beside those that it says something of.
     """
-    about, sets = request.truth, request.set_separator is not None or isinstance(space, LabelSets)
-    about.require_columns()
+    request.truth.require_columns()
+    request = _as_tables(request, None if space is None else as_space(space))
+    about, space = request.truth, None if space is None else space_in_files(space, request.set_separator)
+    sets = request.set_separator is not None or isinstance(space, LabelSets)
     models = [open_table(data, name, request.options[name]) for name, data in request.models.items()]
     require_effect(models)
     models = [replace(table, space=space, sets=sets) for table in models]
-    if about.is_carried or about.data is None:
+    if not about.is_separate:
         return open_together(models, carried=about)
     options = request.truth_options
     options = replace(options, class_column=about.outcome or options.class_column)
@@ -268,20 +243,28 @@ def open_request(request: ReadRequest, space: ClassSpace | None, keep: Sequence[
 
 
 def _opened(
-    request: ReadRequest, space: ClassSpace | None, find: Sequence[str], keep: Sequence[str] = (), *, carried: bool
-) -> tuple[list[OpenTable], dict[str, Any], CarriedTruth | None]:
-    """The tables of predictions, and the truth behind them where there is one; and which column of it is what.
+    request: ReadRequest,
+    space: Any,
+    find: Sequence[str],
+    keep: Sequence[str] = (),
+    *,
+    carried: bool = True,
+    counted: bool = True,
+) -> tuple[OpenTable | None, tuple[OpenTable, ...], dict[str, Any], ClassSpace | None]:
+    """The truth, the tables of predictions, which column of the truth is what, and the classes.
 
-    `carried` says that the outcomes are those that predictions carry.
+    Where there is no table of outcomes, those that predictions carry are united if `carried` is true. Without a space,
+    a column of the truth says how many classes each case has. `counted` says that their number is needed.
     """
     about, columns = request.truth, request.truth.columns
-    from_models = None
-    tables = open_request(request, space, keep)
-    if carried:
-        from_models = carried_truth(tables, about, find=find, keep=keep)
-        columns = dict(from_models.columns)
-        tables.append(from_models.table)
-    elif about.data is not None and not about.is_carried:
+    known = None if space is None else space_in_files(space, request.set_separator)
+    if known is not None and known.per_case:
+        raise SpaceError(
+            "with files and frames, a number of classes is declared for all cases, not one per case: n_classes names "
+            "the column of the truth that says how many classes there are."
+        )
+    tables, truth, from_models = open_request(request, space, keep), None, None
+    if about.is_separate:
         truth, *tables = tables
         if not (about.cluster or about.time):
             unread = truth.layout.ignored
@@ -289,10 +272,23 @@ def _opened(
             columns |= {name: name for name in names}
             left = tuple(name for name in unread if name not in names)
             truth = replace(truth, layout=replace(truth.layout, extra=(*truth.layout.extra, *names), ignored=left))
-        columns = {what: name or None for what, name in columns.items()}
-        tables.append(truth)
-    tell(tables)
-    return tables, columns, from_models
+    elif carried:
+        from_models = carried_truth(tables, about, find=find, keep=keep)
+        truth, columns = from_models.table, dict(from_models.columns)
+    every = tables if truth is None else [*tables, truth]
+    tell(every)
+    if known is None and from_models is not None and columns["n_classes"] is not None:
+        known = None if about.n_classes else from_models.one_space(tables)
+    elif known is None and not about.n_classes:
+        known = space_of_producers(tables)
+        if known is None:
+            endless = not counted and not any(table.names for table in tables)
+            known = ClassSpace(math.inf) if endless else space_of_columns(every)
+        if about.is_separate:
+            _require_same_names(every[-1], known)
+    if known is not None:
+        columns["n_classes"] = about.n_classes
+    return truth, tuple(tables), {what: name or None for what, name in columns.items()}, known
 
 
 def _require_same_names(truth: OpenTable, space: ClassSpace) -> None:
@@ -327,45 +323,42 @@ def open_aligned(
     missing: str = "error",
     counted: bool = True,
     columns: Sequence[str] = (),
-    outcomes: bool | None = None,
+    outcomes: bool = False,
 ) -> AlignedFiles:
-    """The files whose cases belong together; `counted` says that the number of classes is needed.
+    """The files whose cases belong together, with the truth where it is a table of its own.
 
-    `outcomes` says whether outcomes are read, by default those of a truth that is given: True takes those that
-    predictions carry where none is, False leaves these aside.
-
-    `columns` may hold "weight" and "cluster": what of the truth is read beside the outcomes. A column that is called
-    cluster is found, as `plan_of` does.
+    `counted` says that the number of classes is needed, `outcomes` that those are read which predictions carry where
+    there is no other truth. `columns` may hold "weight" and "cluster": what of the truth is read beside the outcomes.
+    A column that is called cluster is found, as `plan_of` does.
 
     `space` is a `ClassSpace` or the number of classes; wide tables that name all classes do without.
     """
     if missing not in MISSING[:2]:
         raise TopListError(f'missing is "error" or "common" here, not {missing!r}.')
-    about, separator = request.truth, request.set_separator
-    known = _declared(request, space, "files are changed with one number of classes for all cases, not one per case.")
-    idle = next((what for what, name in about.columns.items() if name is not None and what not in columns), None)
+    idle = next(
+        (what for what, name in request.truth.columns.items() if name is not None and what not in columns), None
+    )
     if idle is not None:
         raise TopListError(f"{idle} has no effect here: every case counts alike.")
-    carried = outcomes is not False and (about.is_carried or (outcomes is True and about.data is None))
-    with_truth = carried or (about.data is not None and not about.is_carried)
-    sources, by_name, from_models = _opened(request, known, columns, carried=carried)
-    if with_truth:  # before the others: in its order cases are read
-        sources = [sources[-1], *sources[:-1]]
-    if from_models is not None and known is None:
-        known = from_models.one_space(sources[1:])
-        if known is None:
-            from_models.require_one_space()
-    elif with_truth:
-        _require_labels(sources[0])
-    elif known is None:
-        known = space_of_producers(sources)
+    truth, sources, by_name, known = _opened(request, space, columns, carried=outcomes, counted=counted)
+    if truth is not None and truth.layout.kind != "labels":
+        raise FileError(
+            truth.path,
+            f"this is read as a distribution per case ({truth.layout.kind}); fitting needs one outcome per case. Name "
+            f"its column with {argument('outcome')}.",
+        )
     if known is None:
-        unnamed = not counted and not any(source.names for source in sources)
-        known = ClassSpace(math.inf) if unnamed else space_of_columns(sources)
+        raise SpaceError(
+            f"{(truth or sources[0]).path}: cases have different classes, or different numbers of them, and files are "
+            "changed with one set of classes for all cases. Give the cases of one task alone."
+        )
+    sources = sources if truth is None else (truth, *sources)  # in whose order cases are read
     for source in sources:
         require_all_columns(source, known)
-    encoder = ClassEncoder(known, sources, separator)
-    return AlignedFiles(AlignedCases(sources, missing), encoder, with_truth, about.weight, by_name["cluster"])
+    coder = ClassEncoder(known, sources, request.set_separator)
+    return AlignedFiles(
+        AlignedCases(sources, missing), coder, truth is not None, request.truth.weight, by_name["cluster"]
+    )
 
 
 @dataclass(slots=True)
@@ -426,12 +419,6 @@ class AlignedFiles:
         if self.cluster is not None:
             self.clusters = by_appearance(clusters_in_order(filled(whole[0], self.cluster, "cluster")))
         return dict(zip(self.names, lists, strict=True)), np.zeros(0, np.int64) if outcomes is None else outcomes
-
-
-def _require_labels(truth: OpenTable) -> None:
-    if truth.layout.kind != "labels":
-        problem = f"this is read as a distribution per case ({truth.layout.kind}); fitting needs one outcome per case"
-        raise FileError(truth.path, f"{problem}. Name its column with {argument('outcome')}.")
 
 
 def _require_inside(codes: Codes, truth: Batch, space: ClassSpace) -> None:

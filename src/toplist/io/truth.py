@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from toplist._files import need
 from toplist._text import argument, did_you_mean, listed, quote
-from toplist.errors import AlignmentError, FileError, SpaceError, TopListError
+from toplist.errors import AlignmentError, FileError, TopListError
 from toplist.io.batches import Batch
 from toplist.io.columns import as_arrow, as_numpy, identifiers, kind_of, numbers, plain, text_if_none
 from toplist.io.encoding import EMPTY_REMEDY
@@ -46,16 +46,6 @@ class CarriedTruth:
     outcomes: Any  # Arrow
     columns: Mapping[str, str | None]  # weight, group, cluster, time, n_classes
     sizes: frozenset[int] = frozenset()
-
-    def require_one_space(self) -> None:
-        """Say why there is no number of classes for all cases, though there is one for each."""
-        if self.sizes:
-            low, high = min(self.sizes), max(self.sizes)
-            each = f"{low:,} classes each, but not the same ones" if low == high else f"{low:,} to {high:,} classes"
-            raise SpaceError(
-                f"{self.table.path}: cases have {each}, and files are changed with one set of classes for all cases. "
-                "Give the cases of one task alone."
-            )
 
     def one_space(self, sources: Sequence[OpenTable]) -> ClassSpace | None:
         """The classes, where all cases have the same: one number of them, and no more names than that in all."""

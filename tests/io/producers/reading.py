@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from toplist.io import opening, producers
+from toplist.io import opening
 from toplist.io.options import ReadOptions
 from toplist.io.producers import load
 from toplist.io.producers.base import Match, Request
@@ -16,7 +16,7 @@ from toplist.io.readers.first_look import FirstLook
 
 def recognised(path: Path | str) -> tuple[str, Match] | None:
     """The producer of these files, and what it was recognised by."""
-    return opening.recognised(FirstLook(str(path)), producers.PRODUCERS, load)
+    return opening.recognised(FirstLook(str(path)))
 
 
 def produced(path: Path | str, producer: str = "auto", **options: Any) -> tuple[list[dict[str, Any]], tuple[str, ...]]:

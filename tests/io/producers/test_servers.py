@@ -147,7 +147,8 @@ TOKENS = [
 def test_a_token_that_is_none_is_refused_with_its_row(token, space, tmp_path):
     line = '{"choices": [{"logprobs": {"content": [{"top_logprobs": [%s]}]}}]}'
     path = tmp_path / "a.jsonl"
-    path.write_text("\n".join([line % '{"token": "}]: A", "logprob": -1}'] * 25 + [line % token]) + "\n")
+    sound = [line % '{"token": "}]: A", "logprob": -1}'] * 25
+    path.write_text("\n".join([*sound, line % token, *sound]) + "\n")
     with pytest.raises(tl.FileError) as error:
         produced(path, "openai", answers=space)
     assert error.value.row == 26

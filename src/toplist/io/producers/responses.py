@@ -1,14 +1,14 @@
 """What servers of language models answer, as typed records, and where each has the positions with their top tokens.
 
-A function for each server takes a record and gives its positions; or FAILED, REFUSED or WITHOUT, where it has none.
-What it says is noted for the whole file. Fields that are not named here are skipped.
+A record of each server gives its positions; or FAILED, REFUSED or WITHOUT, where it has none. What it says is noted for
+the whole file. Fields that are not named here are skipped.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -19,7 +19,7 @@ from toplist._text import quote
 from toplist.errors import TopListError
 from toplist.io.producers.base import Match, ProducedReader, Producer, Request, at_path
 from toplist.io.producers.servers import Found, Record, Say, Server, open_answers
-from toplist.io.producers.tokens import FAILED, REFUSED, WITHOUT, Byte, FieldError, Position, Token, Whole, named, typed
+from toplist.io.producers.tokens import FAILED, REFUSED, WITHOUT, Byte, FieldError, Position, Token, Whole, typed
 from toplist.io.readers.first_look import FirstLook
 
 _COLLAPSED = (
@@ -30,17 +30,32 @@ _AFTER_SAMPLING = (
     "probabilities after sampling (post_sampling_probs) are those of the sampler, with its temperature and cut-offs, "
     "not of the model"
 )
+_CHUNK = "is a chunk of a stream: ask for whole responses"
 _BLOCKED = re.compile("SAFETY|PROHIBITED|BLOCKLIST|RECITATION")
 
 
-def _require_whole(whole: bool, way: str) -> None:
-    if not whole:
-        raise FieldError("", f"is a chunk of a stream: ask for whole responses ({way})")
+_Entry = tuple[float | None, Whole | None, str | None]  # the log-probability, id and text of a token
+
+
+def _position(sampled: str | None, entries: Iterable[_Entry]) -> Position:
+    """A position; a token whose text a server leaves out is called `token_id:7`."""
+    tokens = [Token(f"token_id:{key}" if text is None else text, value, key) for value, key, text in entries]
+    return Position(sampled, tokens)
 
 
 def _require_as_many(path: str, values: Sequence[Any], other: str, lists: Sequence[Any]) -> None:
     if len(values) != len(lists):
         raise FieldError(path, f"should have {len(lists):,} elements, as many as {other}, not {len(values):,}")
+
+
+def _whole(record: Record) -> tuple[Any, str]:
+    return record, ""
+
+
+def _read(record: Record, say: Say, kind: Any, body: Callable[[Record], tuple[Any, str]] = _whole) -> Found:
+    """The positions of a record; `body` says where the response stands in it, or None where the request failed."""
+    response, path = body(record)
+    return FAILED if response is None else typed(response, kind, path).positions(say)
 
 
 # OpenAI, and servers that follow it
@@ -51,6 +66,18 @@ class _Logprobs(Struct):
     refusal: Any = None
     tokens: list[str] | None = None  # this and the next one of legacy completions
     top_logprobs: list[dict[str, float | None] | None] | None = None
+
+    def legacy(self) -> list[Position]:
+        """Lists by text, with the sampled token in front, which may be smaller than all that belong to the list."""
+        tokens, lists = self.tokens or [], self.top_logprobs or []
+        if lists:
+            _require_as_many("choices[0].logprobs.top_logprobs", lists, "tokens", tokens)
+        positions = []
+        for sampled, listed in zip(tokens, lists, strict=False):
+            entries = sorted((listed or {}).items(), key=lambda entry: -math.inf if entry[1] is None else -entry[1])
+            entries.sort(key=lambda entry: entry[0] != sampled)
+            positions.append(Position(sampled, [Token(*entry) for entry in entries]))
+        return positions
 
 
 class _Message(Struct):
@@ -77,52 +104,34 @@ class _OpenAI(Struct):
     error: Any = None
     object: Any = None
 
-
-def _openai(record: Record, say: Say) -> Found:
-    if "custom_id" not in record or "response" not in record:
-        return _openai_body(record, say)
-    if record.get("error") or not record["response"]:
-        return FAILED
-    if at_path(record, "response.status_code") not in (None, 200):
-        return FAILED
-    return _openai_body(at_path(record, "response.body"), say, "response.body")
-
-
-def _openai_body(body: Any, say: Say, at: str = "") -> Found:
-    answer = typed(body, _OpenAI, at)
-    _require_whole(answer.object != "chat.completion.chunk", "without stream=True")
-    if answer.output is not None:
-        parts = [part for one in answer.output for part in one.content or ()]
-        listed = [position for part in parts for position in part.logprobs or ()]
-        refused = any(part.type == "refusal" for part in parts)
-        return FAILED if answer.error else listed or (REFUSED if refused else WITHOUT)
-    if not answer.choices:
-        if answer.choices is None and not answer.error:
+    def positions(self, say: Say) -> Found:
+        if self.object == "chat.completion.chunk":
+            raise FieldError("", f"{_CHUNK} (without stream=True)")
+        if self.error and not self.choices:
+            return FAILED
+        if self.output is not None:
+            parts = [part for output in self.output for part in output.content or ()]
+            listed = [position for part in parts for position in part.logprobs or ()]
+            return listed or (REFUSED if any(part.type == "refusal" for part in parts) else WITHOUT)
+        if self.choices is None:
             raise FieldError("choices", "is missing")
-        return FAILED if answer.error else WITHOUT
-    if len(answer.choices) > 1:
-        say("responses have several choices: the first one is read")
-    choice = answer.choices[0]
-    logprobs = choice.logprobs or _Logprobs()
-    if logprobs.tokens is not None:
-        say(_COLLAPSED)
-        return _legacy(logprobs.tokens, logprobs.top_logprobs or ()) or WITHOUT
-    refused = bool(logprobs.refusal or (choice.message and choice.message.refusal))
-    return logprobs.content or (REFUSED if refused else WITHOUT)
+        if len(self.choices) > 1:
+            say("responses have several choices: the first one is read")
+        choice = self.choices[0] if self.choices else _Choice()
+        logprobs = choice.logprobs or _Logprobs()
+        if logprobs.tokens is not None:
+            say(_COLLAPSED)
+            return logprobs.legacy() or WITHOUT
+        refused = logprobs.refusal or (choice.message and choice.message.refusal)
+        return logprobs.content or (REFUSED if refused else WITHOUT)
 
 
-def _legacy(tokens: Sequence[str], lists: Sequence[Mapping[str, float | None] | None]) -> list[Position]:
-    """Lists by text, with the sampled token in front, which may be smaller than all that belong to the list."""
-    if lists:
-        _require_as_many("choices[0].logprobs.top_logprobs", lists, "tokens", tokens)
-    positions = []
-    for sampled, listed in zip(tokens, lists, strict=False):
-        falling = sorted(
-            (listed or {}).items(), key=lambda item: -math.inf if item[1] is None else item[1], reverse=True
-        )
-        top = [Token(*item) for item in sorted(falling, key=lambda item: item[0] != sampled)]
-        positions.append(Position(sampled, top))
-    return positions
+def _openai_body(record: Record) -> tuple[Any, str]:
+    """The response in a line of a batch, or in a record of its own, and its path; None where the request failed."""
+    if "custom_id" not in record or "response" not in record:
+        return record, ""
+    fine = not record.get("error") and at_path(record, "response.status_code") in (None, 200)
+    return (at_path(record, "response.body") or {}) if fine and record["response"] else None, "response.body"
 
 
 def _match_openai(look: FirstLook, match: Match) -> Match | None:
@@ -164,42 +173,33 @@ class _Local(Struct):
     done: Any = True
     stop: Any = True
 
-
-def _local(record: Record, say: Say) -> Found:
-    answer = typed(record, _Local)
-    _require_whole(answer.done is not False and answer.stop is not False, '"stream": false')
-    for position in answer.completion_probabilities or ():
-        if position.top_probs is not None:
-            say(_AFTER_SAMPLING)
-            position.top_logprobs = [
-                Token(token.token, math.log(token.prob) if token.prob else None, token.id, token.bytes)
-                for token in position.top_probs
-            ]
-    return FAILED if answer.error else answer.logprobs or answer.completion_probabilities or WITHOUT
-
-
-_Triple = tuple[float | None, Whole | None, str | None]
+    def positions(self, say: Say) -> Found:
+        if self.done is False or self.stop is False:
+            raise FieldError("", f'{_CHUNK} ("stream": false)')
+        for position in self.completion_probabilities or ():
+            if position.top_probs is not None:
+                say(_AFTER_SAMPLING)
+                position.top_logprobs = [
+                    Token(token.token, math.log(token.prob) if token.prob else None, token.id, token.bytes)
+                    for token in position.top_probs
+                ]
+        return FAILED if self.error else self.logprobs or self.completion_probabilities or WITHOUT
 
 
 class _MetaInfo(Struct):
-    output_top_logprobs: list[list[_Triple] | None] | None = None
-    output_token_logprobs: list[_Triple] | None = None
+    output_top_logprobs: list[list[_Entry] | None] | None = None
+    output_token_logprobs: list[_Entry] | None = None
 
 
 class _SGLang(Struct):
     meta_info: _MetaInfo
 
-
-def _sglang(record: Record, say: Say) -> Found:
-    answer = typed(record, _SGLang).meta_info
-    lists = answer.output_top_logprobs or []
-    sampled = answer.output_token_logprobs or [(None, None, None)] * len(lists)
-    if lists:
-        _require_as_many("meta_info.output_token_logprobs", sampled, "meta_info.output_top_logprobs", lists)
-    return [
-        Position(text, [Token(named(text, token_id), log, token_id) for log, token_id, text in top or ()])
-        for (_, _, text), top in zip(sampled, lists, strict=False)
-    ] or WITHOUT
+    def positions(self, say: Say) -> Found:
+        lists = self.meta_info.output_top_logprobs or []
+        sampled = self.meta_info.output_token_logprobs or [(None, None, None)] * len(lists)
+        if lists:
+            _require_as_many("meta_info.output_token_logprobs", sampled, "meta_info.output_top_logprobs", lists)
+        return [_position(text, top or ()) for (_, _, text), top in zip(sampled, lists, strict=False)] or WITHOUT
 
 
 # Gemini
@@ -229,29 +229,26 @@ class _Gemini(Struct, rename="camel"):
     candidates: list[_GeminiCandidate] | None = None
     prompt_feedback: Any = None
 
+    def positions(self, say: Say) -> Found:
+        if not self.candidates:
+            return REFUSED if self.prompt_feedback is not None else WITHOUT
+        result = self.candidates[0].logprobs_result or _Result()
+        lists = [top.candidates or [] for top in result.top_candidates or ()]
+        chosen = (result.chosen_candidates or ()) if lists else ()  # alone they are no lists
+        sampled = [token.token for token in chosen] or [None] * len(lists)
+        _require_as_many("candidates[0].logprobsResult.chosenCandidates", sampled, "topCandidates", lists)
+        blocked = _BLOCKED.search(str(self.candidates[0].finish_reason))
+        return [
+            _position(text, [(token.log_probability, token.token_id, token.token) for token in tokens])
+            for text, tokens in zip(sampled, lists, strict=True)
+        ] or (REFUSED if blocked else WITHOUT)
 
-def _gemini(record: Record, say: Say) -> Found:
-    if "response" in record or "error" in record or "status" in record:  # a line of a batch
-        if record.get("error") or record.get("status") or not record.get("response"):
-            return FAILED
-        return _gemini_body(record["response"], "response")
-    return _gemini_body(record)
 
-
-def _gemini_body(body: Any, at: str = "") -> Found:
-    answer = typed(_camel(body), _Gemini, at)
-    if not answer.candidates:
-        return REFUSED if answer.prompt_feedback is not None else WITHOUT
-    result = answer.candidates[0].logprobs_result or _Result()
-    lists = result.top_candidates or []
-    chosen = (result.chosen_candidates or ()) if lists else ()  # alone they are no lists
-    sampled = [token.token for token in chosen] or [None] * len(lists)
-    _require_as_many("candidates[0].logprobsResult.chosenCandidates", sampled, "topCandidates", lists)
-    blocked = _BLOCKED.search(str(answer.candidates[0].finish_reason))
-    return [
-        Position(text, [Token(named(t.token, t.token_id), t.log_probability, t.token_id) for t in top.candidates or ()])
-        for text, top in zip(sampled, lists, strict=True)
-    ] or (REFUSED if blocked else WITHOUT)
+def _gemini_body(record: Record) -> tuple[Any, str]:
+    if not any(name in record for name in ("response", "error", "status")):
+        return _camel(record), ""
+    failed = record.get("error") or record.get("status") or not record.get("response")
+    return None if failed else _camel(record["response"]), "response"
 
 
 def _camel(value: Any) -> Any:
@@ -284,7 +281,7 @@ def _from_dictionary(listed: Mapping[int, Any]) -> Position:
     sampled = entries[0][1].decoded_token if entries else None
     if sorted(one.rank for one in listed.values() if one.rank is not None) == list(range(1, len(entries) + 1)):
         entries.sort(key=lambda entry: entry[1].rank)
-    return Position(sampled, [Token(named(one.decoded_token, key), one.logprob, key) for key, one in entries])
+    return _position(sampled, [(one.logprob, key, one.decoded_token) for key, one in entries])
 
 
 def _from_columns(flat: Any) -> list[Position]:
@@ -294,33 +291,34 @@ def _from_columns(flat: Any) -> list[Position]:
         ends = np.arange(1, len(ids) + 1) * ids.shape[1]
         ids, logprobs, starts = ids.reshape(-1), logprobs.reshape(-1), ends - ids.shape[1]
     else:
-        ids, logprobs, starts, ends = map(
-            np.asarray, (flat.token_ids, flat.logprobs, flat.start_indices, flat.end_indices)
-        )
-    entries = zip(flat.decoded_tokens, logprobs.tolist(), ids.tolist(), strict=True)
-    tokens = [Token(named(text, token_id), value, token_id) for text, value, token_id in entries]
+        columns = (flat.token_ids, flat.logprobs, flat.start_indices, flat.end_indices)
+        ids, logprobs, starts, ends = map(np.asarray, columns)
+    entries = list(zip(logprobs.tolist(), ids.tolist(), flat.decoded_tokens, strict=True))
     return [
-        Position(flat.decoded_tokens[start] if start < end else None, tokens[start:end])
+        _position(flat.decoded_tokens[start] if start < end else None, entries[start:end])
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
     ]
 
 
 OPENAI = Server(
-    _openai,
+    partial(_read, kind=_OpenAI, body=_openai_body),
     "Ask for them: logprobs=True and top_logprobs=20 for chat completions, logprobs=5 for legacy completions, "
     'include=["message.output_text.logprobs"] and top_logprobs=20 for responses. Reasoning models give none.',
     own_ids=("id",),
 )
 _SERVERS = {
     "sglang": Server(
-        _sglang,
+        partial(_read, kind=_SGLang),
         "Ask for them: return_logprob=True, top_logprobs_num=20, and return_text_in_logprobs=True for their texts.",
         own_ids=("text", "index"),
     ),
-    "ollama": Server(_local, 'Ask for them: "logprobs": true and "top_logprobs": 20, with ollama 0.12.11 or later.'),
-    "llama-cpp": Server(_local, 'Ask for them: "n_probs": 20.', own_ids=("index", "id_slot")),
+    "ollama": Server(
+        partial(_read, kind=_Local),
+        'Ask for them: "logprobs": true and "top_logprobs": 20, with ollama 0.12.11 or later.',
+    ),
+    "llama-cpp": Server(partial(_read, kind=_Local), 'Ask for them: "n_probs": 20.', own_ids=("index", "id_slot")),
     "gemini": Server(
-        _gemini,
+        partial(_read, kind=_Gemini, body=_gemini_body),
         "Ask for them: responseLogprobs=True and logprobs=20 in the generation config.",
         own_ids=("responseId", "response_id"),
     ),

@@ -85,7 +85,7 @@ def open_answers(request: Request, server: Server, outputs: Iterable[Record] | N
             table.add(str(path), [objects], objects[:_LOOKED])
         else:
             first = [parse(line, str(path), row) for row, line in enumerate(islice(lines(path), _LOOKED), 1)]
-            table.add(str(path), map(lines_of, line_blocks(path)), first)
+            table.add(str(path), line_blocks(path), first)
     if not request.paths:
         objects = list(_responses(request) if outputs is None else outputs)
         table.add(request.name, [objects], objects[:_LOOKED])
@@ -141,8 +141,8 @@ class _Table:
 
     # Records
 
-    def add(self, source: str, blocks: Iterable[Sequence[Any]], first: Sequence[Record]) -> None:
-        """The records of a file, or its lines, of which the first ones were read."""
+    def add(self, source: str, blocks: Iterable[Any], first: Sequence[Record]) -> None:
+        """Blocks of lines, or of objects, of which the first ones were read."""
         columns = self._columns_of(first, source)
         answers = self._answers(source, blocks, [name for _, name, _ in columns])
         for first_answer in answers:
@@ -159,13 +159,11 @@ class _Table:
         ignored = nested | {CLASSES, CONFIDENCES} | {name for name in self.server.own_ids if name not in asked}
         kinds = {name: settled(type_of(v)) for name, v in values_of.items() if v and name not in ignored}
         pa = need("pyarrow")
-        answers = kinds.pop(ANSWERS, pa.null())
         fields = {name: name for name in kinds if name not in _OWN or name == N_CLASSES}
-        if answers == pa.list_(pa.string()):
-            fields[_ALLOWED] = ANSWERS
-        elif not pa.types.is_nested(answers) and not pa.types.is_null(answers):
-            fields[ANSWERS] = ANSWERS
-        kinds[ANSWERS] = answers
+        if kinds.get(ANSWERS) == pa.list_(pa.string()):
+            fields[_ALLOWED] = fields.pop(ANSWERS)
+        elif ANSWERS in kinds and pa.types.is_nested(kinds[ANSWERS]):
+            del fields[ANSWERS]
         case = next((name for name in named(list(kinds), CASES) if spelled(name) in CERTAIN_IDS), "")
         outcomes = named(list(kinds), TRUTH)
         if case:
@@ -178,31 +176,34 @@ class _Table:
             self.outcomes.update(dict.fromkeys(outcomes))
         return [(column, name, kinds[name]) for column, name in fields.items()]
 
-    def _answers(self, source: str, blocks: Iterable[Sequence[Any]], fields: Sequence[str]) -> Iterator[_Answer]:
-        """Those of records, or of lines, apart from requests that failed; one that is odd is read whole."""
+    def _answers(self, source: str, blocks: Iterable[Any], fields: Sequence[str]) -> Iterator[_Answer]:
+        """Those of objects, or of lines, apart from requests that failed; a line that is odd is read whole."""
         row = 0
         for block in blocks:
-            objects, lists = cut(block)
-            for line, record in zip(block, objects, strict=True):
-                row += 1
+            objects, lists = block, list[bytes]()
+            if isinstance(block, bytes):
                 try:
-                    tokens, reasons = self._read(record, lists)
-                except (FieldError, ValueError, RecursionError):
-                    whole = parse(line, source, row) if isinstance(line, bytes) else line
+                    objects, lists = cut(block)
+                except (ValueError, RecursionError):
+                    objects = lines_of(block)
+            for place, line in enumerate(objects):
+                row += 1
+                record = parse(line, source, row) if isinstance(line, bytes) else line
+                try:
                     try:
-                        tokens, reasons = self._read(whole)
-                    except FieldError as error:
-                        raise FileError(source, f"this is no answer of the server: {error}.", row=row) from None
-                else:
-                    whole = record
-                self.counts.update(reasons)
+                        tokens, reasons = self._tokens(record, lists)
+                    except (FieldError, ValueError, RecursionError):
+                        record = parse(lines_of(block)[place], source, row) if lists else record
+                        tokens, reasons = self._tokens(record)
+                except FieldError as error:
+                    raise FileError(source, f"this is no answer of the server: {error}.", row=row) from None
+                if reasons:
+                    self.counts.update(reasons)
                 if FAILED not in reasons:
-                    yield row, tuple(map(_flat(whole).get, fields)), tokens
+                    yield row, tuple(map(_flat(record).get, fields)), tokens
 
-    def _read(self, record: Record | None, lists: Sequence[bytes] = ()) -> tuple[Sequence[Token], Sequence[str]]:
-        """The tokens at the position of the answer, and what there is to say about them."""
-        if record is None:
-            raise ValueError("this line was not read with others")
+    def _tokens(self, record: Record, lists: Sequence[bytes] = ()) -> tuple[Sequence[Token], Sequence[str]]:
+        """Those at the position of the answer, and what there is to say about them."""
         positions = self.server.read(record, self._say)
         return ((), [positions]) if isinstance(positions, str) else chosen(self.position, positions, lists)
 
@@ -222,7 +223,7 @@ class _Table:
         try:
             table = TopTokens.of(tokens(), self.space)
         except CaseError as error:
-            raise FileError(source, error.problem, row=rows[-1]) from None
+            raise FileError(source, error.problem, row=rows[error.case or 0]) from None
         made = {}
         for (column, name, kind), cells in zip(columns, zip(*values, strict=True), strict=True):
             try:

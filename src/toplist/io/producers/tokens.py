@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -69,39 +68,30 @@ _CUT, _END = b"\\u0000", re.compile(rb"\}\]")  # which is searched in half the t
 _DECODER = msgspec.json.Decoder(list[Token])
 
 
-def cut(block: Sequence[Any]) -> tuple[Sequence[Any], list[bytes]]:
+def cut(text: bytes) -> tuple[list[Any], list[bytes]]:
     """The objects of lines of JSON, with a number in place of each list of top tokens; and these lists.
 
     Only the list at the position of the answer is ever read: with 32 positions, that is a thirtieth of a file, and
     most of the rest is the field names that are read apart. A list begins after its name, which stands in no text, as
     quotation marks in texts have a backslash. It ends at the first `}]`. If that is inside a text, an odd number of
-    quotation marks is cut out, and what is left is no JSON. Where it is none, where a field is there twice (see
-    `json_value`), or where a line may itself have what looks like such a number, there is None for each line: they
-    have to be read whole. What is no line stays as it is.
+    quotation marks is cut out, and what is left is no JSON. A ValueError says so, or that a field is there twice (see
+    `json_value`), or that a line may itself have what looks like such a number: then lines have to be read whole.
     """
-    if not block or not isinstance(block[0], bytes):
-        return block, []
-    text = b"\n".join(block)
     begin = b'"top_logprobs": [{' if b'"top_logprobs": [{' in text else b'"top_logprobs":[{'
     first, *rest = text.split(begin)
     parts, lists = [first], list[bytes]()
-    with suppress(ValueError, RecursionError):
-        for part in rest:
-            tokens, after_list = _END.split(part, 1)
-            parts += (b'"top_logprobs":"%b%d"' % (_CUT, len(lists)), after_list)
-            lists.append(tokens)
-        outside = b"".join(parts)
-        objects = [msgspec.json.decode(line) for line in outside.split(b"\n")]
-        once = msgspec.json.encode(objects).count(b":") == outside.count(b":") and b"\\u003" not in outside
-        as_many = outside.count(_CUT) == len(lists) and len(objects) == len(block)
-        if once and as_many and {*map(type, objects)} == {dict}:
-            return objects, lists
-    return [None] * len(block), []
-
-
-def named(text: str | None, token_id: int | None) -> str:
-    """The text of a token, or its id in place of it."""
-    return f"token_id:{token_id}" if text is None else text
+    for part in rest:
+        tokens, after_list = _END.split(part, 1)
+        parts += (b'"top_logprobs":"%b%d"' % (_CUT, len(lists)), after_list)
+        lists.append(tokens)
+    outside = b"".join(parts)
+    lines = outside.split(b"\n")
+    objects = [msgspec.json.decode(line) for line in lines if line and not line.isspace()]
+    once = msgspec.json.encode(objects).count(b":") == outside.count(b":") and b"\\u003" not in outside
+    as_many = outside.count(_CUT) == len(lists) and len(lines) == text.count(b"\n") + 1
+    if not once or not as_many or not {*map(type, objects)} <= {dict}:
+        raise ValueError("these lines have to be read whole")
+    return objects, lists
 
 
 def typed(value: Any, kind: type[Kind], at: str = "") -> Kind:

@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,10 +49,9 @@ from toplist._typing import Bools, Floats, Ints
 from toplist.core import kernel
 from toplist.errors import ClassError, ConfidenceError, MassError, ShapeError, TopListError
 from toplist.io.answers import OTHER, AnswerSpace
-from toplist.io.columns import as_arrow, as_numpy, offsets_of
+from toplist.io.columns import as_arrow, offsets_of
 from toplist.io.producers.base import ANSWER_MASS, CLASSES, CONFIDENCES, LISTED_TOKENS, N_CLASSES
 from toplist.io.producers.tokens import INSIDE, NO_POSITION, NO_TEXT, REFUSED, SEVERAL, WITHOUT, Token
-from toplist.io.readers.json_lines import is_text
 
 LEAST = -700.0  # no log-probability of a softmax is this low: what is, marks a token without one
 _MARK = -100.0
@@ -66,6 +65,18 @@ _LOGITS = (
     "These may be logits. Let the server return log-probabilities: with vLLM, leave logprobs_mode at raw_logprobs or "
     "set processed_logprobs."
 )
+
+
+class _Codes(dict[str, int]):
+    """The code of each text, which is made where it is first seen."""
+
+    def __init__(self, code_of: Callable[[str], int] | None) -> None:
+        self.code_of = code_of
+
+    def __missing__(self, text: str) -> int:
+        text.encode()  # a UnicodeEncodeError where it has half a character
+        code = self[text] = len(self) if self.code_of is None else self.code_of(text)
+        return code
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,33 +93,31 @@ class TopTokens:
     @classmethod
     def of(cls, cases: Iterable[Sequence[Token]], space: AnswerSpace | None) -> TopTokens:
         """The table of the tokens of each case; a ClassError where one is no text."""
-        sizes, texts, logprob, again = list[int](), list[str](), list[float | None](), list[int]()
-        others = dict[int, int]()  # places of tokens, and of the answers that they stand for by their bytes or ids
-        for tokens in cases:  # which are made one by one: to keep all of them would take twice as long
-            more = [token.token for token in tokens]
-            if len(set(more)) < len(more):
-                again += [len(texts) + at for at in _repeated(tokens)]
+        codes = _Codes(None if space is None else space.place)
+        sizes, code, logprob, again = list[int](), list[int](), list[float | None](), list[int]()
+        for case, tokens in enumerate(cases):
+            texts = [token.token for token in tokens]
+            if len(set(texts)) < len(texts):
+                again += [len(code) + at for at in _repeated(tokens)]
+            try:  # here, as to keep the texts of all cases would take twice as long
+                code += [codes[text] for text in texts]
+            except UnicodeEncodeError:
+                problem = "a token is text with half a character (a lone surrogate)."
+                raise ClassError(problem, case=case) from None
             if space is not None and not space.texts_only:
-                keys = enumerate(tokens, len(texts))
-                others |= {at: space.place(token.token, token.bytes, token.id) for at, token in keys}
-            sizes.append(len(more))
-            texts += more
+                code[len(logprob) :] = [space.place(t.token, t.bytes, t.id) for t in tokens]
             logprob += [token.logprob for token in tokens]
-        case = np.repeat(np.arange(len(sizes)), np.array(sizes, np.int64))
-        try:
-            column = need("pyarrow").array(texts, "string").dictionary_encode()
-        except UnicodeEncodeError:
-            odd = next(at for at, text in enumerate(texts) if not is_text(text))
-            problem = "a token is text with half a character (a lone surrogate)."
-            raise ClassError(problem, case=int(case[odd])) from None
-        code, classes = as_numpy(column.indices).astype(np.int64), column.dictionary.to_pylist()
-        if space is not None:
-            code = np.array([space.place(text) for text in classes], np.int64)[code]
-            code[list(others)] = list(others.values())
-            classes = list(space.answers)
-        entries = np.zeros(len(texts), bool)
-        entries[again] = True
-        return cls(len(sizes), case, code, np.array(logprob, np.float64), entries, classes)  # None is NaN
+            sizes.append(len(texts))
+        twice = np.zeros(len(code), bool)
+        twice[again] = True
+        return cls(
+            len(sizes),
+            np.repeat(np.arange(len(sizes)), np.array(sizes, np.int64)),
+            np.array(code, np.int64),
+            np.array(logprob, np.float64),  # None is NaN
+            twice,
+            list(codes) if space is None else space.answers,
+        )
 
     def keep(self, entries: Bools) -> TopTokens:
         """Some of the entries."""
