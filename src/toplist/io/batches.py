@@ -332,20 +332,25 @@ def _from_columns(table: Any, layout: Layout, source: str, rows: NDArray[np.int6
     pa, n, k, wide = need("pyarrow"), len(table), len(layout.classes), layout.kind == "wide"
     names = layout.classes if wide else layout.confidences
     columns, classes = [table.column(name) for name in names], [] if wide else _class_columns(table, layout, source)
-    single = wide and all(column.type == pa.float32() for column in columns)
-    values, there = np.empty((n, k), np.float32 if single else np.float64), np.ones((n, k), bool)
-    for i, (column, name) in enumerate(zip(columns, names, strict=True)):
-        if not wide:
-            half = _without_pair(classes[i], column, source, rows, halves, np.arange(n))
-            there[:, i] = ~(blanks(classes[i]) | half)
-        elif column.null_count:
-            there[:, i] = ~blanks(column)
-        values[:, i] = numbers(column, source, rows, name, _WIDE if wide else "")
-    shown = [decimals(column) for column in columns]
-    places = np.zeros((n, k), np.int64) if any(each is not None for each in shown) else None
-    for i, each in enumerate(shown):
-        if places is not None and each is not None:
-            places[:, i] = each
+    # Columns of one type are read as one: 10,000 of them, one by one, made reading a third slower.
+    parts = [pa.concat_arrays(columns)] if len({column.type for column in columns}) == 1 else columns
+    there = ~np.concatenate([blanks(part) for part in parts]).reshape(k, n).T
+    if not wide:
+        half = [_without_pair(*pair, source, rows, halves, np.arange(n)) for pair in zip(classes, columns, strict=True)]
+        there = ~(np.stack([blanks(column) for column in classes]) | np.stack(half)).T
+    try:
+        values = np.concatenate([numbers(part, source, np.tile(rows, len(part) // max(n, 1))) for part in parts])
+    except FileError:
+        for column, name in zip(columns, names, strict=True):
+            numbers(column, source, rows, name, _WIDE if wide else "")
+        raise
+    values = (values if wide else values.astype(np.float64, copy=False)).reshape(k, n).T
+    shown = [decimals(part) for part in parts]
+    places = None
+    if any(part is not None for part in shown):
+        blank = [np.zeros(len(part), np.int64) for part in parts]
+        places = np.concatenate([own if some is None else some for some, own in zip(shown, blank, strict=True)])
+        places = places.reshape(k, n).T
     every, offsets = bool(there.all()), offsets_of(there.sum(axis=1))
     t = values.ravel() if every else values[there]
     places = None if places is None else places[there]

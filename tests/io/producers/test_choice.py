@@ -41,7 +41,7 @@ def test_a_compressed_file_is_recognised(tmp_path: Path) -> None:
 def test_a_file_of_typed_records_says_what_to_install(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "a.jsonl", [{"choices": [{"message": {"content": "A"}}]}])
     code = f"import sys; sys.modules['msgspec'] = None; import toplist as tl; tl.read_lists({str(path)!r}, 2)"
-    for producer in ("", ", producer='openai'", ", producer='hubverse'"):
+    for producer in ("", ", producer='openai'", ", producer='inspect-ai'"):
         ran = run([sys.executable, "-c", f"{code[:-1]}{producer})"], capture_output=True, text=True, check=False)
         assert ran.stderr.splitlines()[-1].endswith("files and frames need msgspec: pip install 'toplist[files]'.")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -17,10 +18,9 @@ from msgspec import Meta, Struct
 
 from toplist._text import quote
 from toplist.errors import TopListError
-from toplist.io.producers.base import Match, ProducedReader, Producer, Request, at_path
+from toplist.io.producers.base import ProducedReader, Producer, Request, at_path
 from toplist.io.producers.servers import Found, Record, Say, Server, open_answers
 from toplist.io.producers.tokens import FAILED, REFUSED, WITHOUT, Byte, FieldError, Position, Token, Whole, typed
-from toplist.io.readers.first_look import FirstLook
 
 _COLLAPSED = (
     "legacy completions list tokens by their text: of tokens with the same text only one is there, and the probability "
@@ -132,24 +132,6 @@ def _openai_body(record: Record) -> tuple[Any, str]:
         return record, ""
     fine = not record.get("error") and at_path(record, "response.status_code") in (None, 200)
     return (at_path(record, "response.body") or {}) if fine and record["response"] else None, "response.body"
-
-
-def _match_openai(look: FirstLook, match: Match) -> Match | None:
-    """Responses, or lines of a batch: other files have a `custom_id`, or `choices`, too."""
-    records = [one for one in look.records(match.paths[0]) if isinstance(one, Mapping)]
-    return match if records and all(map(_is_openai, records)) else None
-
-
-def _is_openai(record: Record) -> bool:
-    if "custom_id" in record:
-        return isinstance(at_path(record, "response.body"), Mapping) or bool(record.get("error"))
-    choices, output = record.get("choices"), record.get("output")
-    if isinstance(output, list):  # messages, reasoning, calls of tools
-        return all(at_path(one, "type") is not None for one in output)
-    keys = ("message", "delta", "logprobs")
-    return isinstance(choices, list) and all(
-        isinstance(choice, Mapping) and any(key in choice for key in keys) for choice in choices
-    )
 
 
 # Servers on a machine of one's own
@@ -337,14 +319,14 @@ def _open_vllm(request: Request) -> ProducedReader:
     if isinstance(every, Mapping | str | bytes) or not isinstance(every, Iterable):
         raise TopListError(f"{request.name}: give outputs of vLLM, one per case, not {quote(data)}.")
     outputs = list(every)
-    if any(isinstance(one, Mapping) and "choices" in one for one in outputs):
-        return open_answers(request, OPENAI, outputs)
-    return open_answers(request, _VLLM, [{_OUTPUT: output} for output in outputs])
+    if any(isinstance(output, Mapping) and "choices" in output for output in outputs):
+        return open_answers(replace(request, data=outputs), OPENAI)
+    return open_answers(replace(request, data=[{_OUTPUT: output} for output in outputs]), _VLLM)
 
 
 PRODUCERS = {
     **{
-        f"openai{kind}": Producer(partial(open_answers, server=OPENAI), _match_openai, options=_OPTIONS)
+        f"openai{kind}": Producer(partial(open_answers, server=OPENAI), options=_OPTIONS)
         for kind in ("", "-batch", "-responses", "-legacy")
     },
     **{name: Producer(partial(open_answers, server=one), options=_OPTIONS) for name, one in _SERVERS.items()},

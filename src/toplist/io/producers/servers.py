@@ -60,7 +60,7 @@ from toplist.io.words import CERTAIN_IDS, TRUTH, named, spelled
 ANSWERS, _ALLOWED = "answers", "the answers of each case"  # a field, and its column, where it is a list of them
 Record = Mapping[str, Any]
 Found = Sequence[Position] | str
-Say = Callable[[str], None]
+Say = Callable[[str], object]
 _LOOKED = 20  # records whose fields are looked at
 _ROWS = 4096  # records of a block
 _OWN = (CASE, CLASSES, CONFIDENCES, N_CLASSES, ANSWER_MASS, LISTED_TOKENS, OUTCOME)
@@ -75,7 +75,7 @@ class Server:
     own_ids: tuple[str, ...] = ()  # fields that look like case ids, but are about a response, not about its question
 
 
-def open_answers(request: Request, server: Server, outputs: Iterable[Record] | None = None) -> ProducedReader:
+def open_answers(request: Request, server: Server) -> ProducedReader:
     """The table of all files, or of objects in memory; it is read once, and small beside them."""
     table = _Table(request, server)
     for path in request.paths:
@@ -87,7 +87,7 @@ def open_answers(request: Request, server: Server, outputs: Iterable[Record] | N
             first = [parse(line, str(path), row) for row, line in enumerate(islice(lines(path), _LOOKED), 1)]
             table.add(str(path), line_blocks(path), first)
     if not request.paths:
-        objects = list(_responses(request) if outputs is None else outputs)
+        objects = list(_responses(request))
         table.add(request.name, [objects], objects[:_LOOKED])
     return table.reader()
 
@@ -204,11 +204,8 @@ class _Table:
 
     def _tokens(self, record: Record, lists: Sequence[bytes] = ()) -> tuple[Sequence[Token], Sequence[str]]:
         """Those at the position of the answer, and what there is to say about them."""
-        positions = self.server.read(record, self._say)
+        positions = self.server.read(record, self.said.setdefault)
         return ((), [positions]) if isinstance(positions, str) else chosen(self.position, positions, lists)
-
-    def _say(self, note: str) -> None:
-        self.said[note] = None
 
     def _add_block(self, source: str, answers: Iterable[_Answer], columns: Sequence[tuple[str, str, Any]]) -> None:
         """Some answers, of which only what counts is kept."""

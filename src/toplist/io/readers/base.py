@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from toplist._files import as_remote, disk_full, local, need, temporary_folder
 from toplist.core.kernel import threads
 from toplist.errors import FileError, ResourceError, TopListError
-from toplist.io.readers.column_types import sound
 
 if TYPE_CHECKING:
     from toplist.io.layout import Layout
@@ -120,18 +119,6 @@ def last_line(path: Path, most: int) -> bytes:
     body = tail.rstrip(b"\r\n")
     cut = max(body.rfind(b"\n"), body.rfind(b"\r")) + 1
     return tail[cut:]
-
-
-def lines_of(path: Path) -> Iterator[bytes]:
-    """The lines of a file with their ends."""
-    rest = b""
-    with opened(path) as stream:
-        while chunk := stream.read(_CHUNK):
-            lines = (rest + chunk).split(b"\n")
-            yield from (line + b"\n" for line in lines[:-1])
-            rest = lines[-1]
-    if rest:
-        yield rest
 
 
 def unreadable(error: BaseException, path: Path) -> FileError:
@@ -252,8 +239,7 @@ class FileReader(Reader):
         """See `Reader`."""
         every = tuple(map(Span, range(max(1, len(self.paths)))))  # what is in memory has no path, and is one
         for span in every if self.spans is None else self.spans:
-            for piece in _within(span, self.read(span.file, schema, span.lo, span.hi)):
-                yield piece if self.text else replace(piece, table=sound(piece.table, piece.source, piece.start))
+            yield from _within(span, self.read(span.file, schema, span.lo, span.hi))
 
     def sizes(self) -> Sequence[tuple[int, ...] | None]:
         """See `Reader`."""

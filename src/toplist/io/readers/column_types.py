@@ -1,4 +1,4 @@
-"""One type for a column, however it is encoded and whichever of several files it comes from; and sound values."""
+"""One type for a column, however it is encoded and whichever of several files it comes from."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from toplist._text import quote
 from toplist.errors import FileError
 from toplist.io.columns import as_arrow, as_numpy, blanks, kind_of, offsets_of
 
-_DAMAGED = "this file is damaged: its columns do not fit together."
+_NOT_TEXT = "this is not UTF-8 text."
 _ENCODED = ("is_dictionary", "is_run_end_encoded")
 _VIEWS = ("is_list_view", "is_large_list_view")
 _LISTS = ("is_list", "is_large_list", "is_fixed_size_list", *_VIEWS)
@@ -41,7 +41,7 @@ def mapped(kind: Any, leaf: Callable[[Any], Any]) -> Any:
 
 
 def usual(kind: Any) -> Any:
-    """The type of the values themselves: encodings and views say how they are stored, not what they are."""
+    """The type that values are read as: encodings and views say how they are stored, and bytes are text."""
     pa = need("pyarrow")
     if _is(kind, _ENCODED):
         return usual(kind.value_type)
@@ -50,7 +50,7 @@ def usual(kind: Any) -> Any:
         if inner == kind.value_type and not _is(kind, _VIEWS):
             return kind
         return pa.large_list(inner) if _is(kind, _LARGE) else pa.list_(inner)
-    return pa.string() if pa.types.is_string_view(kind) else kind
+    return kind if not _is(kind, _TEXT) else pa.large_string() if is_large(kind) else pa.string()
 
 
 def common(one: Any, other: Any, *, lenient: bool = False) -> Any:
@@ -118,81 +118,45 @@ def require_same_columns(names: Iterable[str], source: str, known: Iterable[str]
 def fitted(table: Any, schema: Any, source: str, start: int) -> Any:
     """The columns of a batch with the types of the schema; they are looked at first, since files may be damaged."""
     pa = need("pyarrow")
-    kinds = [schema.field(name).type for name in table.schema.names]
-    if all(column.type == kind for column, kind in zip(table.columns, kinds, strict=True)):
-        return table
-    columns = []
-    for name, column, kind in zip(table.schema.names, table.columns, kinds, strict=True):
-        if column.type == kind:
-            columns.append(column)
-            continue
+    columns = dict(zip(table.schema.names, table.columns, strict=True))
+    for name, column in columns.items():
+        kind = schema.field(name).type
         try:
             column.validate(full=True)
-        except pa.ArrowInvalid:
-            raise FileError(source, _DAMAGED) from None
-        try:
-            columns.append(decoded(column).cast(kind))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            at = next((i for i in range(len(column)) if not _fits(column.slice(i, 1), kind)), None)
-            what = (
-                f"the values in {quote(name)} are" if at is None else f"{quote(column[at].as_py())} in {quote(name)} is"
-            )
-            row = None if at is None else start + at + 1
-            raise FileError(
-                source, f"{what} not among the {kind_of(kind)} that the other files hold.", row=row
-            ) from None
-    return pa.record_batch(columns, names=table.schema.names)
-
-
-def sound(table: Any, source: str, start: int) -> Any:
-    """The same batch, if its columns fit together and its text is UTF-8; bytes become text, half floats floats."""
-    pa, columns = need("pyarrow"), []
-    for column in table.columns:
-        kind = _read_as(column.type)
-        try:
-            column.validate(full=True)
-            columns.append(column if kind == column.type else column.cast(kind))
         except pa.ArrowInvalid as error:
             raise _damage(str(error), column, source, start) from None
-    same = [column.type for column in columns] == table.schema.types
-    return table if same else pa.record_batch(columns, names=table.schema.names)
+        if column.type != kind:
+            values = decoded(column)
+            if (at := _first_other(values, kind)) is not None:
+                text = _is(kind, _TEXT) or (is_any_list(kind) and _is(kind.value_type, _TEXT))
+                value = f"{quote(values[at].as_py())} in {quote(name)}"
+                problem = _NOT_TEXT if text else f"{value} is not among the {kind_of(kind)} that the other files hold."
+                raise FileError(source, problem, row=start + at + 1)
+            columns[name] = values.cast(kind)
+    return pa.record_batch(list(columns.values()), names=list(columns))
 
 
-def _read_as(kind: Any) -> Any:
-    """The type that bytes and half floats, or lists of them, are read as; all else as it is."""
+def _first_other(values: Any, kind: Any) -> int | None:
+    """The place of the first value that has no value of another type, if any."""
     pa = need("pyarrow")
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        inner = _read_as(kind.value_type)
-        return kind if inner == kind.value_type else (pa.list_ if pa.types.is_list(kind) else pa.large_list)(inner)
-    if pa.types.is_binary(kind) or pa.types.is_binary_view(kind):
-        return pa.string()
-    return pa.large_string() if pa.types.is_large_binary(kind) else pa.float32() if pa.types.is_float16(kind) else kind
+    try:
+        values.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        every = (pa.array([value.as_py()], values.type) for value in values) if len(values) > 1 else ()
+        return next((at for at, value in enumerate(every) if _first_other(value, kind) is not None), 0)
+    return None
 
 
 def _damage(problem: str, column: Any, source: str, start: int) -> FileError:
     """What Arrow said; nothing in the column can be relied on."""
     if "utf8" not in problem.lower():
-        return FileError(source, _DAMAGED)
+        return FileError(source, "this file is damaged: its columns do not fit together.")
     match, types = re.search(r"string index (\d+)", problem), need("pyarrow").types
-    at = None if match is None else int(match.group(1))
-    if at is None:  # bytes, which are what they are
-        at = next(row for row, value in enumerate(column.to_pylist()) if not _is_text(value))
-    elif types.is_list(column.type) or types.is_large_list(column.type):
+    at = None if match is None or types.is_dictionary(column.type) else int(match.group(1))
+    if at is not None and (types.is_list(column.type) or types.is_large_list(column.type)):
         at = int(np.searchsorted(as_numpy(column.offsets), at, side="right")) - 1
-    elif types.is_dictionary(column.type):
-        at = None
     row = None if at is None else start + min(max(at, 0), len(column) - 1) + 1
-    return FileError(source, "this is not UTF-8 text.", row=row)
-
-
-def _is_text(value: Any) -> bool:
-    if isinstance(value, list):
-        return all(map(_is_text, value))
-    try:
-        (value or b"").decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
+    return FileError(source, _NOT_TEXT, row=row)
 
 
 def decoded(column: Any) -> Any:
@@ -207,15 +171,6 @@ def decoded(column: Any) -> Any:
     nothing, sizes = blanks(column), as_numpy(pc.fill_null(pc.list_value_length(column), 0))
     values = decoded(pc.list_flatten(column))
     return pa.LargeListArray.from_arrays(as_arrow(offsets_of(sizes.astype(np.int64))), values, mask=as_arrow(nothing))
-
-
-def _fits(one: Any, kind: Any) -> bool:
-    pa = need("pyarrow")
-    try:
-        decoded(one).cast(kind)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return False
-    return True
 
 
 def is_nested_dictionary(kind: Any) -> bool:

@@ -14,12 +14,9 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from toplist._files import local, need
 from toplist._text import quote
 from toplist.errors import FileError
-from toplist.io.columns import as_arrow, offsets_of
 from toplist.io.readers.base import (
     ENTRIES,
     NOT_UTF8,
@@ -32,12 +29,11 @@ from toplist.io.readers.base import (
     connect,
     head_of,
     last_line,
-    lines_of,
     opened,
     quoted,
     require_lines,
 )
-from toplist.io.readers.column_types import require_same_columns
+from toplist.io.readers.column_types import require_once, require_same_columns
 from toplist.io.words import CASE, CLASS, CONFIDENCE
 
 if TYPE_CHECKING:
@@ -69,8 +65,8 @@ class DelimitedReader(FileReader):
     """One or more files of delimited text with the same columns.
 
     DuckDB reads them in parallel, but takes some 15 ms to start, and megabytes for each column. Small files and
-    thousands of columns go through `csv`, row by row, and so does what DuckDB does not read: short rows, mixed line
-    ends, and what is wrong with a row.
+    thousands of columns go through `csv`, row by row, and so does what DuckDB does not read: values with spaces beside
+    them, short rows, mixed line ends, and what is wrong with a row.
     """
 
     paths: tuple[Path, ...]
@@ -100,7 +96,7 @@ class DelimitedReader(FileReader):
         path, columns = self.paths[file], schema.names
         header = self._header(path)
         start, whole = 0, False
-        if not header.small and len(header.names) <= _VERY_WIDE:
+        if not (header.small or header.padded or len(header.names) > _VERY_WIDE):
             try:
                 with connect(str(path)) as engine:
                     for batch in engine.sql(_query(path, header, columns)).to_arrow_reader(batch_rows(len(columns))):
@@ -221,24 +217,18 @@ def _counts(text: str, mark: str) -> list[int]:
 
 
 def _require_names(names: Sequence[str], path: Path) -> None:
-    seen: set[str] = set()
-    for at, name in enumerate(names, 1):
-        if not name.strip():
-            which = (
-                "the first column has no name, as pandas writes its index" if at == 1 else f"column {at} has no name"
-            )
-            raise FileError(str(path), f"{which}: name it in the header, or leave it out (index=False).")
-        if name in seen:
-            raise FileError(str(path), f"the column {quote(name)} is there twice.")
-        seen.add(name)
+    blank = next((at for at, name in enumerate(names, 1) if not name.strip()), None)
+    if blank is not None:
+        index = ", as pandas writes its index" if blank == 1 else ""
+        problem = f"column {blank} has no name{index}: name it in the header, or leave it out (index=False)."
+        raise FileError(str(path), problem)
+    require_once(names, str(path))
 
 
 def _query(path: Path, header: _Header, columns: Sequence[str]) -> str:
     """Columns go by their place: to DuckDB, names that differ in case alone are the same."""
     types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header.names)))
-    place = {name: i for i, name in enumerate(header.names)}
-    wanted = [f"nullif(trim(c{place[n]}), '')" if header.padded else f"c{place[n]}" for n in columns]
-    chosen = ", ".join(f"{value} AS v{i}" for i, value in enumerate(wanted))
+    chosen = ", ".join(f"c{header.names.index(name)} AS v{i}" for i, name in enumerate(columns))
     literal = re.sub(r"([*?\[])", r"[\1]", str(local(path)))  # no pattern
     return (
         f"SELECT {chosen} FROM read_csv({quoted(literal, chr(39))}, columns = {{{types}}}, "
@@ -330,16 +320,14 @@ class FastTextReader(FileReader):
     def read(self, file: int, schema: Any, lo: int, hi: int | None) -> Iterator[TableChunk]:
         """See `FileReader`."""
         pa, path, start = need("pyarrow"), self.paths[file], 0
-        lines = lines_of(path)
-        while some := list(islice(lines, _ROWS)):
-            pairs = [_pairs(line, str(path), row) for row, line in enumerate(some, start + 1)]
-            at = as_arrow(offsets_of(np.array([len(labels) for labels, _ in pairs])))
-            classes = pa.array([label for labels, _ in pairs for label in labels], pa.string())
-            values = pa.array([value for _, numbers in pairs for value in numbers], pa.float64())
-            lists = [pa.LargeListArray.from_arrays(at, flat) for flat in (classes, values)]
-            table = pa.record_batch(lists, schema=self.schema)
-            yield TableChunk(str(path), start, table.select(schema.names))
-            start += len(some)
+        with opened(path) as stream:
+            lines = io.BufferedReader(stream)
+            while some := list(islice(lines, _ROWS)):
+                pairs = [_pairs(line, str(path), row) for row, line in enumerate(some, start + 1)]
+                columns = zip(zip(*pairs, strict=True), self.schema.types, strict=True)
+                table = pa.record_batch([pa.array(lists, kind) for lists, kind in columns], schema=self.schema)
+                yield TableChunk(str(path), start, table.select(schema.names))
+                start += len(some)
 
 
 def _pairs(line: bytes, source: str, row: int) -> tuple[list[str], list[float]]:

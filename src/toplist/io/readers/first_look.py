@@ -7,12 +7,12 @@ import glob
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from toplist._files import as_path, as_remote, need
 from toplist.errors import TopListError
@@ -22,27 +22,10 @@ from toplist.io.readers.base import Format, opened
 if TYPE_CHECKING:
     from toplist._remote import RemotePath
 
-T = TypeVar("T")
 _HEAD = 1 << 20  # bytes of a file that are looked at
 _SHORT = 1 << 16  # characters of a longer document that are closed, to see how it begins
 _RECORDS = 20  # records that are looked at
 _KEPT = 24  # things seen of files that are kept
-
-
-def _kept(look: Callable[[FirstLook, Path], T]) -> Callable[[FirstLook, Path], T]:
-    """What is seen of the last files is kept: every producer asks for it."""
-
-    @wraps(look)
-    def kept(self: FirstLook, path: Path) -> T:
-        key, seen = (look.__name__, path), self.seen
-        if key not in seen:
-            value = look(self, path)
-            while len(seen) >= _KEPT:
-                seen.pop(next(iter(seen)))
-            seen[key] = value
-        return cast("T", seen[key])
-
-    return kept
 
 
 @dataclass(frozen=True)
@@ -54,6 +37,11 @@ class FirstLook:
 
     path: str  # a file, a folder or a pattern
     most: ClassVar[int] = 10_000  # files that are looked at
+
+    def __post_init__(self) -> None:
+        # What is seen of the last files is kept: every producer asks for it.
+        for look in ("sight", "head", "first", "records", "columns"):
+            object.__setattr__(self, look, lru_cache(_KEPT)(getattr(self, look)))
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
@@ -84,17 +72,14 @@ class FirstLook:
         except (OSError, ValueError):  # no path, or none that may be seen
             return []
 
-    @_kept
     def sight(self, path: Path) -> bytes:
         """The first megabyte of a file, decompressed; of Parquet and Arrow, the names of the columns in a line."""
         return "\t".join(self.columns(path)).encode() if _stored_as(path) else _bytes(path)
 
-    @_kept
     def head(self, path: Path) -> str:
         """The first megabyte of a file as text, decompressed; nothing where it is no UTF-8 text."""
         return _text(self.sight(path))
 
-    @_kept
     def first(self, path: Path) -> Any:
         """The first value of a JSON or JSON Lines file; None where it is neither.
 
@@ -103,7 +88,6 @@ class FirstLook:
         text = self.head(path)
         return next(iter(_values(text, 1) or _values(_closed(text[:_SHORT]), 1)), None)
 
-    @_kept
     def records(self, path: Path) -> list[Any]:
         """The first values of a JSON or JSON Lines file; nothing where it is neither.
 
@@ -111,16 +95,10 @@ class FirstLook:
         """
         return _values(self.head(path), _RECORDS)
 
-    @_kept
     def columns(self, path: Path) -> list[str]:
         """The names of the columns of a table: text with a header, Parquet or Arrow; nothing where it is none."""
         stored = _stored_as(path)
         return _written_columns(self.head(path)) if stored is None else _stored_columns(path, stored)
-
-    @cached_property
-    def seen(self) -> dict[tuple[str, Path], Any]:
-        """What was seen of the last files."""
-        return {}
 
 
 def _elsewhere(path: RemotePath) -> Iterator[Path]:

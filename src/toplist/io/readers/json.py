@@ -229,7 +229,7 @@ class JsonDocumentReader(JsonReader):
         if path not in self._shapes:
             own = self._shapes[path] = _shape_of(path, self.records)
             home, first = next(iter(self._shapes.items()))
-            if own != first and (own.kind, own.key) != (first.kind, first.key):
+            if own != first:
                 raise FileError(
                     str(path),
                     f"this document has {own.describe()}, but {home} has {first.describe()}. All files of a folder or "

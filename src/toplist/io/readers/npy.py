@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,82 +29,59 @@ def open_arrays(paths: tuple[Path, ...], name: str) -> Reader:
     if len(paths) > 1:
         raise FileError(name, "arrays are read from one file at a time.")
     path = paths[0]
-    header = _header(path)
-    if header is not None:
-        return ArrayReader(path, header)
+    mapped = _mapped(path)
+    if mapped is not None:
+        return ArrayReader(path, mapped)
     arrays = _load(path)
     unnamed = not {"classes", "names"} & arrays.keys()
     return MemoryReader(_table(arrays, str(path)), str(path), unnamed=unnamed, paths=(path,))
 
 
-@dataclass(frozen=True, slots=True)
-class _Header:
-    """Where the rows of a file with one array begin, and what they are."""
-
-    offset: int
-    shape: tuple[int, ...]
-    kind: Any  # the dtype
-
-    @property
-    def width(self) -> int:
-        """Values per row."""
-        return math.prod(self.shape[1:])
-
-
-def _header(path: Path) -> _Header | None:
-    """The header of a `.npy` whose rows follow each other; None for anything else, which is read as a whole."""
-    formats = np.lib.format
+def _mapped(path: Path) -> Any:
+    """The array of a `.npy` whose rows follow each other; None for anything else, which is read as a whole."""
     try:
-        with path.open("rb") as file:
-            version = formats.read_magic(file)
-            read = formats.read_array_header_1_0 if version == (1, 0) else formats.read_array_header_2_0
-            shape, by_columns, kind = read(file)
-            header = _Header(file.tell(), shape, kind)
-            rest = file.seek(0, os.SEEK_END) - header.offset
-    except (OSError, ValueError, EOFError):
+        array = np.lib.format.open_memmap(path, mode="r")
+    except Exception:  # as below
         return None
-    kinds = {1: "iuUS", 2: "fiu"}.get(len(shape), "")
-    plain = kind.kind in kinds and not (by_columns and len(shape) > 1)
-    return header if plain and rest == shape[0] * header.width * kind.itemsize > 0 else None
+    kinds = {1: "iuUS", 2: "fiu"}
+    plain = array.dtype.kind in kinds.get(array.ndim, "") and array.flags.c_contiguous
+    return array if plain and array.size else None
 
 
 class ArrayReader(FileReader):
-    """The rows of a `.npy`, which are read when they are needed."""
+    """The rows of a `.npy`, which are read when they are needed: a map ends the process when somebody cuts the file."""
 
     unnamed = True
 
-    def __init__(self, path: Path, header: _Header) -> None:
-        self.paths, self.name, self.rows = (path,), str(path), header.shape[0]
-        self._header = header
+    def __init__(self, path: Path, mapped: Any) -> None:
+        self.paths, self.name = (path,), str(path)
+        self.rows = self._rows = len(mapped)
+        self._offset, self._shape, self._kind = int(mapped.offset), mapped.shape[1:], mapped.dtype
+        self._width = math.prod(self._shape)  # values per row
 
     @cached_property
     def schema(self) -> Any:
         """Names and types, as those of no rows have them."""
-        nothing = np.empty((0, *self._header.shape[1:]), self._header.kind)
+        nothing = np.empty((0, *self._shape), self._kind)
         return one_schema([(self.name, _table({"arr_0": nothing}, self.name).schema)])
 
     def read(self, file: int, schema: Any, lo: int, hi: int | None) -> Iterator[TableChunk]:
         """See `FileReader`."""
-        header, names, step = self._header, list(schema.names), batch_rows(self._header.width)
-        stop = header.shape[0] if hi is None else min(hi, header.shape[0])
+        step, stop = batch_rows(self._width), self._rows if hi is None else min(hi, self._rows)
         for start in range(lo, stop, step):
-            rows = self._rows(start, min(step, stop - start))
-            for batch in _table({"arr_0": rows}, self.name).select(names).to_batches():
+            offset, count = self._offset + start * self._width * self._kind.itemsize, min(step, stop - start)
+            try:
+                values = np.fromfile(self.paths[0], self._kind, count * self._width, offset=offset)
+                rows = values.reshape(count, *self._shape)
+            except (OSError, ValueError):
+                raise FileError(self.name, "this is no readable numpy file: it has changed, or is damaged.") from None
+            for batch in _table({"arr_0": rows}, self.name).select(schema.names).to_batches():
                 yield TableChunk(self.name, start, batch)
-
-    def _rows(self, start: int, count: int) -> Any:
-        header = self._header
-        offset = header.offset + start * header.width * header.kind.itemsize
-        try:
-            values = np.fromfile(self.paths[0], header.kind, count * header.width, offset=offset)
-            return values.reshape(count, *header.shape[1:])
-        except (OSError, ValueError):
-            raise FileError(self.name, "this is no readable numpy file: it has changed, or is damaged.") from None
 
     def sizes(self) -> Sequence[tuple[int, ...]]:
         """See `Reader`: rows are read where they lie, so that any number of them is a part."""
-        rows, step = self._header.shape[0], batch_rows(self._header.width)
-        return (tuple(min(step, rows - start) for start in range(0, rows, step)),)
+        step = batch_rows(self._width)
+        return (tuple(min(step, self._rows - start) for start in range(0, self._rows, step)),)
 
 
 def _load(path: Path) -> dict[str, Any]:
