@@ -240,3 +240,14 @@ def test_a_sample_by_class_is_the_sample_by_place_with_its_classes(limit):
     assert np.array_equal(by_places.confidences, expected.lists.confidences)
     assert np.array_equal(positions, expected.y)
     assert found.binned == expected.binned
+
+
+@pytest.mark.parametrize("limit", [5, 20])
+def test_an_outcome_that_no_list_names_is_beyond_its_list_in_samples_of_any_size(limit):
+    lists, y = tl.as_lists([{"x": 0.75}, {"x": 0.5}] * 10, 4), ["x", "y"] * 10
+    named, placed = (samples.sample_cases(lists, y, limit=limit, named=known) for known in (True, False))
+    assert (named.every, named.binned) == (placed.every, placed.binned)
+    assert (named.every > 1) == (limit < 20)
+    assert samples.in_order(named).y.tolist() == placed.y.tolist()
+    board = tl.compare({"a": lists, "b": [{"x": 0.5}] * 20}, y, space=4)
+    assert set(board.details().calibration(board.comparison, seed=0).judged) == {"a", "b"}

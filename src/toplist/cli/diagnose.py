@@ -162,13 +162,13 @@ def convert(inputs: Inputs, options: ConvertOptions) -> None:
     """Write predictions in any form as lists: case, classes, confidences."""
     require_outputs([options.output], inputs.paths)
     from toplist.io import convert as write_lists
-    from toplist.io import empty_set_explained, open_request, space_in_files, tell
+    from toplist.io import open_request, space_in_files, tell
 
     request = ReadRequest.of(inputs.models, None, inputs.read)
     separator = request.set_separator
     space = None if inputs.space is None else space_in_files(inputs.space, separator)
     (source,) = open_request(request, inputs.space)
     tell([source])
-    with progress_bar(options.quiet) as update, empty_set_explained(separator):
+    with progress_bar(options.quiet) as update:
         written = write_lists(source, options.output, space, separator, update)
     print_written(written, False, "")

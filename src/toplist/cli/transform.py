@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -49,15 +48,6 @@ class ListsOutput(Printing):
     output: Path = option(..., "File for the lists: .parquet, .csv or .jsonl.", "-o")
 
 
-@contextmanager
-def _reading(inputs: Inputs, options: Printing) -> Iterator[dict[str, Any]]:
-    """While files are read: progress, and what is said of empty sets."""
-    from toplist.io import empty_set_explained
-
-    with inputs.reading(options.quiet) as reading, empty_set_explained(inputs.read.set_separator):
-        yield reading
-
-
 def _require_truth(inputs: Inputs, **words: object) -> None:
     """What is about fitting is not ignored where nothing is fitted."""
     vain = [f"--{name}" for name, value in words.items() if value is not None]
@@ -94,22 +84,22 @@ def fit(inputs: Inputs, options: FitOptions, inference: Annotated[Inference, "se
     from toplist.lists.space import show_size
 
     asked = {name: getattr(options, name) for name in ("kind", "rule", "folds", "missing")}
-    with _reading(inputs, options) as reading:
+    with inputs.reading(options.quiet) as reading:
         fitted = fit_recalibrator(
             inputs.models[inputs.name], inputs.truth, name=inputs.name, seed=inference.seed, **asked, **reading
         )
-    model, choice = fitted.model, fitted.choice
-    to = {"cases": fitted.cases, "classes": show_size(fitted.classes)}
+    model, choice, files = fitted.model, fitted.choice, fitted.files
+    to = {"cases": fitted.cases, "classes": show_size(files.space.size)}
     write_json(options.output, model.to_dict() | {"fitted_to": to})
     if options.json:
-        left = {name: cases for name, cases in fitted.left_out.items() if cases}
-        changed = {"repairs": fitted.repairs, "left_out": left, "output": str(options.output)}
+        left = {name: cases for name, cases in files.cases.left_out.items() if cases}
+        changed = {"repairs": files.repairs_made, "left_out": left, "output": str(options.output)}
         print_json({"schema": "toplist.recalibrate/1", **_table(choice, model, options.kind), **to, **changed})
         return
-    print_changes(fitted.repairs, fitted.left_out)
+    print_changes(files.repairs_made, files.cases.left_out)
     print_text(_describe(choice, model, options.kind))
-    weighted = "" if fitted.weight is None else f", weighted by {visible(fitted.weight)}"
-    clustered = "" if fitted.cluster is None else f", clusters by {visible(fitted.cluster)}"
+    weighted = "" if files.weight is None else f", weighted by {visible(files.weight)}"
+    clustered = "" if files.cluster is None else f", clusters by {visible(files.cluster)}"
     place = visible(str(options.output))
     typer.echo(f"{model!r}, fitted to {fitted.cases:,} cases{weighted}{clustered}, in {place}")
 
@@ -153,7 +143,7 @@ def apply(inputs: Inputs, options: ApplyOptions) -> None:
     from toplist.lists.space import show_size
 
     model, among = _loaded(options.model)
-    with _reading(inputs, options) as reading:
+    with inputs.reading(options.quiet) as reading:
         files = open_aligned(ReadRequest.of(inputs.models, None, inputs.read), inputs.space)
         written = transform(
             files, options.output, lambda lists: model.transform(lists[0]), reading["progress"], "recalibrating"
@@ -224,7 +214,7 @@ def pool(inputs: Inputs, options: PoolOptions) -> None:
             "Name each file; a pattern without quotes does that."
         )
     fitted, gain = None, None
-    with _reading(inputs, options) as reading:
+    with inputs.reading(options.quiet) as reading:
         how: Any = {"pool": kind, "missing": options.missing, **reading}
         if inputs.truth_file is not None:
             fitted, gain = fit_weights(inputs.models, inputs.truth, rule=options.rule, **how)
@@ -348,7 +338,7 @@ def truncate(inputs: Inputs, options: TruncateOptions) -> None:
     from toplist.evaluation.transform import fit_truncation, truncate_file
 
     model, values = inputs.models[inputs.name], cuts
-    with _reading(inputs, options) as reading:
+    with inputs.reading(options.quiet) as reading:
         if inputs.truth_file is not None:
             how: Any = {"rule": options.rule or "brier", "by": options.choose or "k", "missing": options.missing}
             fitted = fit_truncation(model, inputs.truth, name=inputs.name, **how, **reading)

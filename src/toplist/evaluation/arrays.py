@@ -19,7 +19,7 @@ from toplist.evaluation.stream import ReadSummary, ScoringSpec, cluster_hashes, 
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, tally
 from toplist.inference.results import SourceSummary
 from toplist.inference.settings import InferenceSettings
-from toplist.io import REMEDY, ReadRequest, group_name, require_few_groups, untimely
+from toplist.io import BLANK, REMEDY, ReadRequest, require_few_groups, untimely
 from toplist.lists import TopList, TopLists
 from toplist.lists.checks.detect import text
 from toplist.lists.converters import as_codes, as_lists, is_soft, require_one_order
@@ -45,7 +45,7 @@ class ArrayModels:
 
     def scores(self) -> dict[str, CaseScores]:
         """The scored cases of each model, with what is known of them."""
-        case = np.arange(len(next(iter(self.lists.values())))) if self.ids is None else np.asarray(self.ids)
+        case = np.arange(len(self._first)) if self.ids is None else np.asarray(self.ids)
         known = {"case": case, **self.metadata}
         return {name: replace(one, metadata=known) for name, one in zip(self.lists, self.sheets(), strict=True)}
 
@@ -92,7 +92,7 @@ class ArrayModels:
 
     def true_classes(self) -> Grouping | None:
         """The true class of each case by name, in the order of names; None where the truth is a distribution."""
-        lists = next(iter(self.lists.values()))
+        lists = self._first
         if is_soft(self.y, lists.space):
             return None
         codes = as_codes(self.y, lists)
@@ -109,11 +109,11 @@ class ArrayModels:
     @property
     def case_ids(self) -> tuple[str, ...]:
         """The ids of the cases, or their positions, as text."""
-        return tuple(map(text, range(len(next(iter(self.lists.values())))) if self.ids is None else self.ids))
+        return tuple(map(text, range(len(self._first)) if self.ids is None else self.ids))
 
     def read(self) -> ReadSummary:
         """What was read."""
-        n = len(next(iter(self.lists.values())))
+        n = len(self._first)
         origins = (
             SourceSummary(name, "memory", "lists", n, repairs=dict(one.repairs)) for name, one in self.lists.items()
         )
@@ -127,7 +127,11 @@ class ArrayModels:
     @property
     def space(self) -> ClassSpace:
         """The classes, as the first model has them."""
-        return next(iter(self.lists.values())).space
+        return self._first.space
+
+    @property
+    def _first(self) -> TopLists:
+        return next(iter(self.lists.values()))
 
     @property
     def classes(self) -> str:
@@ -152,21 +156,25 @@ def together(
         require_one_order(y, one)
     _require_one_space(lists, known, y)
     time = given(about.time) if settings is None or settings.time is not None else None
+    groups, clusters = (
+        _per_case(given(about.group), n, "group", blank=True),
+        _per_case(given(about.cluster), n, "cluster"),
+    )
+    metadata = {"group": groups, "cluster": clusters, "time": _per_case(given(about.time), n, "time")}
+    metadata["weight"] = None if about.weight is None else as_sample_weight(about.weight, n)
+    grouping = None if groups is None else _grouping(groups)
+    if grouping is not None:
+        require_few_groups(grouping.keys, None)
     return ArrayModels(
         lists,
         y,
         scoring,
-        None if about.weight is None else as_sample_weight(about.weight, n),
-        _grouping(given(about.group), n, "group"),
-        _grouping(given(about.cluster), n, "cluster"),
-        None if time is None else _time_points(time, n),
+        metadata["weight"],
+        grouping,
+        None if clusters is None else _grouping(clusters),
+        None if time is None or metadata["time"] is None else _time_points(metadata["time"]),
         time is not None if settings is None else settings.ordered,
-        {
-            name: np.asarray(as_array(values, name))
-            for name, values in (("group", about.group), ("cluster", about.cluster), ("time", about.time))
-            if given(values) is not None
-        }
-        | ({} if about.weight is None else {"weight": as_sample_weight(about.weight, n)}),
+        {name: values for name, values in metadata.items() if values is not None},
     )
 
 
@@ -175,14 +183,21 @@ def given(values: Any) -> Any:
     return None if isinstance(values, str) and not values else values
 
 
-def _time_points(time: Any, n: int) -> NDArray[np.int64]:
+def _per_case(values: Any, n: int, what: str, *, blank: bool = False) -> NDArray[Any] | None:
+    """What is said of each case as an array; every case says something, unless some may be `blank`."""
+    if values is None:
+        return None
+    array = as_array(values, what)
+    if array.ndim != 1 or len(array) != n:
+        raise ShapeError(f"{what} needs one value per case: {n}.")
+    lacking = np.array([value is None or value != value for value in array.tolist()])
+    if lacking.any() and not blank:
+        raise TopListError(f"{what} has no value for case {int(np.argmax(lacking))}.")
+    return array
+
+
+def _time_points(values: NDArray[Any]) -> NDArray[np.int64]:
     """The place of each case in time, the same for the same value: text as numbers if all of it is, else as dates."""
-    values = as_array(time, "time")
-    if values.ndim != 1 or len(values) != n:
-        raise ShapeError(f"time needs one value per case: {n}.")
-    blank = np.array([value is None or value != value for value in values])
-    if blank.any():
-        raise TopListError(f"time has no value for case {int(np.argmax(blank))}.")
     if values.dtype.kind in "UO" and all(isinstance(value, str) for value in values):
         for kind in (np.int64, np.float64):  # 20240131093000121 is no double
             with suppress(ValueError, OverflowError):
@@ -277,20 +292,8 @@ def _are_codes(y: Any) -> bool:
     return values.dtype.kind in "iufb"
 
 
-def _grouping(values: Any, n: int, what: str) -> Grouping | None:
-    if values is None:
-        return None
-    array = as_array(values, what)
-    if array.ndim != 1 or len(array) != n:
-        raise ShapeError(f"{what} needs one value per case: {n}.")
-    blank = np.array([value is None or value != value for value in array.tolist()]) if what == "cluster" else None
-    if blank is not None and blank.any():
-        raise TopListError(f"cluster has no value for case {int(np.argmax(blank))}.")
-    if array.dtype == object or (array.dtype.kind == "f" and np.isnan(array).any()):
-        array = np.array([None if value is None or value != value else str(value) for value in array], object)
-    if array.dtype.kind in "UO":
-        array = np.array([group_name(value) for value in array.tolist()])
-    found = Grouping.of(array)
-    if what == "group":
-        require_few_groups(found.keys, None)
-    return found
+def _grouping(values: NDArray[Any]) -> Grouping:
+    """Cases by what is said of them; those of whom nothing is said are a group too."""
+    if values.dtype == object or (values.dtype.kind == "f" and np.isnan(values).any()):
+        values = np.array([BLANK if value is None or value != value else str(value) for value in values])
+    return Grouping.of(values)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -91,10 +92,7 @@ class BreakdownMaker:
         order = np.zeros(max(len(self.panel.keys), 1), np.int64)
         order[[places[key] for key in keys]] = np.arange(len(keys))
         cells = self._cells(order[_codes(self.panel.groups, len(self.panel))], len(keys))
-        marked = self._marked(cells)
-        if len(self.ranked) == 2:  # one test per group, which is that of the pair
-            marked[:, self.ranked] = (table.apart(self.ranked) & ~cells.incomplete)[:, None]
-        return table.breakdown(cells.value, marked, cells.incomplete)
+        return table.breakdown(cells.value, self._marked(cells), cells.incomplete)
 
     @cached_property
     def _scores(self) -> Floats:
@@ -239,6 +237,7 @@ class GroupTable:
     axis: tuple[float, ...] = ()  # where all groups lie
     dates: bool = False
     reversals: tuple[tuple[str, str], ...] = ()
+    apart: Bools | None = None  # whether two ranked models differ in a group by the one test of the pair there
 
     @classmethod
     def of(cls, results: Comparison) -> GroupTable | None:
@@ -259,32 +258,26 @@ class GroupTable:
             axis = ()
             if len(keys) > _GROUPS:
                 chosen = chosen[:_SOME] + chosen[-_SOME:]
+        decided = [[verdict for verdict in _verdicts(results, group) if verdict.significant] for group in groups]
         better = [
             (keys[g], verdict.better)
             for g in chosen
-            for verdict in _verdicts(results, groups[g])
-            if verdict.significant and verdict.worse == models[0] and verdict.better is not None
+            for verdict in decided[g]
+            if verdict.worse == models[0] and verdict.better is not None
         ]
         place, order = {keys[g]: i for i, g in enumerate(chosen)}, {name: i for i, name in enumerate(models)}
         better.sort(key=lambda one: (place[one[0]], order[one[1]]))
-        return cls(
-            results, str(results.group), keys, cases, means, accuracy, chosen, axis, bool(axis) and dates, tuple(better)
-        )
-
-    def apart(self, two: Sequence[int]) -> Bools:
-        """By group, whether two models are significantly different, by Holm's method over all groups."""
-        models = {_models(self.results)[i] for i in two}
-        return np.array(
-            [
-                any(v.significant and {v.pair.a, v.pair.b} == models for v in _verdicts(self.results, group))
-                for group in self.results.groups
-            ],
-            bool,
-        )
+        pair, apart, by = {models[i] for i in _ranked(results)}, None, str(results.group)
+        if len(pair) == 2:
+            apart = np.array([any({own.pair.a, own.pair.b} == pair for own in verdicts) for verdicts in decided])
+        dates = bool(axis) and dates
+        return cls(results, by, keys, cases, means, accuracy, chosen, axis, dates, tuple(better), apart)
 
     def breakdown(self, differences: Floats, marked: Bools, incomplete: Bools) -> Breakdown:
         """The groups that are given, with the differences of all to the average, and which of them are significant."""
         keys, chosen = self.keys, self.chosen
+        if self.apart is not None:
+            marked[:, _ranked(self.results)] = (self.apart & ~incomplete)[:, None]
         return Breakdown(
             self.by,
             tuple(keys[g] for g in chosen),
@@ -321,10 +314,7 @@ def groups_of_sums(results: Comparison) -> Breakdown | None:
     for g in np.flatnonzero(~incomplete).tolist():
         finite = [i for i in ranked if math.isfinite(table.means[g, i])]
         differences[g, finite] = table.means[g, finite] - math.fsum(table.means[g, finite]) / max(len(finite), 1)
-    marked = np.zeros(table.means.shape, bool)
-    if len(ranked) == 2:
-        marked[:, ranked] = (table.apart(ranked) & ~incomplete)[:, None]
-    return table.breakdown(differences, marked, incomplete)
+    return table.breakdown(differences, np.zeros(table.means.shape, bool), incomplete)
 
 
 def _models(results: Comparison) -> tuple[str, ...]:
@@ -422,23 +412,12 @@ def positions(keys: Sequence[str]) -> tuple[tuple[float, ...], bool]:
     >>> positions(["2", "10"]), positions(["1970-01-11", "1970-02"]), positions(["2", "b"])
     (((2.0, 10.0), False), ((10.0, 31.0), True), ((), False))
     """
-    for parse, dates in ((_number, False), (_day, True)):
-        found = _all(parse, keys)
-        if found:
-            return found, dates
+    for parse, dates in ((lambda key: float(key.replace("_", "?")), False), (_day, True)):
+        with suppress(ValueError):
+            places = tuple(map(parse, keys))
+            if all(map(math.isfinite, places)):
+                return places, dates
     return (), False
-
-
-def _all(parse: Callable[[str], float], keys: Sequence[str]) -> tuple[float, ...]:
-    try:
-        found = tuple(parse(key) for key in keys)
-    except ValueError:
-        return ()
-    return found if all(map(math.isfinite, found)) else ()
-
-
-def _number(text: str) -> float:
-    return float(text.replace("_", "?"))
 
 
 def _day(text: str) -> float:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ from toplist.evaluation.samples import (
     calibration_verdict,
     in_order,
     sample_cases,
-    thinned_sample,
+    sample_of,
 )
 from toplist.evaluation.stream import (
     MatrixCollector,
@@ -76,7 +76,6 @@ from toplist.io import (
     Plan,
     as_arrow,
     as_numpy,
-    filled,
     plain,
 )
 from toplist.lists.checks.detect import text
@@ -148,7 +147,8 @@ class CaseDetails:
                 continue
             sample = in_order(sample)  # once, for all of what follows
             found.judged[name] = calibration_verdict(sample, level=results.level, seed=seed)
-            lists, y = thinned_sample(sample)
+            tested = sample.tested()
+            lists, y = tested.lists, tested.y
             parts = attempt("decomposition", partial(decompose, lists, y, rule=rule, penalty=penalty), [])
             if parts is not None:
                 found.decompositions[name] = parts
@@ -288,24 +288,19 @@ class CaseReader:
 
     _read: Callable[[Sequence[str], Progress], CaseDetails]
     scores: Callable[[], Mapping[str, CaseScores]]
-    _found: CaseDetails | None = None
-
-    @property
-    def known(self) -> CaseDetails | None:
-        """The details, where they were read already."""
-        return self._found
+    known: CaseDetails | None = None  # the details, where they were read already
 
     def details(self, agrees: Callable[[CaseDetails], bool], shown: Sequence[str], progress: Progress) -> CaseDetails:
         """The details, or an error where they do not agree with what was compared.
 
         `shown` are the models of whose predictions single cases are shown; see `against`.
         """
-        if self._found is None:
-            found = self._read(shown, progress)
-            if not agrees(found):
+        if self.known is None:
+            details = self._read(shown, progress)
+            if not agrees(details):
                 raise TopListError("the predictions or outcomes have changed since they were compared: compare again.")
-            self._found = found
-        return self._found
+            self.known = details
+        return self.known
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,11 +312,7 @@ class SumDetails:
 
     bins: Mapping[str, ReliabilityBins] = field(default_factory=dict)  # by model
     parts: tuple[PartRecord, ...] = ()
-
-    @property
-    def known(self) -> None:
-        """Details of cases, which there never are."""
-        return
+    known: ClassVar[None] = None  # details of cases
 
     def scores(self) -> NoReturn:
         """Refuse: there are no scores case by case."""
@@ -518,15 +509,10 @@ class DetailsCollector(MatrixCollector):
         looks = looks_in_files(rows, self.plan)
         names = [source.name for source in self.plan.sources]
         cases = ComparedCases(names, matrix[0][:, 0], matrix[1]["weight"], right, there, looks)
-        samples = [self._sample(lists) if self.hard else None for lists in rows.lists]
+        samples = [sample_of(one, self.plan.cluster, named=self.named) if self.hard else None for one in rows.lists]
         outcomes = true_names(truth, self.plan).dictionary_encode() if self.hard else None
         advantages = cases.advantages(self.shown[0], self.shown[1:])
         return matrix, right, outcomes, cases.details(self.rule), advantages, samples, [places for _, places in looks]
-
-    def _sample(self, scored: ScoredBatch) -> CaseSample:
-        truth, cluster = scored.truth, self.plan.cluster
-        clusters = None if cluster is None else filled(truth, cluster, "cluster")
-        return CaseSample.of(scored.lists, scored.y, truth.rows, clusters, truth.source, named=self.named)
 
     def add(self, made: Any) -> None:
         """See `Collector`."""

@@ -14,8 +14,8 @@ from toplist.core.arguments import as_probability, as_units, as_whole, is_severa
 from toplist.errors import OutcomeError, ShapeError, SpaceError, TopListError
 from toplist.evaluation.arrays import given
 from toplist.evaluation.diagnosis import UNNAMED, Diagnosis, TableSummary, measure
-from toplist.evaluation.samples import EXACT, CaseSample, CaseSampler, sample_cases
-from toplist.evaluation.stream import ScoredRows, ScoringSpec, Taken, run
+from toplist.evaluation.samples import EXACT, CaseSample, CaseSampler, sample_cases, sample_of
+from toplist.evaluation.stream import ScoringSpec, Taken, run
 from toplist.inference.settings import Inference, as_inference
 from toplist.io import (
     N_CLASSES,
@@ -26,7 +26,6 @@ from toplist.io import (
     as_source,
     as_truth,
     check_file,
-    filled,
     has_tables,
     open_request,
     plan_of,
@@ -196,13 +195,8 @@ def _in_files(request: ReadRequest, space: Any, missing: str, progress: Progress
             "Draw an outcome per case from it.",
         )
     sampler = CaseSampler(EXACT)
-
-    def sampled(rows: ScoredRows) -> CaseSample:
-        (scored,), truth = rows.lists, rows.lists[0].truth
-        clusters = None if plan.cluster is None else filled(truth, plan.cluster, "cluster")
-        return CaseSample.of(scored.lists, scored.y, truth.rows, clusters, truth.source)
-
-    run(plan, ScoringSpec((as_rule("brier"),), ()), [Taken(sampled, sampler.add)], progress)
+    collector = Taken(lambda rows: sample_of(rows.lists[0], plan.cluster), sampler.add)
+    run(plan, ScoringSpec((as_rule("brier"),), ()), [collector], progress)
     issues = checks.counts.issues(repaired={*BLOCKING, *repaired_kinds(source.repairs)})
     classes = checked.classes if plan.space is None else _classes(show_size(plan.space.size))
     return replace(checked, issues=issues, classes=classes, reason=""), sampler.sample()

@@ -23,7 +23,7 @@ from toplist.calibration.miscalibration import SIGNIFICANT, CalibrationVerdict
 from toplist.core.kernel import hash_integers, uniform
 from toplist.errors import TopListError
 from toplist.evaluation.arrays import ArrayModels
-from toplist.evaluation.stream import ScoredRows, case_hashes, class_texts
+from toplist.evaluation.stream import ScoredBatch, ScoredRows, case_hashes, class_texts
 from toplist.inference.dependence import TruthColumn
 from toplist.inference.diagnostics import MOST_VALUES, SAMPLED, ScoreSample
 from toplist.inference.settings import InferenceSettings
@@ -32,6 +32,7 @@ from toplist.io import (
     as_arrow,
     as_numpy,
     clusters_in_order,
+    filled,
     plain,
     untimely,
     weights_of,
@@ -100,6 +101,11 @@ class CaseSample:
         some = np.flatnonzero(self.places >= 0)
         return replace(self.at(some), rows=self.places[some], binned=None)
 
+    def tested(self) -> CaseSample:
+        """As many of the cases as are tested where they are taken as independent."""
+        every = thinned(self.lists.sizes, self.rows, TESTED, self.every)
+        return self if every == self.every else replace(self.at(np.flatnonzero(self.rows % every == 0)), every=every)
+
     @property
     def any_listed(self) -> bool:
         """Whether any list has a class."""
@@ -158,6 +164,13 @@ def sample_cases(
     return sampler.sample()
 
 
+def sample_of(scored: ScoredBatch, cluster: str | None, *, named: bool = False) -> CaseSample:
+    """All cases of a batch of a file."""
+    truth = scored.truth
+    clusters = None if cluster is None else filled(truth, cluster, "cluster")
+    return CaseSample.of(scored.lists, scored.y, truth.rows, clusters, truth.source, named=named)
+
+
 @dataclass(slots=True)
 class CaseSampler:
     """Samples cases of batches; the sample does not depend on the order of these."""
@@ -209,8 +222,9 @@ class CaseSampler:
 
 def _binned(sample: CaseSample) -> Binned:
     """The sums over cases, some at a time."""
-    parts = (slice(lo, lo + _PART) for lo in range(0, len(sample.y), _PART))
-    return sum((Binned.of(sample.lists[part], sample.y[part]) for part in parts), Binned())
+    lists, y = sample.by_place()
+    parts = (slice(lo, lo + _PART) for lo in range(0, len(y), _PART))
+    return sum((Binned.of(lists[part], y[part]) for part in parts), Binned())
 
 
 def _units(clusters: Sequence[Any]) -> Places | None:
@@ -245,9 +259,13 @@ def calibration_verdict(sample: CaseSample, *, level: float, draws: int = DRAWS,
     if not len(lists):
         return CalibrationVerdict(None, 0, None, None, number, ("There are no cases.",))
     notes: list[str] = []
-    some, clusters = _tested(sample, notes)
+    clusters = units if number is not None and number < len(lists) else None
+    tested = sample.tested() if clusters is None else sample
+    if tested.every > 1:
+        what = "The test is" if clusters is None else "The test and the intervals are"
+        notes.append(f"{what} of one case in {tested.every:,}: {len(tested.lists):,} cases.")
     test = attempt(
-        "test", lambda: calibration_test(lists[some], y[some], draws=draws, seed=seed, clusters=clusters), notes
+        "test", lambda: calibration_test(tested.lists, tested.y, draws=draws, seed=seed, clusters=clusters), notes
     )
     least = 1 / (draws + 1)
     if test is None:
@@ -263,19 +281,7 @@ def calibration_verdict(sample: CaseSample, *, level: float, draws: int = DRAWS,
 
     first = attempt("difference", lambda: bias("top"), notes) if sample.any_listed else None
     mass = attempt("difference of the mass", lambda: bias("mass"), notes)
-    return CalibrationVerdict(test, 0 if test is None else len(some), first, mass, number, tuple(notes))
-
-
-def thinned_sample(sample: CaseSample) -> tuple[TopLists, Codes]:
-    """The lists and outcomes that are used where cases are taken as independent, as many as are tested."""
-    some, every = _few_enough(sample)
-    return (sample.lists, sample.y) if every == sample.every else (sample.lists[some], sample.y[some])
-
-
-def _few_enough(sample: CaseSample) -> tuple[Places, int]:
-    """As many of the sampled cases as are tested, and one in how many these are."""
-    every = thinned(sample.lists.sizes, sample.rows, TESTED, sample.every)
-    return np.flatnonzero(sample.rows % every == 0), every
+    return CalibrationVerdict(test, 0 if test is None else len(tested.lists), first, mass, number, tuple(notes))
 
 
 def attempt(what: str, find: Callable[[], T], notes: list[str]) -> T | None:
@@ -285,19 +291,6 @@ def attempt(what: str, find: Callable[[], T], notes: list[str]) -> T | None:
     except TopListError as error:
         notes.append(f"There is no {what}: {error}")
         return None
-
-
-def _tested(sample: CaseSample, notes: list[str]) -> tuple[Places, Places | None]:
-    """The cases that are tested, and their clusters; which these are does not depend on how batches came."""
-    lists, units = sample.lists, sample.units
-    if units is not None and int(units.max()) + 1 < len(units):
-        if sample.every > 1:
-            notes.append(f"The test and the intervals are of one case in {sample.every:,}: {len(lists):,} cases.")
-        return np.arange(len(lists)), units
-    some, every = _few_enough(sample)
-    if every > 1:
-        notes.append(f"The test is of one case in {every:,}: {len(some):,} cases.")
-    return some, None
 
 
 # Scores of cases

@@ -39,7 +39,6 @@ from toplist.io import (
     as_text,
     class_counts,
     clusters_in_order,
-    empty_set_explained,
     filled,
     groups_of,
     id_hashes,
@@ -256,13 +255,12 @@ def run(
         return cases, len(compared.truth), bool(rows.present), made
 
     matched, total, kept, lacking = np.zeros(len(scorers), np.int64), 0, 0, False
-    with empty_set_explained(plan.set_separator):
-        for cases, count, incomplete, made in parallel_map(work, _with_positions(aligned.cases(), start)):
-            for collector, one in zip(collectors, made, strict=True):
-                collector.add(one)
-            matched += [np.count_nonzero(there) for there in cases.present] or len(cases)
-            total, kept, lacking = total + len(cases), kept + count, lacking or incomplete
-            progress("scoring", total, plan.truth.reader.rows)
+    for cases, count, incomplete, made in parallel_map(work, _with_positions(aligned.cases(), start)):
+        for collector, one in zip(collectors, made, strict=True):
+            collector.add(one)
+        matched += [np.count_nonzero(there) for there in cases.present] or len(cases)
+        total, kept, lacking = total + len(cases), kept + count, lacking or incomplete
+        progress("scoring", total, plan.truth.reader.rows)
     if stand_in is not None and matched[stand_in] < total:
         raise AlignmentError(
             f"the baseline {scoring.baseline} lacks {total - matched[stand_in]:,} cases, so that its predictions "

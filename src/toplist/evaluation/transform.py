@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from toplist._typing import Progress
 from toplist.errors import TopListError
-from toplist.io import ReadOptions, ReadRequest, WriteSummary, open_aligned, silent, transform
+from toplist.io import AlignedFiles, ReadOptions, ReadRequest, WriteSummary, open_aligned, silent, transform
 from toplist.lists import TopLists
 from toplist.postprocess.combination import Ambiguity, PoolWeights, ambiguity, pool_weights
 from toplist.postprocess.combination.weights import POOLS
@@ -179,11 +179,7 @@ class FitResult:
     model: Recalibrator
     choice: Selection
     cases: int
-    classes: Any  # how many there are
-    repairs: Mapping[str, Mapping[str, int]]
-    left_out: Mapping[str, int]
-    weight: str | None = None  # columns of the truth that counted
-    cluster: str | None = None
+    files: AlignedFiles
 
 
 def fit_recalibrator(
@@ -247,16 +243,7 @@ def fit_recalibrator(
         sample_weight=files.weights,
     )
     best = choice.best if candidates is None else candidates[0].clone().fit(predicted, y, sample_weight=files.weights)
-    return FitResult(
-        best,
-        choice,
-        len(predicted),
-        files.space.size,
-        files.repairs_made,
-        files.cases.left_out,
-        files.weight,
-        files.cluster,
-    )
+    return FitResult(best, choice, len(predicted), files)
 
 
 def recalibrator_of(kind: str, rule: str) -> Recalibrator:

@@ -19,8 +19,6 @@ from toplist.io.columns import plain as plain
 from toplist.io.columns import text_if_none as text_if_none
 from toplist.io.encoding import ClassEncoder as ClassEncoder
 from toplist.io.encoding import NamesSeen as NamesSeen
-from toplist.io.encoding import empty_set_explained as empty_set_explained
-from toplist.io.encoding import has_integers as has_integers
 from toplist.io.encoding import label_sets as label_sets
 from toplist.io.encoding import space_in_files as space_in_files
 from toplist.io.encoding import within_case as within_case
@@ -46,6 +44,7 @@ from toplist.io.options import Truth as Truth
 from toplist.io.options import as_source as as_source
 from toplist.io.options import as_truth as as_truth
 from toplist.io.plan import PER_CASE as PER_CASE
+from toplist.io.plan import AlignedFiles as AlignedFiles
 from toplist.io.plan import Plan as Plan
 from toplist.io.plan import has_tables as has_tables
 from toplist.io.plan import names_of as names_of
@@ -66,12 +65,12 @@ from toplist.io.readers.json_lines import RepeatedFieldError as RepeatedFieldErr
 from toplist.io.readers.json_lines import json_value as json_value
 from toplist.io.sources import OpenTable as OpenTable
 from toplist.io.sources import tell as tell
+from toplist.io.truth import BLANK as BLANK
 from toplist.io.truth import REMEDY as REMEDY
 from toplist.io.truth import by_appearance as by_appearance
 from toplist.io.truth import class_counts as class_counts
 from toplist.io.truth import clusters_in_order as clusters_in_order
 from toplist.io.truth import filled as filled
-from toplist.io.truth import group_name as group_name
 from toplist.io.truth import groups_of as groups_of
 from toplist.io.truth import in_time as in_time
 from toplist.io.truth import require_few_groups as require_few_groups

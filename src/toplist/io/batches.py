@@ -386,8 +386,8 @@ def _without_pair(
     if odd.any():
         at = int(np.flatnonzero(odd)[0])
         if halves is None:
-            what = "class" if no_class[at] else "confidence"
-            remedy = f"Fill it in, or pass {argument('blanks', 'drop')} to leave out what lacks one of the two."
+            what, how = ("class", " ({} for an empty label set)") if no_class[at] else ("confidence", "")
+            remedy = f"Fill it in{how}, or pass {argument('blanks', 'drop')} to leave out what lacks one of the two."
             raise FileError(source, f"the {what} is blank. {remedy}", row=int(rows[at]))
         for column, lacks in enumerate((no_number, no_class)):
             halves[:, column] += np.bincount(case[odd & lacks], minlength=len(halves))

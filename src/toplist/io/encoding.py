@@ -6,8 +6,7 @@ Scoring needs to tell the classes of a case apart: no name becomes a Python obje
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, cast
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from toplist._files import need
 from toplist._text import argument, listed, near_duplicates, quote
-from toplist._typing import Bools, Codes
+from toplist._typing import Codes
 from toplist.errors import ClassError, FileError, OutcomeError, SpaceError, TopListError
 from toplist.io.batches import Batch
 from toplist.io.columns import Column, as_arrow, as_numpy, is_list, plain, truths
@@ -122,11 +121,15 @@ class ClassEncoder:
 
     With the labels of all classes, codes are their places. Whole numbers are their own codes. Other names are
     numbered batch by batch by Arrow's dictionary encoding; where the number of classes differs per case, case by case.
-    Without a `space` it does.
+    Without a `space` it does. What is not `strict` gives classes that are no labels codes beyond these, and leaves
+    more names than classes to `problem`.
     """
 
-    def __init__(self, space: ClassSpace | None, sources: Sequence[OpenTable], sets: str | None = None) -> None:
-        self.space, self.sets = space, sets
+    def __init__(
+        self, space: ClassSpace | None, sources: Sequence[OpenTable], sets: str | None = None, *, strict: bool = True
+    ) -> None:
+        self.space, self.sets, self.strict = space, sets, strict
+        self.stranger: FileError | None = None  # the error of the first class that is no label, where it is not raised
         self.labels: Column | None = None
         self.size: Any = math.inf if space is None else space.size
         self.integers = sets is None and all(map(has_integers, sources))
@@ -153,11 +156,11 @@ class ClassEncoder:
         place of the batch with outcomes.
         """
         pa = need("pyarrow")
-        values = [self.values(batch, names) for batch, names in zip(batches, columns, strict=True)]
+        values = [self._values(batch, names) for batch, names in zip(batches, columns, strict=True)]
         whole = self.integers and all(map(_are_whole, values))
         if self.labels is not None:
             errors = [OutcomeError if at == truth else ClassError for at in range(len(batches))]
-            codes = [self._known_places(*side) for side in zip(values, batches, errors, strict=True)]
+            codes = [self._places(*side) for side in zip(values, batches, errors, strict=True)]
             return codes, None if whole and not self._by_name else self.labels
         if whole:
             return [_whole(names, batch) for names, batch in zip(values, batches, strict=True)], None
@@ -198,7 +201,7 @@ class ClassEncoder:
             names = need("pyarrow").array([[] if name == _EMPTY else name.split(_UNIT) for name in names.to_pylist()])
         return [place[own] for own in codes], names
 
-    def values(self, batch: Batch, names: tuple[str, ...]) -> Any:
+    def _values(self, batch: Batch, names: tuple[str, ...]) -> Any:
         """The names of the classes: all that are listed, or those of the columns where every column is."""
         types, values = need("pyarrow").types, batch.classes
         if values is None:
@@ -261,25 +264,26 @@ class ClassEncoder:
                 f"{argument('set_separator', ';')}, or give lists of labels.",
             )
 
-    def places(self, values: Any, batch: Batch) -> tuple[Codes, Bools]:
-        """The places of names among the labels, or whole numbers, which are places; and which are none."""
-        pc = need("pyarrow.compute")
+    def _places(self, values: Any, batch: Batch, error: Any) -> Codes:
+        """The places of names among the labels, or whole numbers, which are places."""
+        pc, space = need("pyarrow.compute"), cast("ClassSpace", self.space)
         if need("pyarrow").types.is_integer(values.type) and not self._by_name:
             codes = _whole(values, batch)
-            return codes, (codes < 0) | (codes >= len(cast("Column", self.labels)))
-        found = pc.index_in(_text(values), value_set=self.labels)
-        return as_numpy(pc.fill_null(found, -1)).astype(np.int64), truths(found.is_null())
-
-    def _known_places(self, values: Any, batch: Batch, error: Any) -> Codes:
-        codes, unknown = self.places(values, batch)
-        space = cast("ClassSpace", self.space)
+        else:
+            codes = as_numpy(pc.fill_null(pc.index_in(_text(values), value_set=self.labels), -1)).astype(np.int64)
+        unknown = (codes < 0) | (codes >= len(space.labels or ()))
         if not unknown.any() or not (space.complete or error is ClassError):
             return codes
         at = int(np.argmax(unknown))
         name, what = values[at].as_py(), "the outcome" if error is OutcomeError else "class"
         labels = f"the {len(space.labels or ()):,} labels" if space.complete else "the labels"
         hint = space.suggest(name) if len(str(name)) < 100 else ""
-        raise _error(f"{what} {quote(name)} is not among {labels}. {hint}".rstrip(), at, batch)
+        stranger = _error(f"{what} {quote(name)} is not among {labels}. {hint}".rstrip(), at, batch)
+        if self.strict:
+            raise stranger
+        self.stranger = self.stranger or stranger
+        further = len(space.labels or ()) + as_numpy(plain(values).dictionary_encode().indices).astype(np.int64)
+        return np.where(unknown, further, codes)
 
     def finish(self) -> None:
         """After the last batch: more names than classes; numbers in text that are no codes, where all are numbers."""
@@ -308,13 +312,13 @@ class ClassEncoder:
         pa, pc, size = need("pyarrow"), need("pyarrow.compute"), self.size
         if size <= _TRACKED:
             batch = next(batch for _, batch, what in sides if what == "class")
-            if len(names) > size:
+            if len(names) > size and self.strict:
                 last = int(batch.rows.max())  # long tables are grouped in any order
                 raise SpaceError(f"{batch.source}, by row {last:,}: {_too_many(_shown(names), size)}")
             with self._lock:
                 self._path = batch.source
                 self._names = names if self._names is None else pc.unique(pa.concat_arrays([self._names, names]))
-                crowded = self.problem() if len(self._names) > size + _KEPT else None
+                crowded = self.problem() if self.strict and len(self._names) > size + _KEPT else None
             # Threads share batches in any order: only after the last one does the sentence not depend on it. Files in
             # which every row has a name of its own are not read to their end.
             if crowded is not None:
@@ -396,18 +400,6 @@ def _shown(names: Column) -> list[str]:
     return [name.replace(_UNIT, ";") for name in names.to_pylist()]
 
 
-@contextmanager
-def empty_set_explained(sets: str | None) -> Iterator[None]:
-    """Says how the empty set is written, where a class is blank and may have been meant to be it."""
-    try:
-        yield
-    except FileError as error:
-        blank = "the class is blank."
-        if sets is None or not error.problem.startswith(blank):
-            raise
-        raise FileError(error.source, f"{blank} {EMPTY_REMEDY}", row=error.row) from None
-
-
 def _taken_apart(values: Any, separator: str) -> tuple[list[tuple[str, ...]], Any]:
     """The labels of every different set in order, and for each value which set it is; null where a label is."""
     pa, pc = need("pyarrow"), need("pyarrow.compute")
@@ -439,14 +431,13 @@ def _text(values: Any) -> Any:
 
 def _whole(values: Any, batch: Batch) -> Codes:
     numbers = as_numpy(plain(values))
-    if numbers.dtype == np.uint64 and len(numbers) and int(numbers.max()) >= _MOST:
-        at = int(np.argmax(numbers))
+    large = np.flatnonzero(numbers >= np.uint64(_MOST)) if numbers.dtype == np.uint64 else np.zeros(0, np.intp)
+    if len(large):
         problem = (
-            f"class {int(numbers[at])} is too large for a code: codes are below 2**63. Write such classes as text."
+            f"class {numbers[large[0]]} is too large for a code: codes are below 2**63. Write such classes as text."
         )
-        raise _error(problem, at, batch)
-    whole: Codes = numbers.astype(np.int64, copy=False)
-    return whole
+        raise _error(problem, int(large[0]), batch)
+    return numbers.astype(np.int64, copy=False)
 
 
 def within_case(case: NDArray[Any], codes: Codes) -> Codes:

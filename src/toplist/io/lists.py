@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,7 +31,7 @@ from toplist.errors import (
 from toplist.io.align import silent
 from toplist.io.batches import Batch, concat
 from toplist.io.columns import as_numpy, plain
-from toplist.io.encoding import EMPTY_REMEDY, ClassEncoder, empty_set_explained, within_case
+from toplist.io.encoding import EMPTY_REMEDY, ClassEncoder
 from toplist.io.options import ReadOptions, Source
 from toplist.io.sources import OpenTable
 from toplist.io.tables import open_source
@@ -156,39 +157,32 @@ def read_lists(data: Any, space: Any = None, *, read: ReadOptions | None = None,
         raise ShapeError(
             "how many classes are there?", "Give the space: a number, math.inf or ClassSpace(labels=[...])."
         )
-    rows, known, ids, left_out = table_rows(source, known)
-    return TopLists._validated(rows, known, ids, source.repairs, left_out)
-
-
-def table_rows(source: OpenTable, space: ClassSpace) -> tuple[Rows, ClassSpace, Any, dict[str, int]]:
-    """The rows of a table with their numbers as they are, the space with the labels that occur, ids, and repairs."""
     batches = list(source.batches())
     whole, ids = concat(batches, source.path, source.names), None
-    if batches and batches[0].ids is not None:
-        ids = np.array(need("pyarrow").chunked_array([batch.ids for batch in batches]).to_pylist())
-    rows, space = constructors.ragged(
-        whole.offsets, _classes(whole, source.names, space), whole.confidences, space, None
+    if whole.ids is not None:
+        ids = np.array(whole.ids.to_pylist())
+    rows, known = constructors.ragged(
+        whole.offsets, _classes(whole, source.names, known), whole.confidences, known, None
     )
-    return replace(rows, precision=whole.precision, shown=whole.shown), space, ids, _left_out(whole)
+    rows = replace(rows, precision=whole.precision, shown=whole.shown)
+    return TopLists._validated(rows, known, ids, source.repairs, _left_out(whole))
 
 
 def _classes(lists: Batch, columns: Sequence[str], space: ClassSpace) -> NDArray[Any]:
-    """The classes of lists, of which `columns` are those of a wide table; whole numbers are not copied."""
+    """The classes of lists, of which `columns` are those of a wide table, as labels of the space, which may be numbers.
+
+    Whole numbers are not copied.
+    """
     if lists.classes is not None and need("pyarrow").types.is_integer(lists.classes.type):
         return as_numpy(plain(lists.classes))
     names = list(columns) * len(lists) if lists.classes is None else plain(lists.classes).to_pylist()
     if space.labels is not None and names and isinstance(names[0], str):
-        names = _as_labels(names, space)
+        labels = {str(label): label for label in space.labels}
+        unknown = next((name for name in names if name not in labels), None)
+        if unknown is not None:
+            raise ClassError(f"class {unknown!r} is not among the labels of the space.", space.suggest(unknown))
+        names = [labels[name] for name in names]
     return np.array(names) if names else np.zeros(0, np.int64)
-
-
-def _as_labels(names: list[str], space: ClassSpace) -> list[Any]:
-    """Text from a file as the labels of the space, which may be numbers."""
-    labels = {str(label): label for label in space.labels or ()}
-    unknown = next((name for name in names if name not in labels), None)
-    if unknown is not None:
-        raise ClassError(f"class {unknown!r} is not among the labels of the space.", space.suggest(unknown))
-    return [labels[name] for name in names]
 
 
 @dataclass(slots=True)
@@ -203,17 +197,15 @@ class FileChecks:
     scorable: ListSummary = field(default_factory=ListSummary)
     unreadable: str = ""  # the error that reading stopped with
     _examples: dict[str, str] = field(default_factory=dict)  # by kind, the error of the first case that has no other
-    _foreign: str = ""  # the error of the first class that is not in the space
-    _crowded: str = ""  # that more classes are named than there are
     _seen: set[Any] = field(default_factory=set)
     _coder: ClassEncoder = field(init=False)
 
     def __post_init__(self) -> None:
-        self._coder = ClassEncoder(self.space, [self.source], self.sets)
+        self._coder = ClassEncoder(self.space, [self.source], self.sets, strict=False)
 
     def add(self, batch: Batch) -> None:
         """Count the issues of a batch that was read with `halves`, and sum up the lists that can be scored."""
-        codes = self._codes(batch)
+        (codes,), _ = self._coder.encode([batch], [self.source.names])
         start, n = self.counts.cases, len(batch)
         self.counts += QualityCounts.of(
             rows_of(batch, codes, self.space),
@@ -229,42 +221,18 @@ class FileChecks:
         """All issues, each with an example where there is one; a repair that does not succeed blocks."""
         of = self.counts.cases
         odd = self._coder.problem()
-        crowded = self._crowded or (str(odd) if isinstance(odd, SpaceError) else "")
-        stray = "" if odd is None or crowded else str(odd)
-        whole = (
-            ("unreadable", self.unreadable),
-            ("more names than classes", crowded),
-            ("class outside the space", stray),
-        )
-        made = [
-            replace(one, example=self._examples[one.kind]) if one.kind in self._examples else one
-            for one in self.counts.issues(repaired=repaired_kinds(self.repairs) - set(self._examples))
+        whole = {
+            "unreadable": self.unreadable,
+            "more names than classes": str(odd) if isinstance(odd, SpaceError) else "",
+            "class outside the space": "" if odd is None or isinstance(odd, SpaceError) else str(odd),
+        }
+        found = [
+            replace(issue, example=self._examples.get(issue.kind, issue.example))
+            for issue in self.counts.issues(repaired=repaired_kinds(self.repairs) - set(self._examples))
+            if issue.kind != "class outside the space" or not whole["more names than classes"]
         ]
-        issues = (*(Issue(kind, 0, of, error, True, "", error) for kind, error in whole if error), *made)
+        issues = (*(Issue(kind, 0, of, error, True, "", error) for kind, error in whole.items() if error), *found)
         return tuple(sorted(issues, key=lambda one: not one.blocking))
-
-    def _codes(self, batch: Batch) -> Codes:
-        """Codes that tell the classes of each case apart, those outside the space from its size on."""
-        names = self.source.names
-        try:
-            (codes,), _ = self._coder.encode([batch], [names])
-        except FileError as error:
-            if self._coder.labels is None:
-                raise
-            self._foreign = self._foreign or str(error)
-            values = self._coder.values(batch, names)
-            codes, foreign = self._coder.places(values, batch)
-            further = len(self._coder.labels) + as_numpy(plain(values).dictionary_encode().indices).astype(np.int64)
-            return np.where(foreign, further, codes)
-        except SpaceError as error:
-            self._crowded = str(error)
-            self._coder = ClassEncoder(ClassSpace(math.inf), [self.source], self.sets)
-            (codes,), _ = self._coder.encode([batch], [names])
-        if not self._crowded:
-            return codes
-        if batch.classes is None:
-            return np.arange(len(codes), dtype=np.int64)
-        return within_case(np.repeat(np.arange(len(batch)), np.diff(batch.offsets)), codes)
 
     def _twice(self, batch: Batch) -> Bools:
         """Which cases have an id that was seen before."""
@@ -279,38 +247,32 @@ class FileChecks:
         return again
 
     def _scorable(self, batch: Batch, codes: Codes) -> TopLists:
-        """The lists that can be scored; the first case of each kind that cannot becomes an example."""
-        blank: Any = np.zeros(len(batch), bool)
-        if batch.halves is not None and self.repairs.blanks == "error":
-            blank = batch.halves.any(axis=1)
-        if not blank.any():
-            try:
+        """The lists that can be scored after the repairs; the first case of each kind that cannot is an example."""
+        good = np.ones(len(batch), bool)
+        for kind, cases in _blanks(batch).items() if self.repairs.blanks == "error" else ():
+            good &= ~cases
+            if cases.any() and batch.halves is not None:
+                lacks = "confidence" if kind == "class without a confidence" else "class"
+                remedy = f" {EMPTY_REMEDY}" if lacks == "class" and self.sets is not None else ""
+                row = int(batch.halves[np.argmax(cases), 2])
+                self._example(kind, FileError(batch.source, f"the {lacks} is blank.{remedy}", row=row))
+        if good.all():
+            with suppress(FileError):
                 return self._lists(batch, codes)
-            except FileError:
-                pass
-        self._blank_examples(batch, blank)
-        good = ~blank
-        for kind, cases in self._refused(batch, codes, blank).items():
-            good[cases] = False
-            if len(cases) and kind not in self._examples:
-                self._example(kind, self._error(batch, codes, int(cases[0])))
-        if batch.classes is not None:
-            codes = codes[np.repeat(good, np.diff(batch.offsets))]
-        return self._lists(batch if good.all() else batch.take(np.flatnonzero(good)), codes)
-
-    def _refused(self, batch: Batch, codes: Codes, blank: Bools) -> dict[str, NDArray[np.intp]]:
-        """Cases that cannot be scored, after the repairs, by the issue that they are refused for."""
         found = detect(rows_of(batch, codes, self.space), self.repairs.scale).flags & np.uint16(flags.PROBLEMS)
-        found[blank] = 0
+        found[~good] = 0
         beyond = found & ~np.uint16(_repaired_flags(self.repairs))
         for case in np.flatnonzero((found > 0) & (beyond == 0)).tolist():
             if self._error(batch, codes, case) is not None:
                 beyond[case] = found[case]
-        refused = {}
         for bit, kind in KINDS.items():
-            refused[kind] = np.flatnonzero(beyond & bit)
-            beyond[refused[kind]] = 0
-        return refused
+            refused = np.flatnonzero(beyond & bit)
+            if len(refused) and kind not in self._examples:
+                self._example(kind, self._error(batch, codes, int(refused[0])))
+            beyond[refused], good[refused] = 0, False
+        if batch.classes is not None:
+            codes = codes[np.repeat(good, np.diff(batch.offsets))]
+        return self._lists(batch if good.all() else batch.take(np.flatnonzero(good)), codes)
 
     def _lists(self, batch: Batch, codes: Codes) -> TopLists:
         return lists_of(batch, self.source.names, codes, self.space, self.repairs)
@@ -324,17 +286,9 @@ class FileChecks:
             return error
         return None
 
-    def _blank_examples(self, batch: Batch, blank: Bools) -> None:
-        for kind, cases in _blanks(batch).items() if blank.any() else ():
-            if cases.any() and batch.halves is not None:
-                lacks = "confidence" if kind == "class without a confidence" else "class"
-                remedy = f" {EMPTY_REMEDY}" if lacks == "class" and self.sets is not None else ""
-                row = int(batch.halves[np.argmax(cases), 2])
-                self._example(kind, FileError(batch.source, f"the {lacks} is blank.{remedy}", row=row))
-
     def _example(self, kind: str, error: TopListError | None) -> None:
-        foreign = self._foreign if kind == "class outside the space" else ""
-        self._examples.setdefault(kind, foreign or str(error or ""))
+        stranger = self._coder.stranger if kind == "class outside the space" else None
+        self._examples.setdefault(kind, str(stranger or error or ""))
 
 
 def check_file(
@@ -352,10 +306,9 @@ def check_file(
     try:
         if space is not None:
             require_all_columns(source, space)
-        with empty_set_explained(sets):
-            for batch in source.batches(halves=True):
-                checks.add(batch)
-                progress("checking", checks.counts.cases, source.reader.rows)
+        for batch in source.batches(halves=True):
+            checks.add(batch)
+            progress("checking", checks.counts.cases, source.reader.rows)
     except ResourceError:
         raise  # not the file's fault
     except TopListError as error:

@@ -31,11 +31,11 @@ REMEDY = "write numbers, or dates that begin with the year, all in one form, suc
 _YEAR = re.compile(r"\d{4}(?!\d{3})", re.ASCII)
 _DIGIT = re.compile(r"\d", re.ASCII)
 _OFFSET = re.compile(r"[T ]\d\d:?\d\d[^+-]*([+-]\d\d(?::?\d\d)?)$", re.ASCII)
-BLANK = "(blank)"  # a group of those of whom nothing is said
+BLANK = "(blank)"  # the group of those of whom nothing is said
 MOST_GROUPS = 10_000
-_CALLED_SO = re.compile(r"'*\(blank\)'*", re.ASCII)  # what is called that itself gets a pair of quotes
 _GROUPS = range(2, 31)  # how many there are where they are shown without being asked for
-_FOUND = {"cluster": CLUSTER, "time": "time", "group": GROUP}  # columns that are used where they are called so
+# Columns that are used where they are called so.
+_FOUND = {"cluster": CLUSTER, "time": "time", "group": GROUP, "n_classes": N_CLASSES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,18 +124,19 @@ def _not_carried(sources: Sequence[OpenTable], able: Sequence[OpenTable]) -> str
 
 
 def _columns_by_name(able: Sequence[OpenTable], about: Truth, find: Sequence[str]) -> dict[str, str]:
-    """The columns that are used without being named, in all tables that carry outcomes."""
-    named = any((about.cluster, about.time))
-    found = {
+    """The columns that are used without being named, in all tables that carry outcomes.
+
+    Groups change what the board shows, and numbers of classes every score: of a plain table, these columns are named.
+    """
+    named, produced = any((about.cluster, about.time)), all(source.produced is not None for source in able)
+    return {
         what: name
         for what, name in _FOUND.items()
-        if what in find and getattr(about, what) is None and not (named and what != "group") and _all_have(able, name)
+        if (what in find or what == "n_classes")
+        and getattr(about, what) is None
+        and (not named if what in ("cluster", "time") else produced)
+        and _all_have(able, name)
     }
-    if "group" in found and not all(source.produced is not None for source in able):
-        del found["group"]  # what shows groups changes the board: of a plain table, the column is named
-    if about.n_classes is None and all(source.produced is not None for source in able) and _all_have(able, N_CLASSES):
-        found["n_classes"] = N_CLASSES
-    return found
 
 
 def _all_have(able: Sequence[OpenTable], name: str) -> bool:
@@ -215,17 +216,16 @@ class _Cases:
         """That rows say different things of one case: which, what, where, and what to do about it."""
         first = rows[0]
         other = next(row for row in rows if row[column] != first[column])
-        (file, _, _), (other_file, row, case) = self._place(first), self._place(other)
-        values = quote(first[column]), quote(other[column])
-        if self.files[first["file"]][0] is self.files[other["file"]][0]:
-            return FileError(other_file, f"{case} has {values[1]} and {values[0]} in {quote(name)}.", row=row)
+        (file, line, _), (other_file, other_line, case) = self._place(first), self._place(other)
         more = f" ({many:,} such cases)" if many > 1 else ""
         remedy = f"Give the outcomes in a file of their own, {argument('truth')}."
-        if column != "0" and name in _FOUND.values():
-            remedy = f"Leave it out with {argument(next(w for w, n in _FOUND.items() if n == name), '')}."
+        ignored = next((what for what, found in _FOUND.items() if found == name and what != "n_classes"), None)
+        if column != "0" and ignored is not None:
+            remedy = f"Leave it out with {argument(ignored, '')}."
         what = "the outcome" if column == "0" else quote(name)
         return AlignmentError(
-            f"{what} of {case} is {values[0]} in {file} and {values[1]} in {other_file}{more}. {remedy}"
+            f"{what} of {case} is {quote(first[column])} in {file}, row {line:,}, and {quote(other[column])} in "
+            f"{other_file}, row {other_line:,}{more}. {remedy}"
         )
 
     def require_outcomes(self) -> None:
@@ -319,25 +319,15 @@ def require_outcomes(truth: Batch, sets: str | None) -> None:
         raise truth.error(problem, int(np.argmin(sizes)))
 
 
-def _whole(value: Any) -> int:
-    """A number of classes, or 0."""
-    try:
-        size = int(value)
-    except (TypeError, ValueError, OverflowError):
-        return 0
-    return 0 if isinstance(value, float) and value != size else size
-
-
 def class_counts(truth: Batch, name: str) -> Any:
     """How many classes each case has, from a column of the truth."""
-    column = truth.extra[name].to_pylist()
-    out = []
-    for case, value in enumerate(column):
-        size = _whole(value)
-        if size < 1:
+    sizes: list[int] = []
+    for case, value in enumerate(truth.extra[name].to_pylist()):
+        with suppress(TypeError, ValueError, OverflowError):
+            sizes.append(int(value))
+        if len(sizes) == case or sizes[case] < 1 or (isinstance(value, float) and value != sizes[case]):
             raise truth.error(f"{quote(value)} in {quote(name)} is no number of classes.", case)
-        out.append(size)
-    return np.array(out, dtype=np.int64 if max(out, default=0) < 2**53 else object)
+    return np.array(sizes, dtype=np.int64 if max(sizes, default=0) < 2**53 else object)
 
 
 def untimely(values: Sequence[str]) -> str | None:
@@ -397,8 +387,13 @@ def in_time(column: Any, name: str) -> NDArray[np.int64]:
             odd = untimely(pc.unique(column).to_pylist())
             if odd is not None:
                 raise AlignmentError(f"{quote(name)} says the order, and {quote(odd)} in it does not: {REMEDY}.")
-    coded = pc.rank(column, sort_keys="ascending", tiebreaker="dense")
-    return as_numpy(coded).astype(np.int64) - 1
+    return _ranks(column)
+
+
+def _ranks(column: Any) -> NDArray[np.int64]:
+    """The place of each value among the different ones, from the smallest on."""
+    ranks = need("pyarrow.compute").rank(column, sort_keys="ascending", tiebreaker="dense")
+    return as_numpy(ranks).astype(np.int64) - 1
 
 
 def weights_of(truth: Batch, name: str) -> NDArray[np.float64]:
@@ -415,16 +410,8 @@ def weights_of(truth: Batch, name: str) -> NDArray[np.float64]:
 
 def clusters_in_order(column: Any) -> NDArray[np.int64]:
     """The clusters of cases as numbers, in the order of their names: which row comes first does not show."""
-    found, types = groups_of(column), need("pyarrow").types
-    if found.codes is None:
-        return np.zeros(len(column), np.int64)
-    number: Any = str
-    if types.is_integer(column.type) or types.is_floating(column.type):
-        number = int if types.is_integer(column.type) else float  # whole numbers beyond 2^53 are no doubles
-    order = sorted(range(len(found.keys)), key=lambda at: (number(str(found.keys[at])), str(found.keys[at])))
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.arange(len(order))
-    return ranks[found.codes]
+    _require_flat(column)
+    return _ranks(column)
 
 
 def by_appearance(codes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -439,23 +426,14 @@ def by_appearance(codes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def groups_of(column: Any) -> Grouping:
     """Cases by what a column says of them; where it says nothing, that is a group too."""
-    pa, pc = need("pyarrow"), need("pyarrow.compute")
-    if pa.types.is_nested(column.type):
+    _require_flat(column)
+    text = need("pyarrow.compute").cast(column, "string").fill_null(BLANK).dictionary_encode()
+    return Grouping(text.dictionary.to_pylist(), as_numpy(text.indices).astype(np.int32))
+
+
+def _require_flat(column: Any) -> None:
+    if need("pyarrow").types.is_nested(column.type):
         raise AlignmentError("groups and clusters are columns of text or numbers, not of lists.")
-    text = pc.cast(column, pa.string()).dictionary_encode(null_encoding="encode")
-    names = [group_name(name) for name in text.dictionary.to_pylist()]
-    return Grouping(names, as_numpy(text.indices).astype(np.int32))
-
-
-def group_name(value: str | None) -> str:
-    """What a group is called: one of blanks, and one whose name is that of blanks, are two.
-
-    >>> group_name(None), group_name("a"), group_name("(blank)"), group_name("'(blank)'")
-    ('(blank)', 'a', "'(blank)'", "''(blank)''")
-    """
-    if value is None:
-        return BLANK
-    return f"'{value}'" if _CALLED_SO.fullmatch(value) else value
 
 
 def require_few_groups(groups: Sized, name: str | None) -> None:

@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -32,7 +32,6 @@ from toplist.lists.space import ClassSpace
 
 WRITTEN = (".parquet", ".csv", ".jsonl")
 _GROUP = 1 << 17  # rows that are written to Parquet at a time: readers want few large groups
-_LISTS = ("classes", "confidences")
 
 
 class Writer:
@@ -102,9 +101,9 @@ def _as_table(lists: Batch, output: Path) -> Any:
 
 def _as_lists(lists: Batch) -> Any:
     pa = need("pyarrow")
-    at, columns = as_arrow(lists.offsets), {} if lists.ids is None else {"case": lists.ids}
-    for name, values in zip(_LISTS, (lists.classes, as_arrow(lists.confidences)), strict=True):
-        columns[name] = pa.LargeListArray.from_arrays(at, values)
+    columns = {} if lists.ids is None else {"case": lists.ids}
+    for name, values in (("classes", lists.classes), ("confidences", as_arrow(lists.confidences))):
+        columns[name] = pa.LargeListArray.from_arrays(as_arrow(lists.offsets), values)
     return pa.table(columns)
 
 
@@ -159,7 +158,7 @@ class _Lines:
 
 def _parquet(file: BinaryIO, schema: Any) -> Any:
     """A table of different values pays for classes; of ids and confidences it would be made and given up again."""
-    few: Any = ["classes.list.element"] if set(_LISTS) <= set(schema.names) else True
+    few: Any = ["classes.list.element"] if {"classes", "confidences"} <= set(schema.names) else True
     return need("pyarrow.parquet").ParquetWriter(file, schema, use_dictionary=few, write_page_checksum=True)
 
 
@@ -196,14 +195,7 @@ class WriteSummary:
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
-        return {
-            "output": self.output,
-            "cases": self.cases,
-            "entries": self.entries,
-            "faint": self.faint,
-            "repairs": {name: dict(counts) for name, counts in self.repairs.items()},
-            "left_out": {name: count for name, count in self.left_out.items() if count},
-        }
+        return {**asdict(self), "left_out": {name: count for name, count in self.left_out.items() if count}}
 
 
 def transform(
@@ -244,7 +236,14 @@ def transform(
         if not cases:  # the file says which columns there are
             nothing, none = need("pyarrow").array([], "string"), np.zeros(0, np.int64)
             writer.write(_as_table(Batch("", none, nothing, np.zeros(1, np.int64), nothing, np.zeros(0)), writer.path))
-    return WriteSummary(shown(output), cases, entries, faint, repairs, dict(files.cases.left_out))
+    return WriteSummary(
+        shown(output),
+        cases,
+        entries,
+        faint,
+        {name: dict(counts) for name, counts in repairs.items()},
+        dict(files.cases.left_out),
+    )
 
 
 def convert(

@@ -208,7 +208,9 @@ def test_a_space_that_is_declared_wins_over_what_the_producer_says(tables: Table
 
 def test_a_disagreement_about_anything_that_is_used_is_refused(tables: Tables) -> None:
     tables |= {"x": questions(1, cluster=[f"d{at // 2}" for at in range(40)]), "y": questions(2, cluster=["d0"] * 40)}
-    with pytest.raises(AlignmentError, match=r"'cluster' of case 'q2' is 'd1' in x and 'd0' in y .* cluster=''"):
+    with pytest.raises(
+        AlignmentError, match=r"'cluster' of case 'q2' is 'd1' in x, row 3, and 'd0' in y, row 3 .* cluster=''"
+    ):
         compared(tables)
     assert compared(tables, tl.Truth("same", cluster="")).comparison.cluster is None
 

@@ -82,6 +82,7 @@ class Cases:
     left_out: dict[str, str] = field(init=False, default_factory=dict)  # tasks, and why
     complete: bool = field(init=False, default=False)  # whether groups and clusters that tell nothing apart stay
     current: str | None = field(init=False, default=None)  # the task that cases are added to
+    met: Counter[str] = field(init=False, default_factory=Counter)  # questions
 
     def __post_init__(self) -> None:
         self.conditions = RecordConditions(self.request.options.where, self.request.name)
@@ -116,6 +117,12 @@ class Cases:
         if len(several) > 1:
             way = f"choose one with {argument('where', f'{column}={several[0]}')}" if column else "name one of them"
             raise FileError(self.request.name, f"there are {len(several):,} {what}, {listed(several, 6)}: {way}.")
+
+    def numbered(self, question: str) -> str:
+        """The case of a question of the current task; one that is there again has a number, too."""
+        case = f"{self.current}/{question}" if self.current else question
+        self.met[case] += 1
+        return case if self.met[case] == 1 else f"{case}/{self.met[case]}"
 
     def add(
         self, record: Record, case: str, classes: Sequence[str], confidences: Sequence[float], /, **known: Any

@@ -25,10 +25,11 @@ from toplist.errors import FileError
 from toplist.io.columns import as_arrow, as_text, plain, truths
 from toplist.io.producers.base import CLUSTER, GROUP, N_CLASSES, OUTCOME, at_path
 from toplist.io.producers.cases import Cases, reading
-from toplist.io.producers.records import Record, number_of, parsed, text_of
+from toplist.io.producers.records import Record, bytes_of, number_of
 from toplist.io.readers.arrow import PARQUET
-from toplist.io.readers.delimited import CSV
+from toplist.io.readers.base import NOT_UTF8, opened
 from toplist.io.readers.first_look import FirstLook
+from toplist.io.readers.json_lines import read_json
 
 TASKS = Path("hub-config") / "tasks.json"
 ORACLE = Path("target-data") / "oracle-output"
@@ -86,8 +87,8 @@ def _hub_root(path: Path) -> Path | None:
 @lru_cache(maxsize=2)
 def _hub_of(root: Path, _: tuple[tuple[int, int], ...]) -> tuple[_Hub, _Oracle | None]:
     """The hub of a folder and its outcomes; the models of a hub share what was read, while nothing changes."""
-    config = Record(str(root / TASKS), None, None)
-    config = replace(config, value=parsed(text_of(root / TASKS), config))
+    source = str(root / TASKS)
+    config = Record(source, None, read_json(bytes_of(root / TASKS), source))
     tasks: list[_Task] = []
     rounds: dict[str, None] = {}
     declared: dict[str, dict[str, None]] = defaultdict(dict)
@@ -166,26 +167,44 @@ def _texts(column: Any, declared: Sequence[str]) -> list[str | None]:
 
 def _rows_of_pmf(path: Path, hub: _Hub, value: str) -> tuple[list[dict[str, Any]], Counter[str], Sequence[str]]:
     """The rows about distributions, with texts, the number in `value` and their own; others counted; all columns."""
-    reader = (PARQUET if path.suffix.lower() in PARQUET.suffixes else CSV).open((path,), str(path))
-    names = reader.schema.names
+    table = _table_of(path, (*hub.task_ids, VERSION, TYPE, CLASS, value))
+    names = table.schema.names
     lacks = next((name for name in (TYPE, CLASS, value) if name not in names), None)
     if lacks is not None:
         raise FileError(str(path), f"there is no column {quote(lacks)}, which tables of distributions in a hub have.")
-    texts = [name for name in (*hub.task_ids, VERSION, CLASS) if name in names]
-    rows, others = list[dict[str, Any]](), Counter[str]()
-    for piece in reader.pieces([*texts, TYPE, value]):
-        kinds = as_text(plain(piece.table[TYPE])).fill_null(_MISSING)
-        others.update({count["values"]: count["counts"] for count in kinds.value_counts().to_pylist()})
-        at = np.flatnonzero(truths(need("pyarrow.compute").equal(kinds, _PMF)))
-        few, numbers = piece.table.take(as_arrow(at)), piece.row_numbers[at].tolist()
-        columns = {name: _texts(few[name], hub.declared.get(name, ())) for name in texts}
-        columns |= {value: list(map(number_of, few[value].to_pylist())), "row": numbers}
-        rows += [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+    kinds = as_text(plain(table[TYPE])).fill_null(_MISSING)
+    others = Counter[str]({count["values"]: count["counts"] for count in kinds.value_counts().to_pylist()})
     del others[_PMF]
+    at = np.flatnonzero(truths(need("pyarrow.compute").equal(kinds, _PMF)))
+    few = table.take(as_arrow(at))
+    texts = [name for name in (*hub.task_ids, VERSION, CLASS) if name in names]
+    columns: dict[str, list[Any]] = {name: _texts(few[name], hub.declared.get(name, ())) for name in texts}
+    columns |= {value: list(map(number_of, few[value].to_pylist())), "row": (at + 1).tolist()}
+    rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
     odd = next((row for row in rows if not isinstance(row[value], int | float | None)), None)
     if odd is not None:
         raise FileError(str(path), f"{value} is {quote(odd[value])}, which is no number.", row=odd["row"])
     return rows, others, names
+
+
+def _table_of(path: Path, texts: Sequence[str]) -> Any:
+    """A table whose named columns are text in CSV: hubs have thousands, too small to start DuckDB for each of them."""
+    pa, csv = need("pyarrow"), need("pyarrow.csv")
+    try:
+        with opened(path) as stream:
+            if path.suffix.lower() in PARQUET.suffixes:
+                table = need("pyarrow.parquet").read_table(pa.BufferReader(stream.read()))
+                table.validate(full=True)
+            else:
+                options = csv.ConvertOptions(column_types=dict.fromkeys(texts, pa.string()))
+                table = csv.read_csv(stream, convert_options=options)
+            names = table.schema.names
+    except UnicodeDecodeError:
+        raise FileError(str(path), NOT_UTF8) from None
+    twice = next((name for name in texts if names.count(name) > 1), None)
+    if twice is not None:
+        raise FileError(str(path), f"the column {quote(twice)} is there twice.")
+    return table
 
 
 # Outcomes

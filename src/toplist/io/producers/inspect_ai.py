@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from toplist.io.answers import OTHER, AnswerSpace
 from toplist.io.columns import as_numpy
 from toplist.io.producers.base import ANSWER_MASS, CLASSES, CONFIDENCES, N_CLASSES, at_path
 from toplist.io.producers.cases import HARD, Cases, NoListsError, about, add_answer, disagreement, letters, reading
-from toplist.io.producers.records import Record, mappings, parsed, records_in
+from toplist.io.producers.records import Record, mappings, records_in
 from toplist.io.producers.tokens import (
     FieldError,
     Position,
@@ -37,6 +37,7 @@ from toplist.io.producers.tokens import (
 from toplist.io.producers.top_tokens import TopTokens, answer_lists, notes_on
 from toplist.io.producers.zip_members import members_of
 from toplist.io.readers.first_look import FirstLook
+from toplist.io.readers.json_lines import read_json
 
 _HEADERS = ("header.json", "_journal/start.json")  # the second one is there while a run goes on, and if it breaks off
 _SAMPLE = re.compile(r"samples/.+\.json")
@@ -56,8 +57,7 @@ def _members(path: Path) -> Iterator[Record]:
         if header is None:
             raise FileError(str(path), f"this is no log of inspect_ai: it has no {_HEADERS[0]}.")
         for name in (header, *filter(_SAMPLE.fullmatch, members)):
-            place = Record(str(path), None, None, name)
-            yield replace(place, value=parsed(members[name](), place))
+            yield Record(str(path), None, read_json(members[name](), f"{path}, {name}"), name)
 
 
 def _parts(path: Path) -> Iterator[Record]:

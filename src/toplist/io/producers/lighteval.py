@@ -10,7 +10,6 @@ from collections import defaultdict
 from pathlib import Path
 
 from toplist._text import argument, listed, quote
-from toplist.errors import FileError
 from toplist.io.producers.cases import Cases, NoListsError, about, disagreement, reading
 from toplist.io.producers.likelihoods import MEANINGS, ScoredChoices
 from toplist.io.producers.records import Record, rows_in
@@ -28,9 +27,7 @@ def _read(cases: Cases) -> None:
     for task, paths in tasks.items():
         cases.require_one(f"runs of the task {quote(task)}", [path.name for path in paths])
         with cases.task(task):
-            for record in rows_in(paths[0]):
-                if not record.value.keys() >= set(_COLUMNS):
-                    raise FileError(record.source, f"details of lighteval have the columns {listed(_COLUMNS)}.")
+            for record in rows_in(paths[0], columns=_COLUMNS):
                 if cases.conditions.keep({"task": task, **record.value}):
                     _add(cases, record, task)
     norm = cases.request.options.norm

@@ -13,7 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +76,7 @@ class _Sample:
         metrics = record.value.get("metrics")
         lists = [texts for name in _OPTIONS if isinstance(texts := record.at(f"doc.{name}"), list)]
         return cls(
-            record=Record(record.source, record.row, None),
+            record=replace(record, value=None),
             filter=str(record.value.get("filter", "none")),
             document=str(record.value.get("doc_hash") or record.value["doc_id"]),
             targets=_targets(record.value.get("target")),
@@ -116,9 +116,9 @@ def _choices(record: Record, answers: list[Any], arguments: list[list[Any]], del
     if half and again and _without_question(contexts[:half], contexts[half:]):
         values, unconditional = values[:half], values[half:]
         contexts, texts, delimiter = contexts[:half], texts[:half], before or delimiter
-    if len(set(texts)) == 1 and len(set(contexts)) > 1:
-        return ScoredChoices(values, None, None, unconditional, record.error)
-    return ScoredChoices(values, _without_delimiter(texts, delimiter), None, unconditional, record.error)
+    by_context = len(set(texts)) == 1 and len(set(contexts)) > 1
+    known = None if by_context else _without_delimiter(texts, delimiter)
+    return ScoredChoices(values, known, None, unconditional, replace(record, value=None).error)  # its place is enough
 
 
 def _arguments(value: Any) -> list[list[Any]] | None:
@@ -208,17 +208,6 @@ def _add_task(cases: Cases, samples: list[_Sample]) -> None:
         cases.say(f"{len(samples) - len(of_filter):,} records of other filters than 'none' are left out")
 
 
-def _ids(cases: Cases, samples: Sequence[_Sample]) -> list[str]:
-    """A case by its document; a document that is there again has a number, too."""
-    met = Counter[str]()
-    ids = []
-    for sample in samples:
-        met[sample.document] += 1
-        again = f"/{met[sample.document]}" if met[sample.document] > 1 else ""
-        ids.append(f"{cases.current}/{sample.document[:_HASH]}{again}".removeprefix("/"))
-    return ids
-
-
 def _add_probabilities(cases: Cases, samples: list[_Sample]) -> None:
     odd = next((sample for sample in samples if not sample.size), None)
     if odd is not None:
@@ -232,8 +221,8 @@ def _add_probabilities(cases: Cases, samples: list[_Sample]) -> None:
     metric = next((name for name, counted in _COUNTED.items() if counted == norm), "")
     outcomes, names = _outcomes(samples), _names(samples)
     cases.notes.append(f"probabilities are {MEANINGS[norm]} ({argument('norm', norm)})")
-    for case, sample, outcome in zip(_ids(cases, samples), samples, outcomes, strict=True):
-        p = sample.choices.probabilities(norm)
+    for sample, outcome in zip(samples, outcomes, strict=True):
+        case, p = cases.numbered(sample.document[:_HASH]), sample.choices.probabilities(norm)
         classes = names or [str(place) for place in range(len(p))]
         cases.add(sample.record, case, classes, p.tolist(), **about(classes[outcome], len(p), sample.document))
         tied, lost = (p == p.max()).sum() > 1, ((p == 0) & np.isfinite(sample.choices.loglikelihoods)).any()
@@ -317,7 +306,8 @@ def _add_letters(cases: Cases, samples: Sequence[_Sample]) -> None:
             "(no list of choices with a letter as the target): there is nothing to spread probability over."
         )
     cases.say(HARD)
-    for case, sample, target in zip(_ids(cases, samples), samples, targets, strict=True):
+    for sample, target in zip(samples, targets, strict=True):
+        case = cases.numbered(sample.document[:_HASH])
         answer, options = _letter(sample.answer, sample.options), letters(sample.options)
         add_answer(cases, sample.record, case, answer, options, target, sample.document)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from toplist._text import argument, listed, quote
+from toplist._text import listed, quote
 from toplist.errors import FileError
 from toplist.io.producers.base import CLUSTER, N_CLASSES, OUTCOME
 from toplist.io.producers.cases import Cases, reading
@@ -26,19 +26,16 @@ QUESTIONS = "question_data.csv"
 _ID, _KIND, _PROBABILITIES = "Question ID", "Question Type", "Probability Yes Per Category"
 _START, _END, _CLOSE, _RESOLUTION = "Start Time", "End Time", "Actual Close Time", "Resolution"
 _ALL, _CURRENT = "MC Options (All)", "MC Options (Current)"  # probabilities are aligned with all
-_NAMES = ("Forecaster Username", "Forecaster (Anonymized)", "Forecaster ID")
+_FORECASTER = "Forecaster ID"
+_NAMES = ("Forecaster Username", "Forecaster (Anonymized)")
 _UNRESOLVED = ("", "annulled", "ambiguous")
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
     record: Record
-    every: tuple[str, ...]  # options that there ever were
-    options: tuple[str, ...]  # those that are left, the last of which stands for all others
-
-    @property
-    def close(self) -> str:
-        return str(self.record.value.get(_CLOSE, ""))
+    every: Sequence[str]  # options that there ever were
+    options: Sequence[str]  # those that are left, the last of which stands for all others
 
 
 def _read(cases: Cases) -> None:
@@ -47,85 +44,58 @@ def _read(cases: Cases) -> None:
     forecasters, column = Counter[str](), ""
     for path in cases.request.paths:
         questions |= _questions(path.with_name(QUESTIONS))
-        for at, record in enumerate(rows_in(path)):
+        for record in rows_in(path, columns=(_ID, _FORECASTER, _START, _PROBABILITIES)):
             row = record.value
-            if not at:
-                column = next((name for name in _NAMES if name in row), _NAMES[0])
-                _require((_ID, _START, _PROBABILITIES, column), record, "forecasts")
             if row[_ID] not in questions or not row[_PROBABILITIES]:
                 cases.count("forecast", "not used, since it is not about multiple choice")
             elif cases.conditions.keep(row):
-                forecasters[row[column] or row.get("Forecaster ID", "")] += 1
+                column = next((name for name in _NAMES if name in row), _FORECASTER)
+                forecasters[row[column] or row[_FORECASTER]] += 1
                 forecasts[row[_ID]].append(record)
     cases.conditions.require_met()
     if not forecasters:
         raise FileError(cases.request.name, "there is no forecast of a multiple-choice question here.")
-    if len(forecasters) > 1:
-        raise _several(cases, forecasters, column)
+    cases.require_one("forecasters and aggregates", [name for name, _ in forecasters.most_common()], column)
     cases.complete = True
     for number, records in forecasts.items():
-        last = _last(cases, records, questions[number].close)
-        if last is not None:
-            _add(cases, last, number, questions[number])
-
-
-def _require(columns: Sequence[str], record: Record, what: str) -> None:
-    lacks = next((name for name in columns if name not in record.value), None)
-    if lacks is not None:
-        raise FileError(record.source, f"there is no column {quote(lacks)}, which {what} of Metaculus have.")
-
-
-def _several(cases: Cases, forecasters: Counter[str], column: str) -> FileError:
-    """The error about the forecasts of several models."""
-    names, path = [name for name, _ in forecasters.most_common()], cases.request.paths[0]
-    return FileError(
-        cases.request.name,
-        f"it has the forecasts of {len(names):,} forecasters and aggregates ({listed(names, 6)}), each a model of its "
-        f"own. Say which, {argument('where', f'{column}={names[0]}')}, as in toplist compare a={path} b={path} --where "
-        f"'a={column}={names[0]}' --where 'b={column}={names[1]}'.",
-    )
-
-
-def _last(cases: Cases, records: list[Record], close: str) -> Record | None:
-    """The last forecast of a question before it closed, if it still stood then."""
-    before = [record for record in records if not close or record.value[_START] <= close]
-    late, withdrawn = len(records) - len(before), "withdrawn before it closed: left out"
-    cases.count("forecast", "made after the question closed, and left out", late)
-    if not before:
-        return None
-    cases.count("forecast", "not used: of several for a question the last before it closed counts", len(before) - 1)
-    last = max(before, key=lambda record: str(record.value[_START]))
-    gone = bool(close and last.value.get(_END) and last.value[_END] < close)
-    cases.count("question", f"with a forecast that was {withdrawn}", gone)
-    return None if gone else last
+        close = questions[number].record.value.get(_CLOSE, "")
+        before = [record for record in records if not close or record.value[_START] <= close]
+        late = len(records) - len(before)
+        cases.count("forecast", "made after the question closed, and left out", late)
+        if before:
+            note = "not used: of several for a question the last before it closed counts"
+            cases.count("forecast", note, len(before) - 1)
+            last = max(before, key=lambda record: str(record.value[_START]))
+            if close and last.value.get(_END) and last.value[_END] < close:
+                cases.count("question", "with a forecast that was withdrawn before it closed: left out")
+            else:
+                _add(cases, last, number, questions[number])
 
 
 def _add(cases: Cases, record: Record, number: str, question: _Question) -> None:
-    numbers = _literal(record, _PROBABILITIES)
+    numbers, options = _literal(record, _PROBABILITIES), question.options
     if len(numbers) != len(question.every):
         raise record.error(f"{len(numbers)} probabilities for {len(question.every)} options of question {number}.")
-    mass = dict(zip(question.every, numbers, strict=True))
-    p = {option: float(mass[option]) for option in question.options if mass[option] is not None}
-    removed = [float(mass[option]) for option in mass if option not in question.options and mass[option] is not None]
-    last, later = question.options[-1], len(p) < len(question.options)
+    mass = {option: float(p) for option, p in zip(question.every, numbers, strict=True) if p is not None}
+    p = {option: mass[option] for option in options if option in mass}
+    removed = [mass[option] for option in mass if option not in options]
+    later = len(p) < len(options)
     if removed:
-        p[last] = p.get(last, 0.0) + sum(removed)
+        p[options[-1]] = p.get(options[-1], 0.0) + sum(removed)
+        cases.count("forecast", "with mass on options that were removed: it is added to the last option")
     if later:
-        p.pop(last, None)
-    cases.count("forecast", "with mass on options that were removed: it is added to the last option", bool(removed))
-    cases.count(
-        "forecast",
-        "from before some options came: these share the mass of the last option with it, which Metaculus counts in "
-        "full for each",
-        later,
-    )
+        p.pop(options[-1], None)
+        cases.count(
+            "forecast",
+            "from before some options came: these share the mass of the last option with it, which Metaculus counts in "
+            "full for each",
+        )
     resolution, post = question.record.value[_RESOLUTION], question.record.value.get("Post ID")
     resolved = resolution not in _UNRESOLVED
-    if resolved and resolution not in question.options:
-        problem = f"question {number} is resolved as {quote(resolution)}, which is none of its options."
-        raise FileError(question.record.source, problem)
+    if resolved and resolution not in options:
+        raise question.record.error(f"question {number} is resolved as {quote(resolution)}, none of its options.")
     cases.count("question", "not resolved, and without an outcome", not resolved)
-    known = {OUTCOME: resolution if resolved else None, N_CLASSES: len(question.options), CLUSTER: post or number}
+    known = {OUTCOME: resolution if resolved else None, N_CLASSES: len(options), CLUSTER: post or number}
     cases.add(record, number, list(p), list(p.values()), **known)
 
 
@@ -134,11 +104,9 @@ def _questions(path: Path) -> dict[str, _Question]:
     if not path.is_file():
         raise FileError(str(path), "there is no such file: the options and resolutions of questions are in it.")
     questions = {}
-    for at, record in enumerate(rows_in(path)):
-        if not at:
-            _require((_ID, _KIND, _RESOLUTION, _ALL, _CURRENT), record, "questions")
+    for record in rows_in(path, columns=(_ID, _KIND, _RESOLUTION, _ALL, _CURRENT)):
         if record.value[_KIND] == "multiple_choice":
-            every, options = (tuple(map(str, _literal(record, column))) for column in (_ALL, _CURRENT))
+            every, options = (list(map(str, _literal(record, column))) for column in (_ALL, _CURRENT))
             if not options:
                 raise record.error(f"question {record.value[_ID]} has no options.")
             questions[record.value[_ID]] = _Question(record, every, options)

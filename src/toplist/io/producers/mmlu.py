@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -32,21 +31,21 @@ _LOW = (
 
 
 def _read(cases: Cases) -> None:
-    name, met = cases.request.name, Counter[str]()
+    name = cases.request.name
     alone = name in map(str, cases.request.paths) or Path(name).is_file()
     for path in cases.request.paths:
         columns: tuple[Mapping[str, Mapping[str, str]], str, Sequence[str]] | None = None
         for record in rows_in(path):
-            models, answer, question = columns = columns or _columns(record)
+            models, answer, of_question = columns = columns or _columns(record)
             fields = {"subject": "" if alone else path.name.partition(".")[0], **record.value}
             kept = [list(models)[at] for at in cases.conditions.keep(*({**fields, "model": model} for model in models))]
             cases.require_one("models", kept, "model")
             for model in kept:
                 cases.current = fields["subject"].strip()
-                text = "\0".join(record.value[column] for column in question)
-                unit = f"{cases.current}/{hashlib.sha256(text.encode()).hexdigest()[:_HASH]}".removeprefix("/")
-                met[unit] += 1  # a question that is there again has a number
-                case = unit if met[unit] == 1 else f"{unit}/{met[unit]}"
+                text = "\0".join(record.value[column] for column in of_question)
+                question = hashlib.sha256(text.encode()).hexdigest()[:_HASH]
+                unit = f"{cases.current}/{question}".removeprefix("/")
+                case = cases.numbered(question)
                 p = _list_of(record, models[model])
                 outcome = _outcome(record, model, answer, p, letters(len(models[model])))
                 cases.count("question", _LOW, min(p.values()) < _ABSENT)

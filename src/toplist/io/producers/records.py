@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -18,11 +18,11 @@ from toplist.io.producers.base import at_path
 from toplist.io.readers.arrow import PARQUET
 from toplist.io.readers.base import NOT_UTF8, opened
 from toplist.io.readers.delimited import crooked
-from toplist.io.readers.json_lines import RepeatedFieldError, json_value
+from toplist.io.readers.json_lines import lines_of_text, read_json
 from toplist.io.words import CASE as CASE_NAMES
 from toplist.io.words import named
 
-_REMEDY = " Write one object per line, or an array of them."
+_NO_JSON = "this is no JSON: {}. Write one object per line, or an array of them."
 _BLOCK = 1 << 18  # bytes that are read at a time, which stay in the cache: eight megabytes took twice as long
 _MARK = b"\xef\xbb\xbf"  # some programs put it before UTF-8
 
@@ -117,9 +117,9 @@ class Record:
 def records_in(path: Path) -> Iterator[Record]:
     """The values of one JSON file."""
     if is_document(path):
-        return elements(str(path), parsed(text_of(path), Record(str(path), None, None), _REMEDY))
+        return elements(str(path), read_json(bytes_of(path), str(path), refusal=_NO_JSON))
     numbered = enumerate(lines(path), 1)
-    return (Record(str(path), row, parsed(line, Record(str(path), row, None), _REMEDY)) for row, line in numbered)
+    return (Record(str(path), row, read_json(line, str(path), row, _NO_JSON)) for row, line in numbered)
 
 
 def is_document(path: Path) -> bool:
@@ -127,6 +127,11 @@ def is_document(path: Path) -> bool:
     first = list(islice(lines(path), 2))
     named_lines = any(suffix.lower() in (".jsonl", ".ndjson") for suffix in path.suffixes)
     return bool(first) and not (len(first) > 1 and (named_lines or _is_value(first[0])))
+
+
+def lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file that are not blank, without their ends; a document may be a very long one."""
+    return (line.rstrip(b"\r\n") for line in lines_of_text(path, limited=False))
 
 
 def line_blocks(path: Path) -> Iterator[bytes]:
@@ -149,31 +154,12 @@ def lines_of(block: bytes) -> list[bytes]:
     return [line for line in block.split(b"\n") if line and not line.isspace()]
 
 
-def lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file that are not blank."""
-    for block in line_blocks(path):
-        yield from lines_of(block)
-
-
 def _is_value(line: bytes) -> bool:
     try:
         json.loads(line)
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def parsed(text: str | bytes, place: Record, remedy: str = "") -> Any:
-    """What a JSON text says; a field that is there twice is refused."""
-    try:
-        return json_value(text if isinstance(text, str) else text.decode())
-    except UnicodeDecodeError:
-        raise place.error(NOT_UTF8) from None
-    except RepeatedFieldError as error:
-        raise place.error(str(error)) from None
-    except (ValueError, RecursionError):
-        start = text[:60] if isinstance(text, str) else text[:60].decode("utf-8", "replace")
-        raise place.error(f"this is no JSON: {quote(start.strip())}.{remedy}") from None
 
 
 def elements(source: str, value: Any) -> Iterator[Record]:
@@ -195,23 +181,36 @@ def mappings(records: Iterable[Record]) -> Iterator[Record]:
 # Tables
 
 
-def rows_in(path: Path, delimiter: str = ",") -> Iterator[Record]:
-    """The rows of one file, Parquet or delimited text, as mappings from the names of its columns."""
+def rows_in(path: Path, delimiter: str = ",", columns: Sequence[str] = ()) -> Iterator[Record]:
+    """The rows of one file, Parquet or delimited text, as mappings from the names of its columns, which has these."""
+    place = Record(str(path), None, None)
     if path.suffix.lower() in PARQUET.suffixes:
-        table = PARQUET.open((path,), str(path))
+        table = PARQUET.open((path,), place.source)
+        _require(columns, table.schema.names, place)
         for piece in table.pieces(table.schema.names):
             for row, value in zip(piece.row_numbers.tolist(), piece.table.to_pylist(), strict=True):
-                yield Record(str(path), row, value)
+                yield Record(place.source, row, value)
         return
     try:
         rows = filter(None, csv.reader(io.StringIO(text_of(path), newline=""), delimiter=delimiter, strict=True))
         names = [name.strip() for name in next(rows, [])]
+        _require(columns, names, place)
         for row, cells in enumerate(rows, 1):
             if len(cells) != len(names):
                 raise crooked(path, row, len(names), len(cells))
-            yield Record(str(path), row, dict(zip(names, cells, strict=True)))
+            yield Record(place.source, row, dict(zip(names, cells, strict=True)))
     except csv.Error as error:
-        raise FileError(str(path), f"this is no text with the delimiter {delimiter!r}: {error}.") from None
+        raise place.error(f"this is no text with the delimiter {delimiter!r}: {error}.") from None
+
+
+def _require(columns: Iterable[str], names: Sequence[str], place: Record) -> None:
+    """Columns that are there, and once: of two with one name, nobody knows which one counts."""
+    lacks = next((name for name in columns if name not in names), None)
+    if lacks is not None:
+        raise place.error(f"there is no column {quote(lacks)}.")
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice is not None:
+        raise place.error(f"the column {quote(twice)} is there twice.")
 
 
 def number_of(value: Any) -> Any:
@@ -223,9 +222,14 @@ def number_of(value: Any) -> Any:
 
 def text_of(path: Path) -> str:
     """All of a file as text."""
-    with opened(path) as stream:
-        data: bytes = stream.read()
     try:
-        return data.decode("utf-8-sig")
+        return bytes_of(path).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FileError(str(path), NOT_UTF8) from None
+
+
+def bytes_of(path: Path) -> bytes:
+    """All of a file, decompressed."""
+    with opened(path) as stream:
+        data: bytes = stream.read()
+    return data

@@ -51,18 +51,23 @@ _LARGEST = sys.float_info.max
 
 def parse(line: bytes, source: str, row: int, unit: str = "line") -> dict[str, Any]:
     """The object of one line, or of another unit, or an error that says what is there instead."""
+    record = read_json(line, source, row, f"this {unit} is no JSON object: {{}}.")
+    if not isinstance(record, dict):
+        raise FileError(source, f"every {unit} holds one object, not {_WORDS[type(record)]}.", row=row)
+    return record
+
+
+def read_json(text: bytes, source: str, row: int | None = None, refusal: str = "this is no JSON: {}.") -> Any:
+    """What a JSON text says, or an error with its beginning."""
     try:
-        record = json_value(line.decode("utf-8-sig"))
+        return json_value(text.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise FileError(source, NOT_UTF8, row=row) from None
     except RepeatedFieldError as error:
         raise FileError(source, str(error), row=row) from None
     except (ValueError, RecursionError):
-        text = line[:60].decode("utf-8", "replace").strip()
-        raise FileError(source, f"this {unit} is no JSON object: {quote(text)}.", row=row) from None
-    if not isinstance(record, dict):
-        raise FileError(source, f"every {unit} holds one object, not {_WORDS[type(record)]}.", row=row)
-    return record
+        start = text[:60].decode("utf-8", "replace").strip()
+        raise FileError(source, refusal.format(quote(start)), row=row) from None
 
 
 class RepeatedFieldError(ValueError):
@@ -359,13 +364,13 @@ def _without_dates(kind: Any) -> Any:
     return mapped(kind, lambda leaf: pa.string() if pa.types.is_temporal(leaf) else leaf)
 
 
-def lines_of_text(path: Path) -> Iterator[bytes]:
-    """The lines of a file that are not blank."""
+def lines_of_text(path: Path, *, limited: bool = True) -> Iterator[bytes]:
+    """The lines of a file that are not blank; where they are limited, none may be longer than any record is."""
     head_of(path, 16)  # says what it is, where it is no text
-    row = 0
+    row, most = 0, LONGEST if limited else sys.maxsize - 1
     with opened(path) as stream:
-        for line in iter(partial(io.BufferedReader(stream, _CHUNK).readline, LONGEST + 1), b""):
-            if len(line) > LONGEST:
+        for line in iter(partial(io.BufferedReader(stream, _CHUNK).readline, most + 1), b""):
+            if len(line) > most:
                 raise FileError(str(path), f"this line is longer than {LONGEST:,} bytes.", row=row + 1)
             if not line.isspace():
                 yield line if row else line.removeprefix(b"\xef\xbb\xbf")
