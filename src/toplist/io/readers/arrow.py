@@ -201,19 +201,16 @@ def _parquet_entries(column: Any) -> int:
 def opened_parquet(path: Path) -> Iterator[Any]:
     """A Parquet file, here or elsewhere; of its columns, only those that are asked for are read."""
     pa, parquet = need("pyarrow"), need("pyarrow.parquet")
+    size = _BUFFER if as_remote(path) is None else _REQUESTED
     try:
         with (
             transferred(path),
             random_access(path) as source,
-            parquet.ParquetFile(source, pre_buffer=False, buffer_size=_buffer(path)) as file,
+            parquet.ParquetFile(source, pre_buffer=False, buffer_size=size) as file,
         ):
             yield file
     except (pa.ArrowException, OSError, SystemError, UnicodeDecodeError):
         raise FileError(str(path), "this is no Parquet file, or it is damaged.") from None
-
-
-def _buffer(path: Path) -> int:
-    return _BUFFER if as_remote(path) is None else _REQUESTED
 
 
 PARQUET = Format("parquet", (".parquet", ".pq"), ParquetReader)

@@ -244,7 +244,8 @@ def _records(path: Path, shape: _Shape) -> Iterator[bytes]:
         document = _Document(path, stream)
         if shape.kind == "document":
             value, line = document.value()
-            file = b"" if "file" in value else b'"file": ' + json.dumps(_stem(path)).encode() + b", "
+            stem = re.sub(rf"(\.json)?({'|'.join(map(re.escape, COMPRESSIONS))})?$", "", path.name, flags=re.IGNORECASE)
+            file = b"" if "file" in value else b'"file": ' + json.dumps(stem).encode() + b", "
             yield b"{" + file + line[1:]
         elif shape.kind == "array":
             yield from _elements(document)
@@ -279,14 +280,6 @@ def _with_id(record: Any, key: bytes, line: bytes) -> bytes:
         return line  # which is then refused
     name = b"key" if "id" in record else b"id"
     return b'{"' + name + b'": ' + key + (b", " if record else b"") + line[1:]
-
-
-def _stem(path: Path) -> str:
-    """The name of a file without the suffixes of JSON."""
-    name = path.name
-    for suffix in (*COMPRESSIONS, ".json"):
-        name = name[: -len(suffix)] if name.lower().endswith(suffix) else name
-    return name
 
 
 def _shape_of(path: Path, records: str) -> _Shape:
