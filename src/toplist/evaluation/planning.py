@@ -108,7 +108,7 @@ class SamplePlan:
     def _sought(self) -> str:
         return f"a difference of {self.smallest:g} in the mean {kind(self.rule)} score"
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return self.to_text()
 
     def to_text(self, width: int | None = None) -> str:
@@ -156,6 +156,12 @@ class SamplePlan:
             *([few] if self.needed < FEW else []),
             *lacking,
         ]
+
+    def __repr__(self) -> str:
+        needed = NOTHING if self.needed is None else f"{self.needed:,}"
+        what = f"a difference of {self.smallest:g} in {kind(self.rule)}"
+        how = f"{self.power:.0%} power, {percent(self.level)}, {number_of(self.tested, 'pair')}"
+        return f"SamplePlan({needed} {self.unit}s for {what}; {how})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -206,7 +212,7 @@ class Equivalence:
         """Whether a is not worse than b by the margin or more, at this level."""
         return self.noninferior_p is not None and self.noninferior_p <= 1 - self.level
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         what = f"the mean {kind(self.rule)} scores of {self.a} and {self.b}"
         if self.p is None:
             return f"Whether {what} are equal within {self.margin:g} cannot be tested: {self.difference.reason}."
@@ -214,6 +220,11 @@ class Equivalence:
         if self.equivalent:
             return f"{what[0].upper()}{what[1:]} are equal within {self.margin:g} at {percent(self.level)} ({shown})."
         return f"That {what} are equal within {self.margin:g} is not shown at {percent(self.level)} ({shown})."
+
+    def __repr__(self) -> str:
+        models = f"{plain(self.a)} and {plain(self.b)}"
+        shown = "not tested" if self.p is None else f"{'yes' if self.equivalent else 'not shown'}, p = {small(self.p)}"
+        return f"Equivalence({models} within {self.margin:g} in {kind(self.rule)}: {shown})"
 
 
 def plan(

@@ -139,7 +139,8 @@ class ReadOptions:
         for what, allowed in _CHOICES.items():
             value = getattr(self, what)
             if not isinstance(value, type(allowed[0])) or value not in allowed:
-                near = did_you_mean(value, allowed) if isinstance(value, str) else _by_file(what, value)
+                words = list(map(str, allowed))
+                near = did_you_mean(value, words) if isinstance(value, str) else _by_file(what, value)
                 *most, last = map(repr, allowed)
                 raise TopListError(f"{what} is {', '.join(most)} or {last}, not {value!r}.{near}")
         for what in ("case", "class_column", "confidence", "records"):
