@@ -17,7 +17,7 @@ from toplist.core.flags import KNOWN_REST
 from toplist.core.kernel import Rows
 from toplist.errors import MassError
 from toplist.lists import TopLists, log_rest
-from toplist.lists.constructors import to_rows
+from toplist.lists.rows import to_rows
 from toplist.lists.validation import UNDERFLOW, CheckedColumns, Repairs, exponentiate, underflows
 from toplist.postprocess.combination.members import (
     LONGEST,
