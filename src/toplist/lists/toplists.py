@@ -123,7 +123,7 @@ class TopLists(Constructors):
 
     @property
     def proxy(self) -> NDArray[np.float64]:
-        """The share pi(t) of the rest mass for each unlisted class; 0 where every class is listed (paper, section 3)."""
+        """The share pi(t) of the rest mass for an unlisted class; 0 where every class is listed (paper, section 3)."""
         unlisted = self.checked.rows.size - self.sizes
         return self.rest / np.where(unlisted > 0, unlisted, np.inf)
 
