@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from toplist._typing import Bools, Floats
-from toplist.core.degrees_of_freedom import bell_mccaffrey, error_of_units, of_weights, satterthwaite
+from toplist.core.estimate import Estimate, bell_mccaffrey, cut_off, error_of_units, of_weights, satterthwaite
 from toplist.core.kernel import BITS, FIXED_BITS, UNIT
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, UnitSums
 from toplist.inference.bootstrap import FEWEST, FEWEST_POISSON, BootstrapT, Draws, Wild, counts, poisson, thinned
@@ -39,13 +39,11 @@ from toplist.inference.estimation import (
     Mean,
     Ratio,
     Skill,
-    cut_off,
     estimate,
     two_sided,
     widened,
 )
 from toplist.inference.missing import AdjustedMean, adjusted_means
-from toplist.inference.results import Estimate
 from toplist.inference.settings import DRAWN, DRAWS, TIMED, InferenceSettings, IntervalMethod
 
 INFINITE = "infinite scores have no interval"
