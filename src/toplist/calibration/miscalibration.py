@@ -301,10 +301,10 @@ def calibration_bias(
     seen = view(calibration_pairs(lists, y), "mass" if of == "listed" else of)
     off = seen.confidence - seen.hit
     _, unit = np.unique(as_units(clusters, len(lists))[seen.case], return_inverse=True)
-    sums, n = np.bincount(unit, weights=off - off.mean()), len(off)
+    n, sums, sizes = len(off), *(np.bincount(unit, by).astype(np.float64) for by in (off - off.mean(), None))
     chance = float((seen.confidence * (1.0 - seen.confidence)).sum())
     least = float(least_variance(chance, np.count_nonzero(seen.hit), n))
-    error, freedom = error_of_units(sums, np.bincount(unit), clustered=True) if len(sums) > 1 else (math.inf, 0.0)
+    error, freedom = error_of_units(sums, sizes, clustered=True) if len(sums) > 1 else (math.inf, 0.0)
     name, means = of if of == "listed" else seen.of, (float(seen.confidence.mean()), float(seen.hit.mean()))
     return bias_of(name, *means, max((error / n) ** 2, least), freedom, level, cases=n)
 

@@ -160,11 +160,6 @@ def tally(
     sums = _singles(adding, scored, there) | _pairs(adding, scored, there)
     if keys is not None:
         sums |= _by_set(adding, scored, there, keys, pairwise=pairwise)
-    for a, one_model in enumerate(scored):
-        if one_model.unpenalised is one_model.scores:  # nobody pays: the sums are those of the scores
-            for r in range(len(one_model.scores)):
-                sums["unpenalised"][:, a, r] = sums["x"][:, r, a, a]
-                sums["unpenalised_infinite"][:, a, r] = sums["infinite"][:, r, a, a]
     counts = adding.count(None)
     by_cluster = _by_cluster(scored, weights, at, clusters) if clusters is not None else {}
     return {
@@ -240,35 +235,21 @@ def _singles(adding: _Adding, scored: Sequence[CaseScores], there: Sequence[Any]
     one = np.ones(adding.cases, np.int8)
     out: dict[str, list[Any]] = {}
     for one_model, mask in zip(scored, there, strict=True):
-        add: Any = lambda column, mask=mask: adding.total(column, mask)  # noqa: E731
-        nobody = one_model.unpenalised is one_model.scores  # pays a penalty: see `tally`
-        unpenalised = np.zeros((len(one_model.scores), 0)) if nobody else one_model.unpenalised
-        finite = np.isfinite(unpenalised)
-        plain = unpenalised if finite.all() else np.where(finite, unpenalised, 0.0)
-        kept = one_model.invalid if mask is None else one_model.invalid * mask
-        found = {
-            "weight": add(one),
-            **{name: add(column) for name, column in one_model.metrics.items()},
-            "thin": add((one_model.metrics["mean_mass"] < 0.5).view(np.int8)),
-            "unpenalised": _none(adding, plain) if nobody else _stack([add(column) for column in plain], adding),
-            "empty": _stack([adding.finite_total(column, mask) for column in one_model.empty], adding),
-            "invalid_cases": adding.count(kept.astype(bool)).astype(object),
-            "unpenalised_infinite": _none(adding, plain)
-            if nobody
-            else _stack([adding.weighty(~ok if mask is None else ~ok & mask).astype(object) for ok in finite], adding),
+        present = np.ones(adding.cases, bool) if mask is None else mask
+        finite = np.isfinite(one_model.unpenalised)
+        columns = {"weight": one, **one_model.metrics, "thin": (one_model.metrics["mean_mass"] < 0.5).view(np.int8)}
+        sums: dict[str, Any] = {name: adding.total(column, mask) for name, column in columns.items()}
+        sums["invalid_cases"] = adding.count(one_model.invalid.astype(bool) & present).astype(object)
+        by_rule = {
+            "unpenalised": [adding.finite_total(column, mask) for column in one_model.unpenalised],
+            "unpenalised_infinite": [adding.weighty(~ok & present).astype(object) for ok in finite],
+            "empty": [adding.finite_total(column, mask) for column in one_model.empty],
         }
-        for name, value in found.items():
+        empty = np.zeros((len(adding.groups.keys), 0), object)  # where there are no rules
+        sums |= {name: np.stack(values, axis=1) if values else empty for name, values in by_rule.items()}
+        for name, value in sums.items():
             out.setdefault(name, []).append(value)
     return {name: np.stack(values, axis=1) for name, values in out.items()}
-
-
-def _none(adding: _Adding, columns: Floats) -> Integers:
-    """No sum yet for any of the columns."""
-    return np.zeros((len(adding.groups.keys), len(columns)), object)
-
-
-def _stack(columns: list[Integers], adding: _Adding) -> Integers:
-    return np.stack(columns, axis=1) if columns else np.zeros((len(adding.groups.keys), 0), object)
 
 
 def _pairs(adding: _Adding, scored: Sequence[CaseScores], there: Sequence[Any]) -> dict[str, Integers]:
