@@ -355,14 +355,14 @@ RECIPES = {
         ^True True\n$
     ''',
     "a public name": r'''
-        @ lists/functional.py behind \Z
+        @ lists/theory.py behind \Z
 
 
         def longest_list(lists: Any) -> int:
             """Its length."""
             return max(map(len, lists))
         @ __init__.pyi behind \Z
-        from toplist.lists.functional import longest_list as longest_list
+        from toplist.lists.theory import longest_list as longest_list
         @ run
         import toplist as tl
         print(tl.longest_list([[1], [1, 2]]), 'longest_list' in tl.__all__)
