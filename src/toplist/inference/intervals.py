@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce, wraps
 from itertools import combinations
 from operator import or_
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -46,8 +46,7 @@ from toplist.inference.estimation import (
 from toplist.inference.missing import AdjustedMean, adjusted_means
 from toplist.inference.settings import DRAWN, DRAWS, TIMED, InferenceSettings, IntervalMethod
 
-P = ParamSpec("P")
-T = TypeVar("T")
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 INFINITE = "infinite scores have no interval"
 NO_CASES = "there are no cases"
@@ -82,18 +81,17 @@ def rounding(a: Floats, b: Floats) -> float:
     return max((math.sqrt(float(np.mean(one * one))) for one in finite if len(one)), default=0.0) / _EQUAL
 
 
-def _once(method: Callable[Concatenate[Intervals, P], T]) -> Callable[Concatenate[Intervals, P], T]:
+def _once(method: Method) -> Method:
     """The method, whose answers are kept."""
 
     @wraps(method)
-    def ask(self: Intervals, *args: P.args, **_: P.kwargs) -> T:
+    def ask(self: Intervals, *args: Any) -> Any:
         key = (method.__name__, *args)
         if key not in self._answers:
             self._answers[key] = method(self, *args)
-        answer: T = self._answers[key]
-        return answer
+        return self._answers[key]
 
-    return ask
+    return cast("Method", ask)
 
 
 _AT_ALL_LEVELS = ("unit_sums", "_resampled_units", "_resampled")  # what is drawn or added up once for all levels
@@ -115,7 +113,7 @@ class Intervals:
     horizon: int = 1
     seed: int = 0
     draws: int = DRAWS
-    _answers: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _answers: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     # What is estimated
 
