@@ -11,10 +11,19 @@ from toplist import _html
 from toplist._html import Html, TableHead
 from toplist._text import NOTHING, fixed
 from toplist.inference.estimation import quantile
-from toplist.inference.ranking import judge
 from toplist.inference.results import Comparison, Estimate, PairCases, RuleScore
 from toplist.report.path_statements import paths_table
-from toplist.report.statements import STEPS, at_once, method_notes, over_uniform, stars, top_1_cases, verdict
+from toplist.report.statements import (
+    STEPS,
+    at_once,
+    less,
+    method_notes,
+    over_uniform,
+    pairs_with,
+    stars,
+    top_1_cases,
+    verdict,
+)
 from toplist.report.tables import DAGGER, RULE, STAR, called, details, leaderboard, leaders, pivot, signs, telling
 from toplist.report.text import (
     Column,
@@ -123,13 +132,9 @@ def _differences(results: Comparison) -> list[tuple[Estimate | None, str]]:
     if results.baseline is None:
         scores = [row.scores[rule] for row in rows]
         return list(zip([score.difference for score in scores], signs(results, scores), strict=True))
-    found: dict[str, tuple[Estimate, str]] = {}
-    for pair in results.pairs:
-        if pair.rule == rule and results.baseline in (pair.a, pair.b):
-            sign = STAR if judge(pair, results.level).significant else ""
-            found[pair.a] = pair.simultaneous, sign
-            found[pair.b] = -pair.simultaneous, sign
-    return [(None, "") if row.name == results.baseline else found.get(row.name, (None, "")) for row in rows]
+    pairs = pairs_with(results, rule, results.baseline)
+    away = {who: (less(who, v), STAR if v.significant else "") for who, v in pairs.items()}
+    return [away.get(row.name, (None, "")) for row in rows]
 
 
 def _cell(e: Estimate | None, digits: int, sign: str) -> str:

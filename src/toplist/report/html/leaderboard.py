@@ -28,7 +28,7 @@ from toplist.report.html.grid import (
     varying,
 )
 from toplist.report.plot.canvas import shade, step
-from toplist.report.statements import at_once
+from toplist.report.statements import at_once, less, pairs_with
 from toplist.report.tables import (
     ANSWER_MASS,
     BETTER,
@@ -290,11 +290,9 @@ def _common(results: Comparison, rows: Sequence[ModelRow]) -> list[Column]:
     """How many cases each has in common with the best, where that is not the same for all."""
     if len({row.cases for row in rows}) < 2:
         return []
-    best = rows[0].name
-    own = [pair for pair in results.pairs if pair.rule == results.rules[0] and best in (pair.a, pair.b)]
-    cases = {pair.b if pair.a == best else pair.a: pair.cases for pair in own}
+    pairs = pairs_with(results, results.rules[0], rows[0].name)
     head = Head("cases with best", means="cases that the best model has as well, for the difference")
-    return [(head, [counted(cases.get(row.name)) for row in rows])]
+    return [(head, [counted(pairs[row.name].pair.cases if row.name in pairs else None) for row in rows])]
 
 
 def _metric(metric: Metric, rows: Sequence[ModelRow]) -> Column:
@@ -321,9 +319,8 @@ def whisker_of_two(results: Comparison, shown: Shown) -> Whisker | None:
     if len(results.overall.rows) != 2 or not found or not math.isfinite(found[0].pair.difference.value):
         return None
     v = found[0]
-    flipped = v.pair.a == results.baseline
-    d = -v.pair.simultaneous if flipped else v.pair.simultaneous
-    one, other = (v.pair.b, v.pair.a) if flipped else (v.pair.a, v.pair.b)
+    one, other = (v.pair.b, v.pair.a) if v.pair.a == results.baseline else (v.pair.a, v.pair.b)
+    d = less(one, v)
     room = axis([d], also=[0.0])
     if room is None:
         return None
@@ -386,15 +383,13 @@ class Versus:
 def versus(results: Comparison, shown: Shown, *, any_model: bool = True) -> Versus | None:
     """The best model against each of more than twelve; with a script, any model where the page holds all pairs."""
     rows, rule = results.overall.rows, results.rules[0]
-    found = {v.pair.b if v.pair.a == rows[0].name else v.pair.a: v for v in verdicts(results, rule)
-             if rows[0].name in (v.pair.a, v.pair.b)} if rows else {}  # fmt: skip
+    found = pairs_with(results, rule, rows[0].name) if rows else {}
     if len(rows) <= MATRIX or not found:
         return None
-    own = [found[row.name] for row in rows[1:] if row.name in found]
-    estimates = [-v.pair.simultaneous if v.pair.a == rows[0].name else v.pair.simultaneous for v in own]
     digits = decimals(row.scores[rule].mean for row in rows)
-    cells = estimated(estimates, digits=digits, signed=True, marked=[v.significant for v in own])
-    others = [v.pair.b if v.pair.a == rows[0].name else v.pair.a for v in own]
+    others = [row.name for row in rows[1:] if row.name in found]
+    estimates, marks = [less(one, found[one]) for one in others], [found[one].significant for one in others]
+    cells = estimated(estimates, digits=digits, signed=True, marked=marks)
     items = tuple((shown[other], cell) for other, cell in zip(others, cells, strict=True))
     return Versus(str(shown[rows[0].name]), digits, tuple(shown[row.name] for row in rows if any_model), items)
 

@@ -53,7 +53,7 @@ from toplist.report.plot.canvas import (
     told_apart,
     width,
 )
-from toplist.report.statements import Standing, different, finding, standing
+from toplist.report.statements import Standing, different, finding, less, pairs_with, standing
 from toplist.report.text import Shown, count, infinite, listed, number_of, percent, small
 from toplist.report.whiskers import lanes, tie_runs
 
@@ -205,11 +205,10 @@ def intervals(results: Comparison, rule: str | None = None) -> Plot[IntervalsDat
     name, relative = chosen(results, rule), results.missing == "pairwise"
     every = ordered(results, results.overall, name)
     first = every[0].name if every else ""
-    beside = {}
-    for v in verdicts(results, name):
-        if first in (v.pair.a, v.pair.b):
-            other = v.pair.b if v.pair.a == first else v.pair.a
-            beside[other] = (v.significant and v.worse == other) if v.tested else None
+    beside = {
+        other: (v.significant and v.worse == other) if v.tested else None
+        for other, v in pairs_with(results, name, first).items()
+    }
     rows = []
     for row in every:
         mark = row.scores[name]
@@ -395,10 +394,8 @@ def pairs(results: Comparison, rule: str | None = None) -> Plot[Pairs]:
 
 def _cell(verdict: PairwiseVerdict, place: dict[str, int]) -> PairCell:
     pair = verdict.pair
-    row, column = place[pair.a], place[pair.b]
-    difference = pair.simultaneous
-    if row < column:
-        row, column, difference = column, row, -difference
+    below, above = sorted((pair.a, pair.b), key=lambda who: -place[who])
+    row, column, difference = place[below], place[above], less(below, verdict)
     ends = difference.value, difference.low, difference.high, difference.error
     return PairCell(row, column, *ends, pair.adjusted_p, verdict.significant)
 
