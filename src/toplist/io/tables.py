@@ -78,7 +78,10 @@ def _open(table: Table, case: str | None, others: Sequence[Table]) -> OpenTable:
             f"the column {quote(both)} cannot hold both the classes and the confidences: name one column for each."
         )
     reader.prepare(layout)
-    _require_whole_cases(table, layout, others)
+    if layout.case is None and others:
+        _require_order(table)
+    if layout.kind == "long":
+        _require_one_list(table, layout, others)
     known = {field.name: getattr(table, field.name) for field in fields(table)}
     return OpenTable(**{**known, "reader": reader}, layout=layout, aligned=bool(others))
 
@@ -335,17 +338,8 @@ def _require_no_ids(tables: Sequence[Table]) -> None:
             )
 
 
-def _require_whole_cases(table: Table, layout: Layout, others: Sequence[Table]) -> None:
-    """Refuse what would take rows for those of one case that are not, or cases for others than they are."""
-    if layout.case is None and others:
-        _require_natural_order(table)
-        _require_no_gaps(table)
-    if layout.kind == "long":
-        _require_one_list(table, layout, others)
-
-
-def _require_natural_order(table: Table) -> None:
-    """Parts are read in the order of their names: without ids, part-10 would come before part-2."""
+def _require_order(table: Table) -> None:
+    """Without ids, part-10 would come before part-2, and what follows a missing answer would be about other cases."""
     names = [path.name for path in table.reader.paths]
     natural = sorted(names, key=lambda name: [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name)])
     odd = next((at for at, name in enumerate(names) if name != natural[at]), None)
@@ -354,10 +348,6 @@ def _require_natural_order(table: Table) -> None:
             f"without case ids, the order of the parts counts, and {quote(names[odd])} would be read where "
             f"{quote(natural[odd])} is meant: number the parts with leading zeros, or give each row a case id."
         )
-
-
-def _require_no_gaps(table: Table) -> None:
-    """Without ids, answers after one that is missing would be taken for those of other questions."""
     if table.gaps:
         table.refuse(
             f"{table.gaps:,} request{'s' * (table.gaps > 1)} failed, and without case ids it is not known which "

@@ -425,36 +425,25 @@ def _unmet(
 
 
 def _equal(values: Any, wanted: str) -> NDArray[np.bool_]:
-    pa, pc, kind = need("pyarrow"), need("pyarrow.compute"), values.type
-    number = wanted if len(wanted) < _DIGITS and _NUMBER.fullmatch(wanted) else None
+    """Which values are this one: text, numbers and moments are compared as what they are, whatever their types."""
     if not wanted:
         return is_blank(values)
-    if pa.types.is_null(kind):
-        return np.zeros(len(values), bool)
-    if pa.types.is_boolean(kind):
-        same = pc.equal(pc.cast(values, pa.string()), wanted.lower())
-    elif pa.types.is_string(kind):
-        trimmed = pc.utf8_trim_whitespace(values)
-        same = pc.equal(trimmed, wanted)
-        if wanted.lower() in ("true", "false"):  # pandas writes True, spreadsheets TRUE
-            same = pc.equal(pc.utf8_lower(trimmed), wanted.lower())
-        if _MOMENT.fullmatch(wanted):
-            moments = pc.if_else(pc.match_substring_regex(trimmed, f"^({_MOMENT.pattern})$"), trimmed, None)
-            same = pc.or_kleene(same, pc.equal(_moments(moments), _moments(pa.scalar(wanted))))
-        if number is not None and abs(float(number)) < 2.0**53:
-            numeric = pc.match_substring_regex(trimmed, f"^({_NUMBER.pattern})$")
-            cast = pc.cast(pc.if_else(numeric, trimmed, None), pa.float64())
-            same = pc.or_kleene(same, pc.equal(cast, float(number)))
-    elif pa.types.is_integer(kind):
-        same = pc.equal(pc.cast(values, pa.string()), str(_whole(number)))
-    elif pa.types.is_floating(kind):
-        single = pa.types.is_float32(kind)
-        values = values if single else pc.cast(values, pa.float64())
-        same = pc.equal(values, pa.scalar(math.nan if number is None else float(number), values.type))
-    elif pa.types.is_temporal(kind) and _MOMENT.fullmatch(wanted):
-        same = pc.equal(_moments(as_text(values)), _moments(pa.scalar(wanted)))
-    else:
-        same = pc.equal(as_text(values), wanted)
+    pa, pc = need("pyarrow"), need("pyarrow.compute")
+    text = pc.utf8_trim_whitespace(as_text(values))
+    if wanted.lower() in ("true", "false"):  # pandas writes True, spreadsheets TRUE
+        return truths(pc.fill_null(pc.equal(pc.utf8_lower(text), wanted.lower()), False))
+    same = pc.equal(text, wanted)
+    if _MOMENT.fullmatch(wanted):
+        same = pc.or_kleene(same, pc.equal(_moments(text), _moments(pa.scalar(wanted))))
+    if len(wanted) < _DIGITS and _NUMBER.fullmatch(wanted):
+        number = float(wanted)
+        if abs(number) < 2.0**53:
+            numeric = pc.match_substring_regex(text, f"^({_NUMBER.pattern})$")
+            same = pc.or_kleene(same, pc.equal(pc.cast(pc.if_else(numeric, text, None), pa.float64()), number))
+        elif math.isfinite(number):  # whole, and not exact
+            whole = int(wanted) if wanted.lstrip("+-").isdigit() else int(number)
+            spellings = pa.array([str(whole), as_text(pa.array([number]))[0].as_py()])
+            same = pc.or_kleene(same, pc.is_in(text, value_set=spellings))
     return truths(pc.fill_null(same, False))
 
 
@@ -471,16 +460,6 @@ def _moments(text: Any) -> Any:
     ):
         text = pc.replace_substring_regex(text, pattern, written)
     return text
-
-
-def _whole(number: str | None) -> int | None:
-    """The whole number that a text is, exactly; None where it is none."""
-    if number is None:
-        return None
-    if re.fullmatch(r"[+-]?\d+", number):
-        return int(number)
-    value = float(number)
-    return int(value) if value.is_integer() else None
 
 
 def is_blank(values: Any) -> NDArray[np.bool_]:
