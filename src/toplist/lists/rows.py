@@ -325,7 +325,7 @@ def as_classes(
 
 
 def _codes_of_sets(values: Any, space: LabelSets, ndim: int) -> tuple[NDArray[Any], ClassSpace]:
-    """Codes of label sets, one per case in any form that `LabelSets.sets` reads, or in rows of one length; codes stay."""
+    """Codes of label sets, one per case in any form that `LabelSets.sets` reads, or in rows; codes stay."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and values.ndim == ndim:
         return np.ascontiguousarray(values, np.int64), space
     if ndim == 1:
@@ -350,12 +350,14 @@ def encode_labels(labels: Any, space: ClassSpace, *, strict: bool = True) -> tup
             shown = set(space.named(sets.take([int(np.argmax(codes < 0))]))[0])
             raise ClassError(f"class {shown!r} is not in the support of the space.")
         return codes, space.with_book(Codebook.of(sets)) if space.digests else space
-    odd = next((label for label in labels if not _is_hashable(label)), labels)
-    if odd is not labels:
+    try:
+        set(labels)
+    except TypeError:
+        odd = next(label for label in labels if not _is_hashable(label))
         raise ClassError(
             f"a class is {odd!r:.80}, which is neither a code nor a label.",
             "Label sets need a space of label sets, LabelSets; a mapping per case goes through from_dicts.",
-        )
+        ) from None
     missing = next((label for label in labels if label is None or label != label), labels)
     if strict and missing is not labels:
         raise ClassError(f"a listed class is {missing}.", "An empty list is a reject; leave out what is not known.")
@@ -375,11 +377,11 @@ def encode_labels(labels: Any, space: ClassSpace, *, strict: bool = True) -> tup
             return ClassSpace(labels=met).encode(labels), space
         space = ClassSpace(space.size, met)
     codes = space.encode(labels)
-    foreign = dict.fromkeys(label for label, code in zip(labels, codes, strict=True) if code < 0)
-    if foreign and strict:
-        label = next(iter(foreign))
-        raise ClassError(f"class {label!r} is not among the labels of the space.", space.suggest(label))
-    if foreign:
+    if (codes < 0).any():
+        foreign = dict.fromkeys(labels[at] for at in np.flatnonzero(codes < 0))
+        if strict:
+            label = next(iter(foreign))
+            raise ClassError(f"class {label!r} is not among the labels of the space.", space.suggest(label))
         beyond = len(space.codes) if space.per_case else max(len(space.codes), int(min(space.size, 2**62)))
         places = {label: beyond + place for place, label in enumerate(foreign)}
         codes = np.array([places.get(label, code) for label, code in zip(labels, codes, strict=True)], np.int64)
