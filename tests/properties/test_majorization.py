@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -9,8 +11,8 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.oracle.dense import RULES
+from tests.paper.grids import Floats
 from tests.properties.cases import by_every_rule, distributions, law
-from toplist.scoring.majorization import schur_violation
 
 M = 5
 Transfer = tuple[int, int, float]
@@ -24,6 +26,20 @@ def transferred(v: list[float], steps: list[Transfer]) -> list[float]:
         moved = share * (w[i] - w[j])
         w[i], w[j] = w[i] - moved, w[j] + moved
     return w
+
+
+def schur_violation(
+    f: Callable[[Floats], float], m: int, *, trials: int = 1000, tol: float = 1e-9
+) -> tuple[Floats, Floats] | None:
+    """A pair (v, w) with v majorizing w but f(v) > f(w), so that f is not Schur-concave; None if none is found."""
+    rng = np.random.default_rng(0)
+    for _ in range(trials):
+        v = rng.dirichlet(np.full(m, rng.choice([0.3, 1.0, 3.0])))
+        i, j = (int(x) for x in rng.choice(m, size=2, replace=False))
+        w = np.array(transferred(v.tolist(), [(i, j, rng.random())]))[rng.permutation(m)]
+        if f(v) > f(w) + tol:
+            return v, w
+    return None
 
 
 @law

@@ -222,7 +222,11 @@ def inspect(
 def cut(
     xp: Any, t: Array, unlisted: Array, log_size: Array, rest: Array, log_rest: Array
 ) -> tuple[Array, Array, Array]:
-    """The largest valid sublist of each row: what is kept, its rest mass, its number of unlisted classes."""
+    """The largest valid sublist of each row: what is kept, its rest mass, its number of unlisted classes.
+
+    From the smallest confidence up, a class goes while it is below the proxy of the list without those before it; the
+    first that is not ends this, and no other order of removal leaves a longer valid list (paper, section 3).
+    """
     if not t.shape[1]:
         return t > 0, rest, unlisted
     up = xp.sort(t, axis=1)

@@ -223,7 +223,7 @@ class _Stream:
     def skip(self, count: int) -> None:
         """Go on by so many cases of the head."""
         if self._head is not None:
-            self._head = self._head.part(count, len(self._head))
+            self._head = self._head.part(count, len(self._head)) if count < len(self._head) else None
 
     def rest(self) -> Iterator[Batch]:
         """What was not used up."""

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Sequence
 from fnmatch import filter as filter_names
 from fnmatch import fnmatch
-from functools import partial
 from itertools import zip_longest
 from pathlib import Path, PurePath
 from typing import Any
@@ -20,7 +19,7 @@ from toplist.errors import FileError, TopListError
 from toplist.io import producers
 from toplist.io.options import ReadOptions
 from toplist.io.producers import Entry
-from toplist.io.producers.base import OUTCOME, Match, Request, at_path, matched
+from toplist.io.producers.base import OUTCOME, Match, Request, at_path
 from toplist.io.readers import FORMATS, Format, MemoryReader, Reader, open_frame
 from toplist.io.readers.base import COMPRESSIONS
 from toplist.io.readers.first_look import FirstLook
@@ -129,12 +128,14 @@ def recognised(look: FirstLook) -> tuple[str, Match] | None:
     A module is imported only where a file has all that its entry says. In a folder, or among the files that match a
     pattern, every file is looked at.
     """
-    matches: dict[str, Match] = {}
-    for name, entry in producers.PRODUCERS.items():
-        match = None if entry.asked else matched(Match(look.files, ""), partial(_reason, look, entry))
-        match = None if match is None else producers.load(name).match(look, match)
-        if match is not None:
-            matches[name] = match
+    reasons: dict[str, dict[Path, str]] = {name: {} for name, e in producers.PRODUCERS.items() if not e.asked}
+    for path in look.files:  # files outside, producers inside: what is seen of the last files is kept for all producers
+        for name, reasons_of_files in reasons.items():
+            if reason := _reason(look, producers.PRODUCERS[name], path):
+                reasons_of_files[path] = reason
+    candidates = {name: Match(tuple(why), next(iter(why.values()))) for name, why in reasons.items() if why}
+    confirmed = {name: producers.load(name).match(look, match) for name, match in candidates.items()}
+    matches = {name: match for name, match in confirmed.items() if match is not None}
     titles = {name: producers.PRODUCERS[name].title for name in matches}
     if len(matches) > 1:
         ways = " or ".join(argument("producer", name) for name in matches)

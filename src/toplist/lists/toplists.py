@@ -123,12 +123,12 @@ class TopLists(Constructors):
 
     @property
     def proxy(self) -> NDArray[np.float64]:
-        """The share of the rest mass for each unlisted class; 0 where every class is listed."""
+        """The share pi(t) of the rest mass for an unlisted class; 0 where every class is listed (paper, section 3)."""
         unlisted = self.checked.rows.size - self.sizes
         return self.rest / np.where(unlisted > 0, unlisted, np.inf)
 
     def padded(self) -> NDArray[np.float64]:
-        """The padded distributions as a dense (n, m) array, for small m (paper, eq. 6)."""
+        """The padded distributions t~ as a dense (n, m) array, for small m (paper, eq. 6)."""
         sizes = np.unique(np.asarray(self.space.size, dtype=object))
         if len(sizes) > 1:
             raise TopListError("the number of classes differs per case: pad one list at a time, lists[i].padded().")
@@ -148,7 +148,7 @@ class TopLists(Constructors):
         return valid
 
     def valid(self) -> TopLists:
-        """The largest valid sublists; valid lists stay as they are."""
+        """The largest valid sublists t' (paper, section 3); valid lists stay as they are."""
         return self._with(self.checked.valid(flags.INVALID)) if self.checked.any(flags.INVALID) else self
 
     def repair(self) -> TopLists:

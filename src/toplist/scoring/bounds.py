@@ -1,4 +1,4 @@
-"""Bounds on scores: the largest loss against another list, and on the excess of the expected Brier score."""
+"""The largest loss of a list against another one, over all outcomes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from toplist._typing import Floats
 from toplist.core import kernel
 from toplist.errors import ShapeError, SpaceError
-from toplist.lists import TopList, TopLists, as_lists, require_lists
+from toplist.lists import TopList, TopLists, require_lists
 from toplist.lists.labelsets import LabelSets
-from toplist.lists.validation import row_sums
 from toplist.scoring.rules import Brier, Log, Rule, as_rule
 from toplist.scoring.rules.ordinal import OrdinalRule, of_one_size
 from toplist.scoring.scores import BatchCases, penalise, scored_as
@@ -338,81 +337,3 @@ def renumbering(a: TopLists, b: TopLists) -> Codes | None:
     if np.any(len(codes) > np.asarray(ours.size, dtype=object)):
         raise SpaceError(f"{len(codes)} labels between {ours!r} and {theirs!r}, which is more than there are classes.")
     return np.array(again, np.int64)
-
-
-def excess_bound(lists: Any) -> Any:
-    """Bound on the relative excess of the expected Brier score of a true list over that of the true distribution.
-
-    The bound is the rest mass where that is below every listed confidence, and infinity elsewhere.
-
-    Parameters
-    ----------
-    lists : TopLists, TopList or array-like
-        Lists, or whatever `as_lists` takes.
-
-    Returns
-    -------
-    ndarray or float
-        One bound per case; a float for a single `TopList`.
-
-    References
-    ----------
-    .. [1] J. Resin, "From Classification Accuracy to Proper Scoring Rules", section 6.
-
-    Examples
-    --------
-    >>> round(excess_bound(TopList({0: 0.6, 1: 0.3}, 5)), 6)
-    0.1
-    """
-    if isinstance(lists, TopList):
-        return float(excess_bound(lists.batch)[0])
-    lists = as_lists(lists)
-    rest, least = lists.rest, _least(lists)
-    return np.where((rest == 0) | (rest < least), rest, np.inf)
-
-
-def worst_excess(lists: Any) -> Any:
-    """Exact worst case of the relative excess that `excess_bound` bounds.
-
-    The worst distribution puts the rest mass on as few classes as possible, none above the smallest listed
-    confidence.
-
-    Parameters
-    ----------
-    lists : TopLists, TopList or array-like
-        Lists, or whatever `as_lists` takes.
-
-    Returns
-    -------
-    ndarray or float
-        One value per case; infinite where the worst distribution is certain, as for the empty list, and 0 where it is
-        the only one, as for the empty list over one class. A float for a single `TopList`.
-
-    Examples
-    --------
-    >>> round(worst_excess(TopList({0: 0.99}, 5)), 8)
-    0.00378788
-    """
-    if isinstance(lists, TopList):
-        return float(worst_excess(lists.batch)[0])
-    lists = as_lists(lists)
-    plain: TopLists = lists.valid()
-    t, rest, least = plain.normalized_confidences, plain.rest, _least(plain)
-    with np.errstate(over="ignore"):
-        heaps = np.floor(np.where(least > 0, rest / np.where(least > 0, least, 1.0), 0.0) * (1 + 1e-15))
-    heaped = np.where(np.isfinite(heaps), np.where(np.isfinite(heaps), heaps, 0.0) * least, rest)
-    left = np.maximum(rest - heaped, 0.0)
-    squares = heaped * least + left**2
-    over = squares - rest * plain.proxy
-    # 1 - sum of squares as a sum of t (1 - t), which keeps its digits for lists that are nearly sure
-    best = row_sums(t * (1.0 - t), plain.offsets) + heaped * (1.0 - least) + left * (1.0 - left)
-    worst = np.where(best > 0, over / np.where(best > 0, best, 1.0), np.where(over > 0, np.inf, 0.0))
-    return np.where(rest > 0, np.maximum(worst, 0.0), 0.0)
-
-
-def _least(lists: TopLists) -> Floats:
-    """The smallest listed confidence; 1 for the empty list, whose classes are not bounded by any."""
-    out, filled = np.ones(len(lists)), lists.sizes > 0
-    if filled.any():
-        out[filled] = np.minimum.reduceat(lists.normalized_confidences, lists.offsets[:-1][filled])
-    return out

@@ -158,8 +158,10 @@ _PENALTY = 0.01  # of the entropy of the uniform distribution
 def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = None, space: Any = None) -> Any:
     """Score each case; lower is better.
 
-    A valid list is scored as its padded distribution. An invalid one is scored as its largest valid sublist, plus
-    the penalty.
+    A valid list t is scored as its padded distribution, S(t, y) = S(t~, y). An invalid one is scored as its largest
+    valid sublist t', plus the penalty: S(t, y) = S(t', y) + c (paper, eq. 13). If the rule is proper, no list of k
+    classes has a lower expected score than the true ones (Theorem 5.4, Theorem 5.6); if it is strictly proper, and
+    c > 0, all others have a higher one. Longer true lists score no worse (comparability, Theorem 5.3).
 
     Parameters
     ----------
@@ -222,12 +224,15 @@ def plain_scores(lists: TopLists, codes: NDArray[np.int64], rule: Rule) -> Float
 
 
 def scored_as(lists: TopLists, rule: Rule) -> TopLists:
-    """The lists whose confidences a rule sees: largest valid sublists, unless it scores none but valid lists."""
+    """The lists whose confidences a rule sees: largest valid sublists t', unless it scores none but valid lists."""
     return lists.strictly_valid() if rule.padded else lists
 
 
 def entropy(lists: Any, *, rule: Any = "brier", space: Any = None) -> Any:
-    """Expected score of each list if it is right: the entropy of its padded distribution.
+    """Expected score of each list if it is right: the entropy G(t~) of its padded distribution.
+
+    A calibrated valid list has this expected score whatever else is true of the distribution (paper, Lemma 5.2), and
+    the more certain a list is, the smaller it is: G falls in majorization (Lemma 4.3).
 
     Parameters
     ----------
@@ -331,6 +336,8 @@ def expected_score(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | 
 def divergence(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None = None, space: Any = None) -> Any:
     """Expected score of each list minus that of the distribution `p` itself, if the outcome is drawn from `p`.
 
+    This is E_p S(t, Y) - G(p), which a proper rule keeps from being negative (paper, eq. 1).
+
     Parameters
     ----------
     lists : TopLists, TopList, DeviceLists or array-like
@@ -365,7 +372,9 @@ def divergence(lists: Any, p: Any, *, rule: Any = "brier", penalty: float | None
 
 
 def default_penalty(lists: Any, *, rule: Any = "brier") -> Any:
-    """Default penalty of an invalid list: a hundredth of the entropy of the uniform distribution.
+    """Default penalty c of an invalid list (paper, eq. 13): a hundredth of the entropy of the uniform distribution.
+
+    Any c > 0 keeps a strictly proper rule strict on all lists (Theorem 5.6); c = 0 does not (Example 5.5).
 
     Parameters
     ----------
@@ -399,7 +408,7 @@ def as_penalty(penalty: Any) -> float | None:
 
 
 def penalise(out: Floats, lists: TopLists, rule: Rule, penalty: float | None) -> Floats:
-    """Add to unpenalised scores, in place, what invalid lists pay."""
+    """Add to unpenalised scores, in place, what invalid lists pay: S(t, y) = S(t', y) + c (paper, eq. 13)."""
     penalty = as_penalty(penalty)
     invalid = (lists.checked.flags & flags.INVALID) != 0
     if invalid.any() and penalty != 0:

@@ -101,6 +101,7 @@ class Curve:
 def curve(p: Any, y: Any = None, *, ks: Iterable[int] | None = None, rule: Any = "brier", space: Any = None) -> Curve:
     """Score, entropy, coverage and rest mass of the k most likely classes, for every k.
 
+    The entropy of true lists never rises with k (comparability; paper, eq. 12, Theorem 5.3): `Curve.gain` is its fall.
     Invalid lists count as their largest valid sublists, without penalty. Masses left over are summed from the back, so
     that the long end of the curve keeps its digits.
 

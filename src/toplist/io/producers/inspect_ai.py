@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +236,12 @@ def _add_tokens(
         )
 
 
+@cache
+def _letters(count: int) -> AnswerSpace:
+    """The first letters as answers, which many small logs share: spelling their variants takes longer than a log."""
+    return AnswerSpace(letters(count))
+
+
 def _space(samples: Sequence[_Sample], declared: AnswerSpace | None) -> tuple[AnswerSpace, Any]:
     """The declared answers, or the letters of the choices; and how many of them each sample has."""
     sizes = [len(sample.choices) for sample in samples]
@@ -244,7 +251,7 @@ def _space(samples: Sequence[_Sample], declared: AnswerSpace | None) -> tuple[An
         return declared, None
     if min(sizes) < 2:
         raise NoListsError(f"{samples[sizes.index(min(sizes))].record.name} has fewer than two choices.")
-    space = declared or AnswerSpace(letters(max(sizes)))
+    space = declared or _letters(max(sizes))
     if max(sizes) > len(space.answers):
         raise NoListsError(f"a sample has {max(sizes)} choices, but {len(space.answers)} answers are declared.")
     return space, np.array(sizes)

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from toplist._text import NOTHING, fixed
 from toplist.inference.results import Comparison
 from toplist.report import calibration_statements, plot
 from toplist.report.html.grid import (
-    Box,
-    Chart,
+    Cell,
+    Column,
+    Grid,
+    Head,
     Section,
-    Top,
-    chart,
+    counted,
+    grid,
+    number,
     panel,
+    percentage,
+    same_for_all,
     section,
-    varied,
+    varying,
 )
 from toplist.report.html.sections import name_of, own_cases, rule_of, two
 from toplist.report.text import (
@@ -117,45 +123,42 @@ def _of_bins(page: Page, shown: Shown) -> Section:
     )
 
 
-def _binned_table(page: Page, found: Mapping[str, BinnedCalibration], shown: Shown) -> Chart:
+def _binned_table(page: Page, found: Mapping[str, BinnedCalibration], shown: Shown) -> Grid:
     """Bias and expected calibration error of all models."""
-
-    def error(value: float) -> Box:
-        return Box(fixed(value, 3), value=value)
-
-    def cases(one: BinnedCalibration) -> Box:
-        return Box(count(one.cases), value=float(one.cases))
-
     every = list(found.values())
     level, width = percent(page.results.level), every[0].width
     interval = f"points, {level}" if every[0].ends else "points"
-    columns: list[tuple[Top, list[Box]]] = [
-        (Top("mean confidence", wide=True), [_share(one.bias.mean_confidence) for one in every]),
-        (Top("accuracy", wide=True), [_share(one.bias.hit_rate) for one in every]),
-        (Top("overconfidence", interval), [_bias(one.bias) for one in every]),
-        (Top("ECE", f"{width} bins", means="expected calibration error"), [error(one.error) for one in every]),
-        (Top("ECE if calibrated", "about", wide=True), [error(one.chance) for one in every]),
+    columns: list[Column] = [
+        (Head("mean confidence", classes="roomy"), [percentage(one.bias.mean_confidence) for one in every]),
+        (Head("accuracy", classes="roomy"), [percentage(one.bias.hit_rate) for one in every]),
+        (Head("overconfidence", below=interval), [_bias(one.bias) for one in every]),
+        (
+            Head("ECE", means="expected calibration error", below=f"{width} bins"),
+            [number(one.error, 3) for one in every],
+        ),
+        (Head("ECE if calibrated", classes="roomy", below="about"), [number(one.chance, 3) for one in every]),
     ]
     counts = {row.name: row.cases for row in page.results.overall.rows}
     if any(one.cases != counts[who] for who, one in found.items()):
-        columns.append((Top("cases", means="that name a class", wide=True), [cases(one) for one in every]))
-    columns, same = varied(columns)
-    model = Top("model", left=True), [Box(name_of(shown, who)) for who in found]
-    caption = sentence("Calibration of the top-1 prediction, from sums in bins.", *same)
-    return chart("reliability", caption, [model, *columns], sorts=True)
+        head = Head("cases", means="that name a class", classes="roomy")
+        columns.append((head, [counted(one.cases) for one in every]))
+    return _of_models("Calibration of the top-1 prediction, from sums in bins. ", columns, list(found), shown)
 
 
-def _bias(bias: CalibrationBias | None) -> Box:
+def _of_models(caption: str, columns: Sequence[Column], who: Sequence[str], shown: Shown) -> Grid:
+    """A table with a row for each model; what is the same for all of them stands in the caption."""
+    kept, same = varying(columns)
+    model: Column = Head("model", "name"), [Cell(name_of(shown, one)) for one in who]
+    return grid("reliability", sentence(caption, same_for_all(same)), [model, *kept], classes="chart")
+
+
+def _bias(bias: CalibrationBias | None) -> Cell:
     """Mean confidence minus accuracy in points, with its interval."""
     if bias is None:
-        return Box(NOTHING)
+        return Cell(NOTHING)
     low, high = calibration_statements.bias_ends(bias)
     between = "" if low is None or high is None else f"{_points(low)} to {_points(high)}"
-    return Box(_points(bias.difference), small=between, value=abs(bias.difference))
-
-
-def _share(value: float | None) -> Box:
-    return Box(NOTHING if value is None else share(value), value=value)
+    return Cell(_points(bias.difference), between, abs(bias.difference))
 
 
 def drawn_models(results: Comparison) -> list[str]:
@@ -255,60 +258,52 @@ def _predicted(page: Page, judged: Mapping[str, CalibrationVerdict], shown: Show
 
 def _calibration_table(
     page: Page, judged: Mapping[str, CalibrationVerdict], adjusted: Mapping[str, float | None], shown: Shown
-) -> Chart | None:
+) -> Grid | None:
     """All models; what is the same for all of them stands in the caption."""
     biases = {who: one.bias for who, one in judged.items()}
     largest = max((d.score for d in page.decompositions.values() if math.isfinite(d.score)), default=0.0)
 
-    def detectable(who: str) -> Box:
-        bias = biases[who]
+    def detectable(bias: CalibrationBias | None) -> Cell:
         least = None if bias is None else bias.detectable
-        return Box(NOTHING) if least is None else Box(fixed(100 * least, 1), value=least)
+        return Cell(NOTHING) if least is None else Cell(fixed(100 * least, 1), value=least)
 
-    def p_value(who: str) -> Box:
-        return Box(calibration_statements.p_value(adjusted.get(who), judged[who].test), value=adjusted.get(who))
+    def p_value(who: str) -> Cell:
+        return Cell(calibration_statements.p_value(adjusted.get(who), judged[who].test), value=adjusted.get(who))
 
-    def means(who: str, which: str) -> Box:
-        bias = biases[who]
-        return _share(None if bias is None else float(getattr(bias, which)))
-
-    level = percent(page.results.level)
-    columns: list[tuple[Top, list[Box]]] = [
-        (Top("mean confidence", wide=True), [means(who, "mean_confidence") for who in judged]),
-        (Top("accuracy", wide=True), [means(who, "hit_rate") for who in judged]),
-        (Top("overconfidence", f"points, {level}"), [_bias(biases[who]) for who in judged]),
-        (Top("p", "Holm"), [p_value(who) for who in judged]),
+    every, level = list(biases.values()), percent(page.results.level)
+    means = "difference whose interval would exclude 0 with 80% power"
+    columns: list[Column] = [
         (
-            Top("detectable", "points", wide=True, means="difference whose interval would exclude 0 with 80% power"),
-            [detectable(who) for who in judged],
+            Head("mean confidence", classes="roomy"),
+            [percentage(None if b is None else b.mean_confidence) for b in every],
         ),
+        (Head("accuracy", classes="roomy"), [percentage(None if b is None else b.hit_rate) for b in every]),
+        (Head("overconfidence", below=f"points, {level}"), [_bias(b) for b in every]),
+        (Head("p", below="Holm"), [p_value(who) for who in judged]),
+        (Head("detectable", means=means, classes="roomy", below="points"), [detectable(b) for b in every]),
     ]
+    bars = ""
     if page.decompositions and largest:
-        own = [page.decompositions.get(who) for who in judged]
-        head = Top(
-            "miscalibration", f"part of {rule_of(page)}", wide=True, means="what perfect recalibration could remove"
-        )
-        columns.append((head, [_parts(one, largest) for one in own]))
-    columns, same = varied(columns)
-    model = Top("model", left=True), [Box(name_of(shown, who)) for who in judged]
-    bars = f" Bars: mean {rule_of(page)} score, orange: its miscalibration." if page.decompositions and largest else ""
-    caption = sentence(f"Calibration of the top-1 prediction.{bars}", *same)
-    made = chart("reliability", caption, [model, *columns], sorts=True)
-    return made if judged and columns else None
+        bars = f"Bars: mean {rule_of(page)} score, orange: its miscalibration. "
+        below, means = f"part of {rule_of(page)}", "what perfect recalibration could remove"
+        head = Head("miscalibration", means=means, classes="roomy", below=below)
+        columns.append((head, [_parts(page.decompositions.get(who), largest) for who in judged]))
+    table = _of_models(f"Calibration of the top-1 prediction. {bars}", columns, list(judged), shown)
+    return table if len(table.heads) > 1 else None
 
 
 def _points(x: float) -> str:
     return fixed(100 * x, 1, signed=True)
 
 
-def _parts(one: Decomposition | None, largest: float) -> Box:
+def _parts(one: Decomposition | None, largest: float) -> Cell:
     """Miscalibration as a part of the score, which a bar shows."""
     if one is None or one.miscalibration is None or one.discrimination is None or not math.isfinite(one.score):
-        return Box(NOTHING)
+        return Cell(NOTHING)
     rest = max(one.score - one.miscalibration, 0.0)
     plus = {"miscalibration": one.miscalibration, "unlisted true classes": one.misses, "penalty": one.penalty}
     said = [f" + {what} {fixed(x, 4)}" for what, x in plus.items() if abs(x) >= _LITTLE]
     base = f"uncertainty {fixed(one.uncertainty, 4)} \u2212 discrimination {fixed(one.discrimination, 4)}"
     bar = (("rest", rest / largest), ("wrong", one.miscalibration / largest))
     hint = f"{fixed(one.score, 4)} = {base}{''.join(said)}"
-    return Box(fixed(one.miscalibration, 4), hint=hint, bar=bar, value=one.miscalibration)
+    return replace(number(one.miscalibration, 4), hint=hint, bar=bar)

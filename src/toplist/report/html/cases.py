@@ -23,19 +23,16 @@ from toplist.inference.results import (
 from toplist.report import plot
 from toplist.report.html.grid import (
     Block,
-    Box,
-    Chart,
+    Cell,
     Column,
     Grid,
     Head,
     Section,
-    Top,
-    chart,
     counted,
     drawing,
     grid,
-    named,
     number,
+    percentage,
     section,
 )
 from toplist.report.html.sections import TRUE_CLASS, Two, compared, name_of, rule_of, tied, two
@@ -155,88 +152,68 @@ def _same_cases(found: Breakdown) -> bool:
     return len(found.cases) > 1 and len(set(found.cases)) == 1
 
 
-def heat_map(page: Page, found: Breakdown, called: Shown, shown: Shown, key: str) -> Chart:
+def heat_map(page: Page, found: Breakdown, called: Shown, shown: Shown, key: str) -> Grid:
     """Means by model and group with colours for significant differences; two models and many groups as rows."""
     many = list(range(len(found.groups)))[:_MOST]
+    by, rule, shades = name(found.by or "group"), rule_of(page), breakdown_shades(found)
+    rows: Column = Head(by, "name"), [Cell(called[found.groups[g]]) for g in many]
+    cases = [] if _same_cases(found) else [(Head("n"), [counted(found.cases[g]) for g in many])]
     if len(found.models) == 2:
-        return _two_models(page, found, called, shown, key, many)
-    shades, means = breakdown_shades(found), [_mean(row) for row in found.means]
-    rule, by = rule_of(page), found.by or "group"
+        return _two_models(page, found, called, shown, grid_of=(key, [rows, *cases], many))
+    means = [_mean(row) for row in found.means]
 
-    def box(g: int, m: int) -> Box:
+    def cell(g: int, m: int) -> Cell:
         value, d, shade = found.means[g][m], found.differences[g][m], shades[g][m]
         tested = f" ({'significant' if shade else 'not significant'})" if _tested(page, found) else ""
         beside = "" if not math.isfinite(d) else f", {fixed(d, 4, signed=True)} against the mean{tested}"
         right = found.accuracy[g][m]
         accuracy = "" if math.isnan(right) else f", accuracy {share(right)}"
         who, where = name_of(shown, found.models[m]).text, called[found.groups[g]].text
-        hint = f"{who}, {where}: {rule} {fixed(value, 4)}{beside}{accuracy}"
-        same_cases = found.groups[g] not in found.incomplete
-        style = (step(shade) if shade else "") + (" lowest" if same_cases and _is_lowest(found.means[g], m) else "")
-        return Box(fixed(value, 3), style, hint, value=value)
+        lowest = found.groups[g] not in found.incomplete and _is_lowest(found.means[g], m)
+        return replace(
+            number(value, 3),
+            classes=(step(shade) if shade else "") + (" lowest" if lowest else ""),
+            hint=f"{who}, {where}: {rule} {fixed(value, 4)}{beside}{accuracy}",
+        )
 
-    across = len(many) <= _ACROSS or len(found.models) > _ACROSS
-    mean = f"mean of {count(len(found.models))}"
-    caption = sentence(f"Mean {rule} score by model and ", name(by))
-    if across:
-        several = len(found.models) > 1
-        columns = [
-            (
-                Top("model", left=True),
-                [*([Box(mean)] if several else []), *(Box(name_of(shown, m)) for m in found.models)],
-            ),
-            *(
-                (
-                    Top(called[found.groups[g]], "" if _same_cases(found) else f"n {count(found.cases[g])}"),
-                    [*([Box(fixed(means[g], 3))] if several else []), *(box(g, m) for m in range(len(found.models)))],
-                )
-                for g in many
-            ),
+    several, mean = len(found.models) > 1, f"mean of {count(len(found.models))}"
+    caption = sentence(f"Mean {rule} score by model and ", by)
+    if len(many) <= _ACROSS or len(found.models) > _ACROSS:
+        columns: list[Column] = [
+            (Head("model", "name"), [*([Cell(mean)] * several), *(Cell(name_of(shown, m)) for m in found.models)])
         ]
-        return chart(key, caption, columns, style="heat", reference=several)
-    columns = [
-        (Top(name(by), left=True), [Box(called[found.groups[g]]) for g in many]),
-        *_numbers(found, many),
-        *([(Top(mean), [Box(fixed(means[g], 3), value=means[g]) for g in many])] if len(found.models) > 1 else []),
-        *((Top(name_of(shown, who)), [box(g, m) for g in many]) for m, who in enumerate(found.models)),
-    ]
-    return chart(key, caption, columns, style="heat", sorts=True)
+        for g in many:
+            n = "" if _same_cases(found) else f"n {count(found.cases[g])}"
+            own = [cell(g, m) for m in range(len(found.models))]
+            columns.append((Head(called[found.groups[g]], below=n), [*([number(means[g], 3)] * several), *own]))
+        return grid(key, caption, columns, classes=_HEAT, reference=several, sorts=False)
+    columns = [rows, *cases, *([(Head(mean), [number(means[g], 3) for g in many])] * several)]
+    columns += [(Head(name_of(shown, who)), [cell(g, m) for g in many]) for m, who in enumerate(found.models)]
+    return grid(key, caption, columns, classes=_HEAT)
 
 
-def _numbers(found: Breakdown, many: Sequence[int]) -> list[tuple[Top, list[Box]]]:
-    """A column of cases by group, unless all have as many."""
-    made = Top("n"), [Box(count(found.cases[g]), value=float(found.cases[g])) for g in many]
-    return [] if _same_cases(found) else [made]
+_HEAT = "chart heat"
 
 
-def _two_models(page: Page, found: Breakdown, called: Shown, shown: Shown, key: str, many: Sequence[int]) -> Chart:
+def _two_models(
+    page: Page, found: Breakdown, called: Shown, shown: Shown, *, grid_of: tuple[str, list[Column], list[int]]
+) -> Grid:
     """Groups as rows, the two means, and their difference, which alone has a colour."""
+    key, columns, many = grid_of
     pair, shades = two(page), breakdown_shades(found)
     reference = (page.results.baseline or found.models[1]) if pair is None else pair.reference
     order = [0, 1] if found.models[0] == reference else [1, 0]
     old, new = (name_of(shown, found.models[m]) for m in order)
-
-    def difference(g: int) -> Box:
+    differences = []
+    for g in many:
         d, shade = 2 * found.differences[g][order[1]], shades[g][order[1]]
-        hint = "significant" if shade else "not significant"
-        return Box(
-            fixed(d, 3, signed=True), step(shade) if shade else "", f"{called[found.groups[g]].text}: {hint}", value=d
-        )
-
-    columns = [
-        (Top(name(found.by or "group"), left=True), [Box(called[found.groups[g]]) for g in many]),
-        *_numbers(found, many),
-        *(
-            (
-                Top(name_of(shown, found.models[m])),
-                [Box(fixed(found.means[g][m], 3), value=found.means[g][m]) for g in many],
-            )
-            for m in order
-        ),
-        (Top("Δ"), [difference(g) for g in many]),
+        hint = f"{called[found.groups[g]].text}: {'significant' if shade else 'not significant'}"
+        differences.append(Cell(fixed(d, 3, signed=True), "", d, step(shade) if shade else "", hint))
+    means: list[Column] = [
+        (Head(name_of(shown, found.models[m])), [number(found.means[g][m], 3) for g in many]) for m in order
     ]
     caption = sentence(f"Mean {rule_of(page)} score. Δ: ", new, " \u2212 ", old)
-    return chart(key, caption, columns, style="heat", sorts=True)
+    return grid(key, caption, [*columns, *means, (Head("Δ"), differences)], classes=_HEAT)
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -308,7 +285,7 @@ def _all_groups(page: Page, found: Breakdown, called: Shown, shown: Shown, key: 
     if len(found.groups) <= _MOST and not (found.axis and len(found.groups) > 2 and found.by != TRUE_CLASS):
         return None
     columns: list[Column] = [
-        (Head(one, "name"), [named(called[group]) for group in found.groups]),
+        (Head(one, "name"), [Cell(called[group]) for group in found.groups]),
         (Head("cases"), [counted(n) for n in found.cases]),
         *(
             (Head(name_of(shown, who)), [number(row[m], 3) for row in found.means])
@@ -318,7 +295,7 @@ def _all_groups(page: Page, found: Breakdown, called: Shown, shown: Shown, key: 
     return grid(f"{key}-all", sentence(f"Mean {rule_of(page)} score by ", name(found.by or "group")), columns)
 
 
-def _confusions(page: Page, shown: Shown) -> tuple[Chart | None, list[tuple[Name, Sentence]]]:
+def _confusions(page: Page, shown: Shown) -> tuple[Grid | None, list[tuple[Name, Sentence]]]:
     """The most frequent confusions of the best model as a table, and those of others a line each."""
     order = {row.name: i for i, row in enumerate(page.results.overall.rows)}
     repeated = [replace(one, confusions=tuple(c for c in one.confusions if c.cases > _RARE)) for one in page.exhibits]
@@ -330,14 +307,18 @@ def _confusions(page: Page, shown: Shown) -> tuple[Chart | None, list[tuple[Name
     found = best.confusions[:rows]
     most = max(one.cases for one in found)
     label = names({text: None for one in known for c in one.confusions for text in (c.true, c.predicted)})
-    columns = [
-        (Top("true class", left=True), [Box(label[c.true]) for c in found]),
-        (Top("predicted", left=True), [Box(label[c.predicted], style="arrow") for c in found]),
-        (Top("cases"), [Box(count(c.cases), bar=(("wrong", c.cases / most),), value=float(c.cases)) for c in found]),
-        (Top("of class"), [Box(share(c.share), value=c.share) for c in found]),
-        (Top("confidence", "mean", wide=True), [Box(rate(c.confidence), value=c.confidence) for c in found]),
+    columns: list[Column] = [
+        (Head("true class", "name"), [Cell(label[c.true]) for c in found]),
+        (Head("predicted", "text"), [Cell(label[c.predicted], classes="arrow") for c in found]),
+        (Head("cases"), [replace(counted(c.cases), bar=(("wrong", c.cases / most),)) for c in found]),
+        (Head("of class"), [percentage(c.share) for c in found]),
+        (
+            Head("confidence", classes="roomy", below="mean"),
+            [Cell(rate(c.confidence), "", c.confidence) for c in found],
+        ),
     ]
-    made = chart("confusions", sentence("Most frequent confusions of ", name_of(shown, best.name)), columns)
+    caption = sentence("Most frequent confusions of ", name_of(shown, best.name))
+    made = grid("confusions", caption, columns, classes="chart", sorts=False)
 
     def brief(one: ModelDetails) -> tuple[Name, Sentence]:
         said = [_confused(c, label) for c in one.confusions[:_BRIEF]]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from toplist._text import NOTHING, fixed
 from toplist.inference.results import Estimate
 from toplist.report.plot import Plot
-from toplist.report.text import Name, Words, count, decimals, sentence, series, share
+from toplist.report.text import Words, count, decimals, sentence, series, share
 
 Kind = Literal["number", "name", "text"]
 Best = Literal["low", "high"]
@@ -98,8 +98,9 @@ class Cell:
     text: Words | Svg | Chip
     below: str = ""
     value: float | None = None
-    also: str = ""  # a second smaller text
     classes: str = ""  # of the style sheet, such as a step of the colour scale
+    hint: str = ""  # what a pointer shows
+    bar: tuple[tuple[str, float], ...] = ()  # classes of the style sheet, and widths as shares of the cell
 
     @property
     def key(self) -> str:
@@ -107,9 +108,9 @@ class Cell:
         return "" if self.value is None or math.isnan(self.value) else f"{self.value:.9g}"
 
     @property
-    def shown(self) -> tuple[str, str, str]:
+    def shown(self) -> tuple[str, str]:
         """All text that a reader sees."""
-        return (self.text.markup if isinstance(self.text, Svg) else str(self.text)), self.below, self.also
+        return (self.text.markup if isinstance(self.text, Svg) else str(self.text)), self.below
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,7 @@ class Head:
     means: str = ""
     best: Best = "high"  # what comes first when the column is sorted for the first time
     classes: str = ""
+    below: str = ""  # a second line
 
     @property
     def row(self) -> bool:
@@ -140,6 +142,7 @@ class Grid:
     sorts: bool = True
     classes: str = ""
     foot: tuple[Cell, ...] = ()  # a last row, such as an axis
+    reference: bool = False  # whether the first row is what the others are compared with
 
     @property
     def filters(self) -> bool:
@@ -174,28 +177,36 @@ def grid(
     sorts: bool = True,
     classes: str = "",
     foot: Sequence[Cell] = (),
+    reference: bool = False,
 ) -> Grid:
     """A table of columns side by side."""
     columns = list(columns)
     rows = tuple(zip(*(cells for _, cells in columns), strict=True))
     heads = tuple(head for head, _ in columns)
-    return Grid(name, caption, heads, rows, frozenset(leaders), sorts, classes, tuple(foot))
+    return Grid(name, caption, heads, rows, frozenset(leaders), sorts, classes, tuple(foot), reference)
 
 
 def varying(columns: Iterable[Column]) -> tuple[list[Column], list[tuple[Words, Cell]]]:
     """The columns that say different things of different rows; then the heads of the others, with what they say.
 
-    A column without anything in it is in neither. Of one row everything is kept.
+    A column without anything in it is in neither.
     """
     kept: list[Column] = []
     constant: list[tuple[Words, Cell]] = []
     for head, cells in columns:
         texts = {cell.shown for cell in cells}
-        if head.row or len(cells) < 2 or len(texts) > 1:
+        empty = texts <= {("", ""), (NOTHING, "")}
+        if head.row or len(texts) > 1 or (len(cells) < 2 and not empty):
             kept.append((head, cells))
-        elif cells[0].shown[0] not in ("", NOTHING):
+        elif not empty:
             constant.append((head.text, cells[0]))
     return kept, constant
+
+
+def same_for_all(constant: Sequence[tuple[Words, Cell]]) -> Words:
+    """What is the same in all rows, in a sentence."""
+    parts = [sentence(head, " ", " ".join(filter(None, cell.shown))) for head, cell in constant]
+    return sentence("The same for all: ", *series(parts, len(parts)), ".") if parts else ""
 
 
 def counted(n: int | None) -> Cell:
@@ -208,14 +219,9 @@ def percentage(x: float | None) -> Cell:
     return Cell(NOTHING if x is None else share(x), value=x)
 
 
-def number(x: float | None, digits: int, *, signed: bool = False) -> Cell:
+def number(x: float | None, digits: int) -> Cell:
     """A number."""
-    return Cell(fixed(x, digits, signed=signed), value=x)
-
-
-def named(shown: Name) -> Cell:
-    """A name."""
-    return Cell(shown)
+    return Cell(fixed(x, digits), value=x)
 
 
 def estimated(
@@ -240,73 +246,3 @@ def _estimated(estimate: Estimate, digits: int, signed: bool, mark: bool) -> Cel
         return Cell(shown, value=estimate.value, classes=classes)
     low, high = (fixed(x, digits, signed=signed) for x in (estimate.low, estimate.high))
     return Cell(shown, f"{low} to {high}", estimate.value, classes=classes)
-
-
-# Tables whose cells have colours or bars
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A cell of a table: its text, a class of the style sheet, what a pointer shows, and parts of a bar."""
-
-    text: Words
-    style: str = ""
-    hint: str = ""
-    bar: tuple[tuple[str, float], ...] = ()  # classes of the style sheet, and widths as shares of the cell
-    small: str = ""
-    value: float | None = None
-
-    @property
-    def key(self) -> str:
-        """The number for sorting; nothing where there is none."""
-        return "" if self.value is None or math.isnan(self.value) else f"{self.value:.9g}"
-
-
-@dataclass(frozen=True, slots=True)
-class Top:
-    """The head of a column: its text, a second line, whether it is text, and whether a phone leaves it out."""
-
-    text: Words
-    small: str = ""
-    left: bool = False
-    wide: bool = False
-    means: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """A table whose cells have colours or bars; the first column names the rows."""
-
-    id: str
-    caption: Words
-    heads: tuple[Top, ...]
-    rows: tuple[tuple[Box, ...], ...]
-    style: str = ""
-    reference: bool = False  # whether the first row is what the others are compared with
-    sorts: bool = False
-
-
-def chart(
-    called: str,
-    caption: Words,
-    columns: Sequence[tuple[Top, Sequence[Box]]],
-    *,
-    style: str = "",
-    reference: bool = False,
-    sorts: bool = False,
-) -> Chart:
-    """A table of columns side by side."""
-    rows = tuple(zip(*(cells for _, cells in columns), strict=True))
-    return Chart(called, caption, tuple(head for head, _ in columns), rows, style, reference, sorts)
-
-
-def varied(columns: Sequence[tuple[Top, list[Box]]]) -> tuple[list[tuple[Top, list[Box]]], list[Words]]:
-    """The columns that differ between rows, and a sentence about those that do not; empty ones are left out."""
-    kept, same = [], []
-    for head, cells in columns:
-        texts = {(str(cell.text), cell.small) for cell in cells}
-        if len(texts) != 1 or (len(cells) == 1 and texts != {(NOTHING, "")}):
-            kept.append((head, cells))
-        elif texts != {(NOTHING, "")}:
-            same.append(sentence(head.text, " ", cells[0].text))
-    return kept, [sentence(" The same for all: ", *series(same), ".")] if same else []

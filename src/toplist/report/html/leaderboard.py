@@ -23,9 +23,9 @@ from toplist.report.html.grid import (
     counted,
     estimated,
     grid,
-    named,
     number,
     percentage,
+    same_for_all,
     varying,
 )
 from toplist.report.plot.canvas import shade, step
@@ -52,7 +52,6 @@ from toplist.report.text import (
     number_of,
     percent,
     sentence,
-    series,
     small,
     value_of,
 )
@@ -150,7 +149,7 @@ def leaderboard(results: Comparison, judged: Mapping[str, CalibrationVerdict], s
     beside += [_accuracy(rows), *_calibration(rows, judged)]
     kept, same = varying(beside)
     line, foot = _whiskers(results, shown)
-    own = [_ranks(results, rows), (Head("model", "name"), [named(shown[row.name]) for row in rows])]
+    own = [_ranks(results, rows), (Head("model", "name"), [Cell(shown[row.name]) for row in rows])]
     if results.missing == "pairwise" or len({row.cases for row in rows}) > 1:
         cells = [counted(row.cases) for row in rows]
         own.append((Head("cases", means="scores and accuracy are over each model's own cases"), cells))
@@ -167,13 +166,7 @@ def leaderboard(results: Comparison, judged: Mapping[str, CalibrationVerdict], s
     )
     columns, others = varying(_more(results, rows, kept))
     more = grid("columns", "More columns", [own[1], *columns], classes="more") if columns else None
-    return BoardTables(main, _said([*same, *others]), more)
-
-
-def _said(same: Sequence[tuple[Words, Cell]]) -> Words:
-    """What is the same for all models, in one line."""
-    parts = [sentence(head, " ", " ".join(text for text in cell.shown if text)) for head, cell in same]
-    return sentence("All models: ", *series(parts, len(parts)), ".") if parts else ""
+    return BoardTables(main, same_for_all([*same, *others]), more)
 
 
 def _first(rows: Sequence[ModelRow], rule: str) -> Column:
@@ -432,7 +425,7 @@ def matrix(results: Comparison, shown: Shown) -> Grid | None:
     if not 3 <= len(names) <= MATRIX or not by:
         return None
     digits = decimals(row.scores[results.rules[0]].mean for row in results.overall.rows)
-    columns: list[Column] = [(Head("model", "name"), [named(shown[one]) for one in names[1:]])]
+    columns: list[Column] = [(Head("model", "name"), [Cell(shown[one]) for one in names[1:]])]
     for i, column in enumerate(names[:-1]):
         cells = [
             Cell("", classes="none") if j <= i else _pair(by.get(frozenset((names[j], column))), names[j], digits)

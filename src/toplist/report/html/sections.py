@@ -7,10 +7,10 @@ the checks passed of `quality`. Calibration is in `calibration`; classes, groups
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from toplist._text import NOTHING, fixed, visible
 from toplist.inference.results import (
@@ -25,14 +25,18 @@ from toplist.inference.results import (
 from toplist.report import path_statements, plot, statements
 from toplist.report.html.grid import (
     Block,
-    Box,
-    Chart,
+    Cell,
+    Column,
+    Grid,
+    Head,
     Section,
-    Top,
-    chart,
     drawing,
+    grid,
+    number,
+    percentage,
+    same_for_all,
     section,
-    varied,
+    varying,
 )
 from toplist.report.text import (
     Name,
@@ -48,7 +52,6 @@ from toplist.report.text import (
     plain,
     sentence,
     series,
-    share,
     stripped,
 )
 
@@ -158,32 +161,32 @@ def alike(details: Sequence[ModelDetails]) -> bool:
     return len(lengths) <= 1 and len({s.kind for one in details for s in one.shapes if s.cases}) <= 1
 
 
-def _list_table(page: Page, shown: Shown) -> Chart | None:
+def _list_table(page: Page, shown: Shown) -> Grid | None:
     rows = {row.name: row for row in page.results.overall.rows}
     details = [one for one in page.exhibits if one.name in rows]
 
-    def metric(key: str, made: Any) -> list[Box]:
-        found = [rows[one.name].metrics.get(key) for one in details]
-        return [Box(NOTHING) if e is None else Box(made(e.value), value=e.value) for e in found]
+    def metric(key: str, cell: Callable[[float], Cell]) -> list[Cell]:
+        estimates = [rows[one.name].metrics.get(key) for one in details]
+        return [Cell(NOTHING) if e is None else cell(e.value) for e in estimates]
 
-    def cases_of(one: ModelDetails, what: str) -> Box:
-        part = sum(s.cases for s in one.shapes if s.kind == what) / max(1, sum(s.cases for s in one.shapes))
-        return Box(share(part), value=part)
+    def cases_of(one: ModelDetails, what: str) -> float:
+        return sum(s.cases for s in one.shapes if s.kind == what) / max(1, sum(s.cases for s in one.shapes))
 
     occur = [what for what in KINDS if any(s.kind == what and s.cases for one in details for s in one.shapes)]
-    columns: list[tuple[Top, list[Box]]] = [
-        *((Top(f"{what}s", wide=True), [cases_of(one, what) for one in details]) for what in occur if len(occur) > 1),
-        (Top("classes listed"), [Box(lengths(one)) for one in details]),
-        (Top("mean", wide=True), metric("mean_length", lambda x: fixed(x, 2))),
-        (Top("coverage", means="share of cases whose true class is listed"), metric("coverage", share)),
-        (Top("listed probability", "mean", wide=True), metric("mean_mass", share)),
+    kinds = [(what, [percentage(cases_of(one, what)) for one in details]) for what in occur if len(occur) > 1]
+    columns: list[Column] = [
+        *((Head(f"{what}s", classes="roomy"), cells) for what, cells in kinds),
+        (Head("classes listed"), [Cell(lengths(one)) for one in details]),
+        (Head("mean", classes="roomy"), metric("mean_length", lambda x: number(x, 2))),
+        (Head("coverage", means="share of cases whose true class is listed"), metric("coverage", percentage)),
+        (Head("listed probability", classes="roomy", below="mean"), metric("mean_mass", percentage)),
     ]
-    columns, same = varied(columns)
+    columns, same = varying(columns)
     if not columns:
         return None
-    model = Top("model", left=True), [Box(name_of(shown, one.name)) for one in details]
-    caption = sentence("Prediction types, list lengths and coverage.", *same)
-    return chart("lists", caption, [model, *columns], sorts=True)
+    model: Column = Head("model", "name"), [Cell(name_of(shown, one.name)) for one in details]
+    caption = sentence("Prediction types, list lengths and coverage. ", same_for_all(same))
+    return grid("lists", caption, [model, *columns], classes="chart")
 
 
 def lengths(details: ModelDetails) -> str:

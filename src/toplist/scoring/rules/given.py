@@ -118,8 +118,8 @@ def _show(values: Any) -> str:
 class Separable(SumRule):
     """The rule with the entropy sum of g(t), for a concave g with g(0) = 0.
 
-    S = g(q) + (1 - q) dg(q) + sum over the other classes of g(t) - t dg(t). A pair of functions that is not proper is
-    refused with the distributions that show it.
+    S(t, y) = g(q) + (1 - q) dg(q) + sum over the other classes of g(t) - t dg(t), with the entropy sum of g(t). A pair
+    of functions that is not proper is refused with the distributions that show it.
 
     Parameters
     ----------
@@ -177,7 +177,9 @@ class Separable(SumRule):
 
 @dataclass(frozen=True, slots=True)
 class Savage(TableRule):
-    """The rule of a symmetric concave entropy G: S(p, y) = G(p) - <G'(p), p> + G'_y(p).
+    """The rule of a symmetric concave entropy G: S(p, y) = G(p) - <G'(p), p> + G'_y(p) (paper, eq. 7).
+
+    G' is a supergradient: G(q) <= G(p) + <G'(p), q - p> for all p and q (eq. 8). Every proper rule has this form.
 
     Parameters
     ----------
@@ -186,7 +188,11 @@ class Savage(TableRule):
         probability `values` each, as padded lists are. Returns one number per case.
     dG : callable
         Supergradient, in the shape of `values`: its entry for a class of each block. It is averaged over classes of
-        equal probability, which makes it symmetric (paper, Proposition 4.1).
+        equal probability, which makes it symmetric (Proposition 4.1); that of a symmetric rule is (Lemma 4.2).
+
+    References
+    ----------
+    .. [1] L. J. Savage, "Elicitation of Personal Probabilities and Expectations", JASA 66 (1971).
 
     Examples
     --------

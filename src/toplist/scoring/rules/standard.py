@@ -1,4 +1,9 @@
-"""The standard rules: those with a closed form, and the names by which the usual ones go. A rule is a frozen value."""
+"""The standard rules: those with a closed form, and the names by which the usual ones go. A rule is a frozen value.
+
+Every rule here is symmetric, and is scored at the padded distribution t~ of a list (paper, eq. 6). With the outcome y,
+q = t~_y and M_a = sum of t~**a over all classes. In the paper, eq. 2 is `Log`, eq. 3 and 11 are `Brier`, eq. 9 is the
+entropy of `Brier`; the others are in the literature that each names.
+"""
 
 from __future__ import annotations
 
@@ -42,13 +47,19 @@ _NEAR, _TERMS = 0.05, 12  # below it, a series stands for a form that cancels: 0
 class Brier(SumRule):
     """Brier score: the quadratic score of the padded distribution, from 0 to 2 (paper, eq. 3 and 11).
 
-    S(t, y) = (1 - q)**2 + sum over the other classes of their confidence squared, where q is that of the outcome.
-    Summing the other classes alone keeps the last digit where a list is nearly certain and right.
+    S(t, y) = (1 - q)**2 + sum of t~_z**2 over the other classes z = 1 - 2 q + M_2, with the entropy
+    G(t~) = 1 - M_2 (eq. 9). The first form keeps the last digit where a list is nearly certain and right.
 
     Parameters
     ----------
     scale_by_half : bool, default False
         Halve the score, the other convention.
+
+    References
+    ----------
+    .. [1] G. W. Brier, "Verification of Forecasts Expressed in Terms of Probability", Monthly Weather Review 78 (1950).
+    .. [2] T. Gneiting and A. E. Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", JASA 102 (2007),
+       example 1.
 
     Examples
     --------
@@ -102,13 +113,18 @@ class PowerRule(SumRule):
 class Power(PowerRule):
     """Power score, also called Tsallis score: a = 2 is the Brier score, the limit a -> 1 the logarithmic score.
 
-    S = (1 - a q**(a - 1)) / (a - 1) + sum of t**a, computed as a * integral from q to 1 of x**(a - 2) (1 - x)
-    plus the sum over the other classes: two parts that never cancel.
+    S(t, y) = (1 - a q**(a - 1)) / (a - 1) + M_a, with the entropy (1 - M_a) / (a - 1), computed as
+    a * integral from q to 1 of x**(a - 2) (1 - x) plus the sum over the other classes: two parts that never cancel.
 
     Parameters
     ----------
     a : float
         Exponent above 0, other than 1.
+
+    References
+    ----------
+    .. [1] C. Tsallis, "Possible Generalization of Boltzmann-Gibbs Statistics", J. of Statistical Physics 52 (1988).
+    .. [2] A. P. Dawid and M. Musio, "Theory and Applications of Proper Scoring Rules", METRON 72 (2014).
 
     Examples
     --------
@@ -171,7 +187,15 @@ def _surprise(xp: Any, t: Array, lack: Array) -> Array:
 class Log(SumRule):
     """Logarithmic score: minus the log of the outcome's padded confidence (paper, eq. 2).
 
-    Infinite where the outcome has confidence zero; nothing is clipped. There is no limit for infinitely many classes.
+    S(t, y) = -log q, which is log n - log alpha for one of n unlisted classes that share alpha; its entropy is
+    -sum of t~ log t~. Infinite where the outcome has confidence zero; nothing is clipped. There is no limit for
+    infinitely many classes.
+
+    References
+    ----------
+    .. [1] I. J. Good, "Rational Decisions", Journal of the Royal Statistical Society B 14 (1952).
+    .. [2] T. Gneiting and A. E. Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", JASA 102 (2007),
+       example 3.
 
     Examples
     --------
@@ -205,7 +229,7 @@ class Log(SumRule):
 class PseudoSpherical(PowerRule):
     """Pseudospherical score, from 0 to 1; a = 2 is the spherical score.
 
-    S = 1 - (q / N)**(a - 1), where N is the a-norm of the padded distribution.
+    S(t, y) = 1 - (q / N)**(a - 1), N = M_a**(1 / a) the a-norm of the padded distribution; the entropy is 1 - N.
 
     Parameters
     ----------
@@ -213,6 +237,12 @@ class PseudoSpherical(PowerRule):
         Exponent above 1.
     normalized : bool, default False
         Divide by a - 1, so that the logarithmic score is the limit at a = 1 (Arimoto's entropy is a times this one's).
+
+    References
+    ----------
+    .. [1] I. J. Good, comment in "Foundations of Statistical Inference" (1971), pages 337-339.
+    .. [2] T. Gneiting and A. E. Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", JASA 102 (2007),
+       example 2.
 
     Examples
     --------
@@ -345,7 +375,7 @@ class PseudoSpherical(PowerRule):
 
 @dataclass(frozen=True, slots=True)
 class Spherical(PseudoSpherical):
-    """Spherical score: 1 - q / norm of the padded distribution, from 0 to 1.
+    """Spherical score, from 0 to 1: S(t, y) = 1 - q / N, where N = M_2**(1 / 2) is the norm of the padded distribution.
 
     Parameters
     ----------
@@ -353,6 +383,11 @@ class Spherical(PseudoSpherical):
         Exponent; 2 for the spherical score.
     normalized : bool, default False
         Divide by a - 1, which is 1 here.
+
+    References
+    ----------
+    .. [1] T. Gneiting and A. E. Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", JASA 102 (2007),
+       example 2.
 
     Examples
     --------
@@ -389,9 +424,15 @@ _LACK_OF_LARGE = ClassTerms(
 class ZeroOne(SumRule):
     """Zero-one score: misclassification of the most confident class, shared among ties; proper, not strictly.
 
-    S = 1 - 1{q is largest} / number of classes with the largest confidence. In the empty list all classes tie. Listed
+    S(t, y) = 1 - 1{q is largest} / number of classes with the largest confidence; the entropy is 1 - the largest one.
+    It elicits the mode (paper, eq. 4) alone, and not its probability. In the empty list all classes tie. Listed
     classes tie where their confidences are equal, and with the unlisted ones where these are 1 / m, up to the rounding
     of float64, float32 or float16 numbers.
+
+    References
+    ----------
+    .. [1] T. Gneiting and A. E. Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", JASA 102 (2007),
+       example 4.
 
     Examples
     --------
@@ -435,15 +476,19 @@ class ZeroOne(SumRule):
 
 @dataclass(frozen=True, slots=True)
 class Renyi(PowerRule):
-    """Score of Renyi's entropy log(sum of t**a) / (1 - a).
+    """Score of Renyi's entropy log(M_a) / (1 - a).
 
-    S = [log M + a q**(a - 1) / M - a] / (1 - a), M the sum of t**a. For a > 1 the entropy is not concave with many
-    classes, so that there is no proper score.
+    S(t, y) = [log M_a + a q**(a - 1) / M_a - a] / (1 - a). For a > 1 the entropy is not concave with many classes, so
+    that there is no proper score.
 
     Parameters
     ----------
     a : float
         Exponent between 0 and 1.
+
+    References
+    ----------
+    .. [1] A. Renyi, "On Measures of Entropy and Information", Fourth Berkeley Symposium (1961).
 
     Examples
     --------
@@ -499,13 +544,18 @@ class Renyi(PowerRule):
 class OneVsRest(SumRule):
     """One-vs-rest score: the sum over the classes of a binary proper score of "this class or not".
 
-    S = s1(q) + sum over the other classes of s0(t).
+    S(t, y) = s1(q) + sum of s0(t~_z) over the other classes z.
 
     Parameters
     ----------
     binary : {"log", "brier", "boosting"} or pair of callables, default "log"
         The binary score, by name or as functions (s1, s0): the score of confidence p if the class occurs, and if it
         does not, with s0(0) = 0.
+
+    References
+    ----------
+    .. [1] A. Buja, W. Stuetzle and Y. Shen, "Loss Functions for Binary Class Probability Estimation and Classification"
+       (2005), on the binary scores.
 
     Examples
     --------

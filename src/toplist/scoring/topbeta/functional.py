@@ -9,7 +9,7 @@ import numpy as np
 from toplist.core.arguments import as_whole
 from toplist.errors import ConfidenceError, MassError
 from toplist.lists import TopList, require_lists
-from toplist.lists.functional import TrueLists, top_mass, true_lists
+from toplist.lists.theory import TrueLists, top_mass, true_lists
 from toplist.scoring.topbeta.image import as_level, slack_of
 
 

@@ -1,4 +1,27 @@
-"""The top-k functional, its ties, and what it means for a list to be calibrated, true or valid."""
+"""The paper's definitions of lists of one distribution, majorization, and what a true list may lose to the truth.
+
+J. Resin, "From Classification Accuracy to Proper Scoring Rules: Elicitability of Probabilistic Top List Predictions",
+JMLR 24 (2023), by its numbers. m is the number of classes, t a list of k of them, p a distribution:
+
+=========================  ================================================================================
+section 3                  proxy pi(t): `TopLists.proxy`; calibrated, true, valid: `is_calibrated`, `is_true`,
+                           `is_valid`; T_k(p): `true_lists`, `top_k`
+eq. 6                      padded distribution: `TopLists.padded`
+section 3, after Ex. 3.1   largest valid sublist t': `TopLists.valid`; in arrays: `core.array_api.cut`
+eq. 2, 3, 11               logarithmic and (padded) Brier score: `Log`, `Brier`
+eq. 7, 8, Proposition 4.1  rules from a concave entropy and a supergradient: `Savage`
+section 4.2, Lemma 4.5     majorization: `majorizes`, `decreasing`
+Lemma 4.3                  entropies rise as distributions are evened out: `toplist.entropy`
+Lemma 5.2                  a calibrated valid list scores its entropy in expectation: `toplist.entropy`
+eq. 12, Theorem 5.3        comparability: longer true lists score no worse: `toplist.curve`, `Truncation`
+Theorem 5.4                padded symmetric scores are consistent on valid lists: `toplist.score`
+eq. 13, Theorem 5.6        penalized extension to invalid lists: `toplist.score`, `default_penalty`
+eq. 14, section 6          what a true list loses to the truth: `excess_bound`, `worst_excess`
+section 7                  lists of a given mass: `top_mass`, and `toplist.scoring.topbeta` for a score of them
+=========================  ================================================================================
+
+Every numbered statement is a test in `tests/paper`; errata are in docs/theory.md.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +34,19 @@ from typing import Any
 import numpy as np
 
 from toplist._text import first_of, label
+from toplist._typing import Floats
 from toplist.core.arguments import as_count, as_number, as_vector
-from toplist.errors import TopListError
+from toplist.errors import ShapeError, TopListError
+from toplist.lists.converters import as_lists
 from toplist.lists.log_space import log_rest
 from toplist.lists.toplist import TopList
 from toplist.lists.toplists import TopLists
+from toplist.lists.validation import row_sums
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TrueLists:
-    """The set of true top-k lists of a distribution, enumerated only as far as it is iterated.
+    """The set T_k(p) of true top-k lists of a distribution (section 3), enumerated only as far as it is iterated.
 
     Attributes
     ----------
@@ -70,7 +96,9 @@ class TrueLists:
 
 
 def true_lists(p: Any, k: int, *, tol: float = 0.0, space: Any = None) -> TrueLists:
-    """Top-k functional T_k(p): all lists of k most likely classes with their probabilities.
+    """Top-k list functional T_k(p): all lists of k most likely classes with their probabilities.
+
+    It is elicitable (Theorem 3.2): `toplist.score` with a strictly proper rule and a penalty elicits it (Theorem 5.6).
 
     Parameters
     ----------
@@ -136,7 +164,7 @@ def top_k(p: Any, k: int, *, space: Any = None) -> TopList:
 
 
 def top_mass(p: Any, beta: float, *, space: Any = None) -> TopList:
-    """One true top-beta list: the fewest most likely classes whose mass reaches beta.
+    """One true top-beta list: the fewest most likely classes whose mass reaches beta (section 7).
 
     Parameters
     ----------
@@ -165,7 +193,7 @@ def top_mass(p: Any, beta: float, *, space: Any = None) -> TopList:
 
 
 def is_calibrated(t: TopList, p: Any, *, tol: float = 1e-12) -> bool:
-    """Whether every listed class has its true probability.
+    """Whether every listed class has its true probability: t is calibrated relative to p (section 3).
 
     Parameters
     ----------
@@ -192,7 +220,9 @@ def is_calibrated(t: TopList, p: Any, *, tol: float = 1e-12) -> bool:
 
 
 def is_true(t: TopList, p: Any, *, tol: float = 1e-12) -> bool:
-    """Whether the list is calibrated and its classes are most likely ones.
+    """Whether the list is calibrated and its classes are most likely ones: t is in T_k(p) (section 3).
+
+    Of the calibrated valid lists of its length, its padded distribution majorizes all others (Lemma 4.5).
 
     Parameters
     ----------
@@ -221,7 +251,7 @@ def is_true(t: TopList, p: Any, *, tol: float = 1e-12) -> bool:
 
 
 def is_valid(t: TopList) -> bool:
-    """Whether some distribution has this as a true list.
+    """Whether some distribution has this as a true list, which is so where min t >= pi(t) (section 3).
 
     Parameters
     ----------
@@ -240,6 +270,132 @@ def is_valid(t: TopList) -> bool:
     """
     _require_list(t)
     return t.is_valid()
+
+
+def decreasing(v: Any) -> Floats:
+    """Decreasing rearrangement v_[1] >= ... >= v_[m] of a vector (section 4.2).
+
+    Parameters
+    ----------
+    v : array-like
+        A vector.
+
+    Returns
+    -------
+    ndarray
+        The entries, largest first.
+
+    Examples
+    --------
+    >>> decreasing([0.2, 0.5, 0.3])
+    array([0.5, 0.3, 0.2])
+    """
+    return np.sort(as_vector(v, "a vector"))[::-1]
+
+
+def majorizes(v: Any, w: Any, *, tol: float = 1e-12) -> bool:
+    """Whether v majorizes w: equal sums, and every sum of the largest entries at least as large (section 4.2).
+
+    The more certain distribution then has the smaller entropy under every symmetric proper rule, strictly so under a
+    strictly proper one unless it is a permutation of the other (Lemma 4.3).
+
+    Parameters
+    ----------
+    v, w : array-like
+        Vectors of one length.
+    tol : float, default 1e-12
+        Differences of sums up to this count as rounding.
+
+    Returns
+    -------
+    bool
+        True if v majorizes w.
+
+    Examples
+    --------
+    >>> majorizes([1, 0, 0], [0.5, 0.3, 0.2]), majorizes([0.5, 0.3, 0.2], [1, 0, 0])
+    (True, False)
+    """
+    a, b = decreasing(v), decreasing(w)
+    if a.shape != b.shape:
+        raise ShapeError(f"majorization compares vectors of one length, not {len(a)} and {len(b)}.")
+    top, other = np.cumsum(a), np.cumsum(b)
+    if not len(a):
+        return True
+    return bool(abs(top[-1] - other[-1]) <= tol and (top >= other - tol).all())
+
+
+def excess_bound(lists: Any) -> Any:
+    """Bound on the relative excess of the expected Brier score of a true list over that of the true distribution.
+
+    For t in T_k(q) and the entropy G(q) = 1 - sum of q**2 (eq. 9), the excess (G(t~) - G(q)) / G(q) is below the rest
+    mass alpha where 0 < alpha < min t (eq. 14). Where that is not so, there is no bound, and this is infinity. The
+    logarithmic score has no such bound at all.
+
+    Parameters
+    ----------
+    lists : TopLists, TopList or array-like
+        Lists, or whatever `as_lists` takes.
+
+    Returns
+    -------
+    ndarray or float
+        One bound per case; a float for a single `TopList`.
+
+    References
+    ----------
+    .. [1] J. Resin, "From Classification Accuracy to Proper Scoring Rules", section 6.
+
+    Examples
+    --------
+    >>> round(excess_bound(TopList({0: 0.6, 1: 0.3}, 5)), 6)
+    0.1
+    """
+    if isinstance(lists, TopList):
+        return float(excess_bound(lists.batch)[0])
+    lists = as_lists(lists)
+    rest, least = lists.rest, _least(lists)
+    return np.where((rest == 0) | (rest < least), rest, np.inf)
+
+
+def worst_excess(lists: Any) -> Any:
+    """Exact worst case of the relative excess that `excess_bound` bounds, with or without its assumption (eq. 14).
+
+    The worst of all q with t in T_k(q) majorizes the others, and so has the least entropy (Lemma 4.3): it puts the rest
+    mass on as few classes as possible, none above the smallest listed confidence.
+
+    Parameters
+    ----------
+    lists : TopLists, TopList or array-like
+        Lists, or whatever `as_lists` takes.
+
+    Returns
+    -------
+    ndarray or float
+        One value per case; infinite where the worst distribution is certain, as for the empty list, and 0 where it is
+        the only one, as for the empty list over one class. A float for a single `TopList`.
+
+    Examples
+    --------
+    >>> round(worst_excess(TopList({0: 0.99}, 5)), 8)
+    0.00378788
+    """
+    if isinstance(lists, TopList):
+        return float(worst_excess(lists.batch)[0])
+    lists = as_lists(lists)
+    plain: TopLists = lists.valid()
+    t, rest, least = plain.normalized_confidences, plain.rest, _least(plain)
+    with np.errstate(over="ignore"):
+        heaps = np.floor(np.where(least > 0, rest / np.where(least > 0, least, 1.0), 0.0) * (1 + 1e-15))
+    few = np.isfinite(heaps)
+    heaped = np.where(few, np.where(few, heaps, 0.0) * least, rest)
+    left = np.maximum(rest - heaped, 0.0)
+    squares = heaped * least + left**2
+    over = squares - rest * plain.proxy
+    # 1 - sum of squares as a sum of t (1 - t), which keeps its digits for lists that are nearly sure
+    best = row_sums(t * (1.0 - t), plain.offsets) + heaped * (1.0 - least) + left * (1.0 - left)
+    worst = np.where(best > 0, over / np.where(best > 0, best, 1.0), np.where(over > 0, np.inf, 0.0))
+    return np.where(rest > 0, np.maximum(worst, 0.0), 0.0)
 
 
 def _require_list(t: Any) -> None:
@@ -291,3 +447,11 @@ def _distribution(p: Any, space: Any) -> _Distribution:
     if total != 1:
         named, log_beyond = {c: x / total for c, x in named.items()}, log_beyond - math.log(total)
     return _Distribution(named, len(named) if space is None else space, log_beyond)
+
+
+def _least(lists: TopLists) -> Floats:
+    """The smallest listed confidence; 1 for the empty list, whose classes are not bounded by any."""
+    out, filled = np.ones(len(lists)), lists.sizes > 0
+    if filled.any():
+        out[filled] = np.minimum.reduceat(lists.normalized_confidences, lists.offsets[:-1][filled])
+    return out
