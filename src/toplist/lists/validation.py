@@ -476,22 +476,23 @@ class CheckedColumns:
         return CheckedColumns(gather(self.rows, where), self.signed_rest[where], self.flags[where], self.repairs)
 
 
-def row_sums(values: NDArray[Any], offsets: NDArray[np.int64]) -> Floats:
-    """Sum of each row of flat values; empty rows sum to zero."""
-    out = np.zeros(len(offsets) - 1)
+def over_rows(reduce: np.ufunc, values: NDArray[Any], offsets: NDArray[np.int64], empty: float) -> NDArray[Any]:
+    """A reduction of each row of flat values, such as `np.maximum`, and a number for empty rows."""
+    out = np.full(len(offsets) - 1, empty, values.dtype)
     filled = offsets[1:] > offsets[:-1]
     if filled.any():
-        out[filled] = np.add.reduceat(values.astype(np.float64, copy=False), offsets[:-1][filled])
+        out[filled] = reduce.reduceat(values, offsets[:-1][filled])
     return out
+
+
+def row_sums(values: NDArray[Any], offsets: NDArray[np.int64]) -> Floats:
+    """Sum of each row of flat values; empty rows sum to zero."""
+    return over_rows(np.add, values.astype(np.float64, copy=False), offsets, 0.0)
 
 
 def row_log_sums(logs: Floats, offsets: NDArray[np.int64]) -> Floats:
     """log(sum(exp(logs))) of each row; minus infinity for empty ones."""
-    out = np.full(len(offsets) - 1, -np.inf)
-    filled = offsets[1:] > offsets[:-1]
-    if filled.any():
-        out[filled] = np.logaddexp.reduceat(logs, offsets[:-1][filled])
-    return out
+    return over_rows(np.logaddexp, logs, offsets, -np.inf)
 
 
 def _offsets(sizes: Floats) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from scipy.special import expit, log_expit
 from toplist._typing import Floats, Ints
 from toplist.core.arguments import as_floats
 from toplist.errors import ConfidenceError, ShapeError, SpaceError, TopListError
+from toplist.multilabel.sets import refuse
 
 Bits = NDArray[np.uint8]
 Ask = Callable[[Any, Bits], tuple[Any, Any]]  # P(0) and P(1) of the next label, from rows of X and prefixes
@@ -58,15 +59,16 @@ class Links:
             here = slice(lo, lo + step)
             out[:, here] = self.ask(self.features[case[here]], bits[here])
         bad = ~((out >= 0) & (out <= 1)).all(axis=0)
-        if bad.any():
-            at = int(np.argmax(bad))
-            raise ConfidenceError(
+        refuse(
+            ConfidenceError,
+            bad,
+            lambda at: (
                 f"the chain gives {out[1, at]:g} for the label at place {bits.shape[1]} of its order, after "
-                f"{bits[at].tolist()}: no probability.",
-                "P(next label = 1) is from 0 to 1.",
-                case=self.first + int(case[at]),
-                more=len(np.unique(case[bad])) - 1,
-            )
+                f"{bits[at].tolist()}: no probability."
+            ),
+            "P(next label = 1) is from 0 to 1.",
+            case=self.first + case,
+        )
         with np.errstate(divide="ignore"):
             np.log(out, out=out)
         return out[0], out[1]
@@ -285,8 +287,8 @@ def _as_order(order: Any) -> Ints:
 
 def _check_finite(X: Any) -> None:
     """Raise for features that scikit-learn would refuse, and name the case."""
-    bad = ~np.isfinite(X.data if sparse.issparse(X) else X)
-    if bad.any():
-        case = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[bad] if sparse.issparse(X) else np.nonzero(bad)[0]
-        more = len(np.unique(case)) - 1
-        raise ConfidenceError("a feature is NaN or infinite.", "The chain needs numbers.", case=int(case[0]), more=more)
+    if sparse.issparse(X):
+        wrong, case = ~np.isfinite(X.data), np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    else:
+        wrong, case = ~np.isfinite(X).all(axis=1), np.arange(len(X))
+    refuse(ConfidenceError, wrong, "a feature is NaN or infinite.", "The chain needs numbers.", case=case)

@@ -16,7 +16,7 @@ from toplist.errors import ConfidenceError, ShapeError, SpaceError, TopListError
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets, Sets
 from toplist.multilabel.chain_models import ROWS, AnyLinks, Bits, as_chain, chunks
-from toplist.multilabel.sets import lists_of_sets, no_sets
+from toplist.multilabel.sets import lists_of_sets, no_sets, refuse
 
 _SLACK = 1e-9  # of a log-probability: what rounding may do to a bound
 
@@ -198,13 +198,9 @@ class _Search:
 def _given_not_empty(found: FoundSets, first: int) -> FoundSets:
     """The same given that the set is not empty: the search neither listed that one nor left it to the rest."""
     sets, total = found.sets, np.logaddexp(found.log_rest, found.masses)
-    if (total == -np.inf).any():
-        raise ConfidenceError(
-            "the chain gives probability one to the empty set, which is not a class of this space.",
-            "Allow it with empty=True.",
-            case=first + int(np.argmin(total)),
-            more=int(np.count_nonzero(total == -np.inf)) - 1,
-        )
+    problem = "the chain gives probability one to the empty set, which is not a class of this space."
+    case = first + np.arange(len(total))
+    refuse(ConfidenceError, total == -np.inf, problem, "Allow it with empty=True.", case=case)
     scaled = Frontier(sets.case, sets.bits, sets.log_p - total[sets.case])
     return FoundSets(scaled, found.log_rest - total, found.short)
 

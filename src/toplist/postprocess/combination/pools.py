@@ -20,7 +20,7 @@ from toplist.lists import TopLists, as_lists, log_rest
 from toplist.lists.constructors import to_rows
 from toplist.lists.labelsets import Codebook, LabelSets
 from toplist.lists.space import ClassSpace
-from toplist.lists.validation import UNDERFLOW, CheckedColumns, Repairs, exponentiate, underflows
+from toplist.lists.validation import UNDERFLOW, CheckedColumns, Repairs, exponentiate, row_sums, underflows
 from toplist.scoring.scores import score
 
 Lists = Sequence[Any] | Mapping[str, Any]  # each of them anything that `as_lists` takes
@@ -184,11 +184,7 @@ class Union:
 
     def sums(self, values: Floats) -> Floats:
         """Of one number per class, over the classes of each case."""
-        out = np.zeros(self.members.cases)
-        filled = self.counts > 0
-        if filled.any():
-            out[filled] = np.add.reduceat(values, self.offsets[:-1][filled])
-        return out
+        return row_sums(values, self.offsets)
 
 
 def unions(members: Members) -> Iterator[tuple[slice, Union]]:
