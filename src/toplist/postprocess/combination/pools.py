@@ -17,8 +17,8 @@ from toplist.core.flags import KNOWN_REST
 from toplist.core.kernel import Rows
 from toplist.errors import AlignmentError, MassError, ShapeError, SpaceError
 from toplist.lists import TopLists, as_lists, log_rest
-from toplist.lists.constructors import to_rows
 from toplist.lists.labelsets import Codebook, LabelSets
+from toplist.lists.rows import to_rows
 from toplist.lists.space import ClassSpace
 from toplist.lists.validation import UNDERFLOW, CheckedColumns, Repairs, exponentiate, row_sums, underflows
 from toplist.scoring.scores import score
