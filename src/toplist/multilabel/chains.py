@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from toplist._typing import Floats, Ints
 from toplist.core.arguments import as_count, as_whole
-from toplist.errors import ConfidenceError, ShapeError, SpaceError, TopListError
+from toplist.errors import ConfidenceError, ShapeError, TopListError
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets, Sets
 from toplist.multilabel.chain_models import ROWS, AnyLinks, Bits, as_chain, chunks
-from toplist.multilabel.sets import lists_of_sets, no_sets, refuse
+from toplist.multilabel.sets import as_space, lists_of_sets, no_sets, refuse
 
 _SLACK = 1e-9  # of a log-probability: what rounding may do to a bound
 
@@ -240,6 +240,10 @@ def _largest(case: Ints, key: Floats, room: Ints) -> NDArray[np.bool_]:
     return keep
 
 
+_SUPPORTED = (
+    "a chain gives a probability to every set; list in the space of all sets, or score the support with chain_log_p "
+    "and support_sets"
+)
 MOST = 100_000  # prefixes per case that an exact search follows by default
 
 
@@ -306,7 +310,7 @@ def chain_sets(
     TopList({} 0.56; unlisted 0.44 over 3 classes)
     """
     model, rows = as_chain(chain, X)
-    known = _as_space(space, len(model.order))
+    known = as_space(space, len(model.order), "the chain has", _SUPPORTED)
     k = as_count(k)
     beam = _beam_width(search, width, most, k)
     limit = MOST if most is None else as_whole(most, "most", 1)
@@ -416,20 +420,6 @@ def chain_samples(chain: Any, X: Any, draws: int, *, rng: np.random.Generator) -
             bits[:, depth] = rng.random(len(case)) < np.exp(links.next_label(case, bits[:, :depth])[1])
         out[first : first + cases][:, :, model.order] = bits.reshape(cases, draws, -1)
     return out
-
-
-def _as_space(space: LabelSets | None, width: int) -> LabelSets:
-    known = LabelSets(range(width)) if space is None else space
-    if not isinstance(known, LabelSets):
-        raise SpaceError(f"the classes of a chain are label sets; the space is a LabelSets, not {known!r}.")
-    if len(known.names) != width:
-        raise SpaceError(f"the chain has {width} labels, and the space {len(known.names)}.")
-    if known.support is not None:
-        raise SpaceError(
-            "a chain gives a probability to every set, also outside the support; list in the space of all sets, "
-            "or score the support with chain_log_p and support_sets."
-        )
-    return known
 
 
 def _beam_width(search: str, width: int | None, most: int | None, k: int) -> int | None:

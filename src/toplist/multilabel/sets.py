@@ -23,6 +23,21 @@ from toplist.lists.validation import over_rows
 _LEAST = float(np.log(np.finfo(np.float64).tiny))  # the log of the smallest number that has all its digits
 
 
+def as_space(space: Any, width: int, given: str, instead: str = "") -> LabelSets:
+    """The space of sets of so many labels, which are named after their places by default.
+
+    A space with a support is refused where `instead` says what serves it.
+    """
+    known = LabelSets(range(width)) if space is None else space
+    if not isinstance(known, LabelSets):
+        raise SpaceError(f"the classes are label sets; the space is a LabelSets, not {known!r}.")
+    if len(known.names) != width:
+        raise SpaceError(f"{given} {width} labels, and the space {len(known.names)}.")
+    if instead and known.support is not None:
+        raise SpaceError(f"this space has a support: {instead}.")
+    return known
+
+
 def offsets_of(sizes: NDArray[Any]) -> Ints:
     """Where rows of these sizes begin, and the end."""
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
@@ -260,7 +275,7 @@ def best_sets(
     p = _as_matrix(marginals)
     if scale not in ("probability", "logit"):
         raise TopListError(f'scale is "probability" or "logit", not {scale!r}.')
-    known = _as_sets(space, p.shape[1])
+    known = as_space(space, p.shape[1], "the marginals have", "support_sets lists the most probable of its sets")
     most = min(as_whole(k, "k", 1), known.size)
     if most > _MOST:
         raise TopListError(f"k is at most {_MOST:,} label sets of a case, not {k:,}.")
@@ -283,18 +298,6 @@ def _as_matrix(marginals: Any) -> NDArray[Any]:
             f"marginals are a (cases, labels) array, not one of shape {p.shape}.", "One case is one row: [[0.9, 0.2]]."
         )
     return p
-
-
-def _as_sets(space: Any, width: int) -> LabelSets:
-    if space is None:
-        return LabelSets(range(width))
-    if not isinstance(space, LabelSets):
-        raise SpaceError(f"the classes are label sets: pass LabelSets(labels), not {type(space).__name__}.")
-    if space.support is not None:
-        raise SpaceError("this space has a support, of which support_sets lists the most probable sets.")
-    if len(space.names) != width:
-        raise ShapeError(f"{width} columns for {len(space.names)} labels.", "Each label has a column of marginals.")
-    return space
 
 
 def _book(found: Likeliest, spelling: Spelling, codes: NDArray[np.int64], width: int) -> Codebook:
@@ -431,7 +434,7 @@ def _as_draws(samples: Any, space: Any) -> tuple[Ints, Iterator[Sets], LabelSets
     cube = _as_cube(samples)
     if cube is not None:
         cases, draws, width = cube.shape
-        known = _as_space(space, width)
+        known = as_space(space, width, "the draws have")
         step = max(1, _ENTRIES // max(1, draws * width))
         parts = (cube[at : at + step] for at in range(0, cases, step))
         sizes, batches = np.full(cases, draws), (Sets.from_indicators(part.reshape(-1, width)) for part in parts)
@@ -469,13 +472,6 @@ def _as_batches(samples: Any, space: LabelSets | None) -> tuple[LabelSets, list[
             raise SpaceError("draws of any form need a space=LabelSets(...) that says which labels there are.")
         space = LabelSets(range(each[0].width))
     return space, [space.sets(draws) for draws in each]
-
-
-def _as_space(space: LabelSets | None, width: int) -> LabelSets:
-    known = LabelSets(range(width)) if space is None else space
-    if len(known.names) != width:
-        raise SpaceError(f"the draws have {width} labels, and the space {len(known.names)}.")
-    return known
 
 
 def _count(sizes: Ints, batches: Iterator[Sets], space: LabelSets) -> _Drawn:

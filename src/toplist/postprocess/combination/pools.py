@@ -101,17 +101,23 @@ class Members:
         return first.with_book(Codebook.join(books) if books else None)
 
 
+def by_name(given: Mapping[Any, Any], names: Sequence[str]) -> list[Any]:
+    """What is given for each member, in the order of the names."""
+    named = {str(name): value for name, value in given.items()}
+    for odd, what in ((set(names) - set(named), "missing"), (set(named) - set(names), "no member")):
+        if odd:
+            wrong = f"{', '.join(sorted(odd))} {'is' if len(odd) == 1 else 'are'} {what}"
+            raise ShapeError(f"the pool is of {', '.join(names)}; {wrong}.")
+    return [named[name] for name in names]
+
+
 def as_weights(weights: Weights, names: Sequence[str]) -> Floats:
     """Weights that add up to one, one after the other or by the names of the members; equal ones by default."""
     count = len(names)
     if weights is None:
         return np.full(count, 1.0 / count)
     if isinstance(weights, Mapping):
-        given = {str(name): weight for name, weight in weights.items()}
-        odd = sorted(given.keys() ^ set(names))
-        if odd:
-            raise ShapeError(f"weights and members differ in {odd[0]!r}.", f"The members are {', '.join(names)}.")
-        weights = [given[name] for name in names]
+        weights = by_name(weights, names)
     w = as_vector(weights, "weights")
     if len(w) != count:
         raise ShapeError(f"{len(w)} weights for {count} members.", "One each.")
