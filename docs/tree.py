@@ -27,7 +27,7 @@ LAYERS = (
     ),
     (("report", "results as text, markup, JSON, figures, one HTML page", "plot, html", "pages"),),
     (
-        ("multilabel", "lists of label sets, decisions", "chains, estimators", "lists"),
+        ("multilabel", "lists of label sets, decisions", "estimators", "lists"),
         ("inference", "intervals, tests, ranking", "sequential", "board"),
     ),
     (("postprocess", "better lists from lists", "recalibration, combination", "lists"),),

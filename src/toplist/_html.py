@@ -157,54 +157,6 @@ def _cell(head: TableHead, cell: str) -> str:
     return f'<th scope="row"{kind}>{safe(cell)}</th>' if head.heading else f"<td{kind}>{safe(cell)}</td>"
 
 
-@dataclass(frozen=True, slots=True)
-class PlotAxis:
-    """A scale that the whiskers of a column share."""
-
-    low: float
-    high: float
-    width: int = 150
-
-    @classmethod
-    def over(cls, values: Iterable[float | None]) -> PlotAxis | None:
-        """From the least to the largest finite value; None where there are none."""
-        finite = [x for x in values if x is not None and math.isfinite(x)]
-        if not finite:
-            return None
-        low, high = min(finite), max(finite)
-        spread = (high - low) or abs(high) or 1.0
-        if not math.isfinite(1.2 * spread):
-            return None
-        return cls(low - 0.05 * spread, high + 0.05 * spread)
-
-    def at(self, x: float) -> float:
-        """Where a value lies, in pixels, within the scale."""
-        return self.width * min(max((x - self.low) / (self.high - self.low), 0.0), 1.0)
-
-
-def whisker(axis: PlotAxis, value: float, low: float | None, high: float | None, *, marked: bool, zero: float) -> Html:
-    """A value with its interval, and a dotted line at a reference; grey where it is not marked."""
-    if not math.isfinite(value):
-        return Html("")
-    colour = "var(--toplist-bar)" if marked else "var(--toplist-other)"
-    told = f"{value:.4g}" + ("" if low is None or high is None else f" ({low:.4g} to {high:.4g})")
-    line = "" if low is None or high is None else _line(axis.at(low), 8, axis.at(high), 8, colour, 2)
-    at = _line(axis.at(zero), 0, axis.at(zero), 16, "currentColor", 1, "1,3")
-    dot = f'<circle cx="{axis.at(value):.1f}" cy="8" r="3.5" fill="{colour}"/>'
-    return _svg(axis.width, 16, f"<title>{escape(told)}</title>{at}{line}{dot}", told)
-
-
-def scale(axis: PlotAxis) -> Html:
-    """The numbers of an axis, at its ends."""
-    spread = axis.high - axis.low
-    digits = max(0, 2 - math.floor(math.log10(spread))) if spread > 0 else 2
-    low, high = (axis.low + part * spread for part in (1 / 22, 21 / 22))
-    texts = "".join(
-        _text(axis.at(x), 11, f"{x:.{min(digits, 6)}f}", anchor) for x, anchor in ((low, "start"), (high, "end"))
-    )
-    return _svg(axis.width, 14, texts, "")
-
-
 _LINES = ("var(--toplist-bar)", "var(--toplist-other)")
 _WIDE, _HIGH, _LEFT, _RIGHT, _TOP, _FOOT = 420, 190, 58, 74, 12, 38
 
@@ -245,17 +197,15 @@ def line_plot(x: Sequence[float], lines: Sequence[tuple[str, Sequence[float]]], 
     return _svg(_WIDE, _HIGH, "".join(parts), f"{up} against {across}")
 
 
-def _svg(wide: int, high: int, inside: str, told: str) -> Html:
-    """A picture that says something, or one that need not be read out."""
+def _svg(wide: int, high: int, inside: str, words: str) -> Html:
+    """A picture that says something."""
     size = f'width="{wide}" height="{high}" viewBox="0 0 {wide} {high}"'
-    role = f'role="img" aria-label="{escape(told)}"' if told else 'aria-hidden="true"'
-    return Html(f'<svg class="toplist-drawn" {size} {role}>{inside}</svg>')
+    return Html(f'<svg class="toplist-drawn" {size} role="img" aria-label="{escape(words)}">{inside}</svg>')
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, colour: str, width: int, dash: str = "") -> str:
-    dashes = f' stroke-dasharray="{dash}"' if dash else ""
+def _line(x1: float, y1: float, x2: float, y2: float, colour: str, width: int) -> str:
     ends = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
-    return f'<line {ends} stroke="{colour}" stroke-width="{width}"{dashes}/>'
+    return f'<line {ends} stroke="{colour}" stroke-width="{width}"/>'
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from toplist.core import kernel, subset_search
 from toplist.core.subset_search import Likeliest, Spelling
-from toplist.lists.labelsets.batch import keys
+from toplist.lists.labelsets import keys
 
 needs_native = pytest.mark.skipif(not kernel.NATIVE, reason="built without a compiler")
 

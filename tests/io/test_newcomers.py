@@ -103,6 +103,14 @@ def test_this_is_told_in_a_sentence(what: str, truth: Path) -> None:
     assert f"/{name}" in str(error.value)
 
 
+def test_a_name_of_thousands_of_characters_does_not_fill_the_message(tmp_path: Path, truth: Path) -> None:
+    """As where a text stands where its name should."""
+    path = _put(tmp_path / "p.csv", f"case,class,{'x' * 3000}\n1,a,0.5\n2,b,0.25\n3,c,0.75\n4,a,0.5\n")
+    with pytest.raises(FileError, match="may hold confidences") as refused:
+        only(path, truth, space=5)
+    assert len(str(refused.value)) < 600 + len(str(path))
+
+
 def test_compressed_text_that_is_cut_short_is_not_read_as_if_it_were_all(tmp_path: Path) -> None:
     rows = "".join(f"{case},a{case % 7}\n" for case in range(600_000))
     data = pa.compress(f"case,class\n{rows}".encode(), "zstd").to_pybytes()

@@ -10,7 +10,7 @@ import pytest
 
 import toplist as tl
 from toplist.lists import from_logs
-from toplist.multilabel.support import lists_of_sets
+from toplist.multilabel.sets import lists_of_sets
 
 T = tl.TopLists
 RULES = ("brier", "log", "spherical", "zero-one", tl.Power(1.5), tl.Power(0.5), tl.Renyi(0.5), tl.OneVsRest())

@@ -15,8 +15,15 @@ from scipy.special import expit, logsumexp
 import toplist as tl
 from tests.draws import draws
 from toplist.lists.labelsets import Sets
-from toplist.multilabel.chains import SearchCutShort, chain_log_p, chain_samples, chain_sets, models
-from toplist.multilabel.chains.models import LogisticChain
+from toplist.multilabel.chains import (
+    FittedChain,
+    LogisticChain,
+    SearchCutShort,
+    as_chain,
+    chain_log_p,
+    chain_samples,
+    chain_sets,
+)
 
 
 def every_set(width: int) -> np.ndarray:
@@ -148,7 +155,7 @@ class Path:
 def test_the_exact_search_lists_the_true_top_k_of_logistic_chains(width: int, seed: int) -> None:
     chain, X = fitted("logistic", width, seed)
     log_p = by_definition(chain, X)
-    assert isinstance(models.as_chain(chain, X)[0], LogisticChain)
+    assert isinstance(as_chain(chain, X)[0], LogisticChain)
     for k in (0, 1, 3, 2**width, 2**width + 5):
         check_true_top_k(chain_sets(chain, X, k), log_p, k)
 
@@ -178,7 +185,7 @@ def test_lists_of_any_chain_are_the_true_top_k(width: int, k: int, seed: int, su
 def test_the_logistic_path_says_what_predict_proba_says() -> None:
     chain, X = fitted("logistic", 7, 3)
     slow = Chain(chain.order_, [Wrapped(estimator) for estimator in chain.estimators_])
-    assert isinstance(models.as_chain(slow, X)[0], models.FittedChain)
+    assert isinstance(as_chain(slow, X)[0], FittedChain)
     mine, theirs = chain_sets(chain, X, 20), chain_sets(slow, X, 20)
     np.testing.assert_array_equal(mine.classes, theirs.classes)
     np.testing.assert_allclose(mine.confidences, theirs.confidences, rtol=1e-12)
@@ -190,9 +197,9 @@ def test_linear_models_with_another_link_are_not_taken_for_logistic_ones() -> No
     multioutput = pytest.importorskip("sklearn.multioutput", reason="needs scikit-learn")
     rng = np.random.default_rng(5)
     X, Y = rng.normal(size=(60, 3)), rng.integers(0, 2, (60, 4))
-    for loss, kind in (("log_loss", LogisticChain), ("modified_huber", models.FittedChain)):
+    for loss, kind in (("log_loss", LogisticChain), ("modified_huber", FittedChain)):
         chain = multioutput.ClassifierChain(linear.SGDClassifier(loss=loss, alpha=1.0, random_state=0)).fit(X, Y)
-        assert isinstance(models.as_chain(chain, X)[0], kind)
+        assert isinstance(as_chain(chain, X)[0], kind)
         check_true_top_k(chain_sets(chain, X[:3], 5), by_definition(chain, X[:3]), 5)
 
 
@@ -220,8 +227,7 @@ def test_how_the_cases_are_split_does_not_show(monkeypatch: pytest.MonkeyPatch) 
     chain, X = fitted("logistic", 8, 4)
     whole = chain_sets(chain, X, 40)
     for rows in (1, 30, 700):
-        for module in ("search", "models"):
-            monkeypatch.setattr(f"toplist.multilabel.chains.{module}.ROWS", rows)
+        monkeypatch.setattr("toplist.multilabel.chains.ROWS", rows)
         parts = chain_sets(chain, X, 40)
         np.testing.assert_array_equal(parts.classes, whole.classes)
         np.testing.assert_allclose(parts.confidences, whole.confidences, rtol=1e-12)
@@ -254,7 +260,7 @@ def test_no_case_makes_no_list() -> None:
 def test_bounds_are_never_below_the_best_completion(seed: int) -> None:
     """And the ceiling of a case is never below the bound of a prefix."""
     chain, X = fitted("logistic", 6, seed)
-    model, rows = models.as_chain(chain, X)
+    model, rows = as_chain(chain, X)
     found, log_p = model.over(rows, 0), by_definition(chain, X).reshape(len(X), *[2] * 6)
     log_p = np.moveaxis(log_p, np.asarray(chain.order_) + 1, np.arange(1, 7))  # labels in the order of the chain
     tight = []

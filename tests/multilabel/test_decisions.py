@@ -16,9 +16,8 @@ from tests.draws import draws
 from tests.multilabel import reference as brute
 from tests.multilabel.reference import Drawn, Set, drawn, every_set
 from toplist.lists.labelsets import Codebook, Sets
-from toplist.multilabel.marginal_probabilities import SPREAD_LIMIT
-from toplist.multilabel.set_decisions import f1_sets, hamming_sets, jaccard_sets, marginals, mode_sets
-from toplist.multilabel.support import lists_of_sets
+from toplist.multilabel.set_decisions import SPREAD_LIMIT, f1_sets, hamming_sets, jaccard_sets, marginals, mode_sets
+from toplist.multilabel.sets import lists_of_sets
 
 DECISIONS: dict[str, Callable[..., Sets]] = {"f1": f1_sets, "hamming": hamming_sets, "jaccard": jaccard_sets}
 many = settings(max_examples=draws(300))
@@ -200,7 +199,7 @@ def test_cases_do_not_depend_on_each_other(some: list[Drawn], seed: int) -> None
         assert decide(together) == alone
         assert decide(shuffled) == alone
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("toplist.multilabel.marginal_probabilities._ENTRIES", 4)
+            patch.setattr("toplist.multilabel.set_decisions._ENTRIES", 4)
             assert decide(together) == alone
 
 

@@ -142,7 +142,7 @@ def test_distributions_in_other_units_are_not_taken_for_marginals() -> None:
 
 def test_the_remedy_for_marginals_works() -> None:
     """What the sentences say can be typed."""
-    best_sets = pytest.importorskip("toplist.multilabel.independent").best_sets
+    best_sets = pytest.importorskip("toplist.multilabel.sets").best_sets
     lists = best_sets(P, 2, SPACE)
     assert tl.score(lists, Y).shape == (3,)
     board = tl.compare({"m": lists}, Y, space=tl.LabelSets(NAMES))

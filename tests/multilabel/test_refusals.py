@@ -13,7 +13,7 @@ import toplist as tl
 from tests.multilabel.test_chains import Table
 from toplist.multilabel import METRICS, best_sets, f1_sets, hamming_sets, mode_sets, sampled_sets, support_sets
 from toplist.multilabel.chains import chain_sets
-from toplist.multilabel.support import support_log_scores
+from toplist.multilabel.sets import support_log_scores
 
 SPACE, AB, NOT_EMPTY = tl.LabelSets("abc"), tl.LabelSets("ab"), tl.LabelSets("ab", empty=False)
 P, ONES, TWO = np.full((3, 2), 0.5), np.ones((2, 1)), [["a", "a"], ["b", "b"]]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import toplist as tl
 from tests.draws import draws
 from toplist.lists.labelsets import Sets
-from toplist.multilabel import sampled_sets, samples
+from toplist.multilabel import sampled_sets
 
 SPACE = tl.LabelSets("abc")
 
@@ -72,7 +72,7 @@ def test_how_the_draws_are_split_does_not_show(monkeypatch: pytest.MonkeyPatch) 
     cube = np.random.default_rng(3).integers(0, 2, (9, 20, 3))
     log_p = np.log((1 + cube @ [1, 2, 4]) / 36)
     whole, exact = sampled_sets(cube, 5, SPACE), sampled_sets(cube, 5, SPACE, log_p=log_p)
-    monkeypatch.setattr(samples, "_ENTRIES", 100)
+    monkeypatch.setattr("toplist.multilabel.sets._ENTRIES", 100)
     assert sampled_sets(cube, 5, SPACE) == whole
     assert sampled_sets(cube, 5, SPACE, log_p=log_p) == exact
 

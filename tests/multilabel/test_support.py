@@ -15,7 +15,7 @@ import toplist as tl
 from tests.draws import draws
 from toplist.lists.labelsets import Sets
 from toplist.multilabel import support_sets
-from toplist.multilabel.support import support_log_scores
+from toplist.multilabel.sets import support_log_scores
 
 NAMES = ["a", "b", "c"]
 SEEN = [{"a"}, {"b", "c"}, set(), {"a", "b", "c"}]

@@ -206,7 +206,7 @@ RECIPES = {
         """Confidences times a factor."""
 
         from toplist.postprocess.recalibration.base import Recalibrator
-        from toplist.postprocess.recalibration.floor import floored
+        from toplist.postprocess.recalibration.standard import floored
 
 
         class Shrinkage(Recalibrator):
@@ -230,7 +230,7 @@ RECIPES = {
 
             def _restore(self, state):
                 self.share_ = state.number("share_", 0.0, 1.0)
-        @ postprocess/recalibration/__init__.py behind ^from toplist\.postprocess\.recalibration\.isotonic import .*\n
+        @ postprocess/recalibration/__init__.py behind ^from toplist\.postprocess\.recalibration\.standard import .*\n
         from toplist.postprocess.recalibration.shrinkage import Shrinkage
         @ postprocess/recalibration/__init__.py behind ^RECALIBRATORS: .*\{\n
             "shrinkage": Shrinkage,

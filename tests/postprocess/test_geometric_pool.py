@@ -14,8 +14,7 @@ import toplist as tl
 from tests.postprocess.test_linear_pool import draw_lists
 from toplist.core import kernel
 from toplist.postprocess.combination import geometric_pool, linear_pool
-from toplist.postprocess.combination.members import Members, Union
-from toplist.postprocess.combination.pools import _add, _multiply, from_kernel, from_union
+from toplist.postprocess.combination.pools import Members, Union, _add, _multiply, from_kernel, from_union
 
 
 def by_definition(pool: Any, lists: list[tl.TopLists], w: Any) -> Any:

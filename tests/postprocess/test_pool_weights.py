@@ -14,7 +14,7 @@ import toplist as tl
 from tests.draws import draws
 from tests.postprocess.test_linear_pool import draw_lists
 from toplist.postprocess.combination import PoolWeights, geometric_pool, linear_pool, pool_weights
-from toplist.postprocess.combination.members import Members
+from toplist.postprocess.combination.pools import Members
 from toplist.postprocess.combination.weights import BrierOfMean, LogOfMean, LogOfProduct, inner_products
 
 KINDS = [("brier", "linear"), ("log", "linear"), ("log", "geometric")]

@@ -146,8 +146,8 @@ def test_many_cases_are_learned_from_some_first_and_end_in_the_same_place(
 ) -> None:
     lists, y = sharpened(8, 2000, k=3)
     whole = KINDS[kind].clone().fit(lists, y).transform(lists)
-    for name in ("temperature._ROUGH_GRID", "temperature._ROUGH_FIT", "floor._ROUGH"):
-        monkeypatch.setattr(f"toplist.postprocess.recalibration.{name}", 100)
+    for name in ("_ROUGH_GRID", "_ROUGH_FIT", "_ROUGH"):
+        monkeypatch.setattr(f"toplist.postprocess.recalibration.standard.{name}", 100)
     parts = KINDS[kind].clone().fit(lists, y).transform(lists)
     np.testing.assert_allclose(parts.confidences, whole.confidences, rtol=1e-4, atol=1e-6)
 

@@ -14,7 +14,7 @@ from tests.postprocess.recalibrators import mixed, sharpened
 from tests.properties.cases import batches, law
 from toplist.postprocess.recalibration import Temperature
 from toplist.postprocess.recalibration.base import Sample, strictly_repaired
-from toplist.postprocess.recalibration.temperature import MANY_CLASSES, ScaledOutcomes, tempered
+from toplist.postprocess.recalibration.standard import MANY_CLASSES, ScaledOutcomes, tempered
 
 temperatures = st.floats(0.2, 5.0)
 

@@ -204,7 +204,7 @@ def pool(inputs: Inputs, options: PoolOptions) -> None:
     require_outputs([options.output, options.save_weights], [*inputs.paths, options.weights_from])
     from toplist.evaluation.transform import fit_weights, pool_files
     from toplist.io import FirstLook
-    from toplist.postprocess.combination.stacking import Stack
+    from toplist.postprocess.combination.weights import Stack
 
     names, kind = list(inputs.files), "geometric" if options.geometric else "linear"
     (path, *others) = inputs.files.values()
@@ -257,7 +257,7 @@ def _gains(fitted: PoolWeights, gain: Ambiguity | None) -> list[str]:
 
 def _typed(words: Sequence[str], names: Sequence[str]) -> dict[str, float]:
     """`name=weight` for every file; equal ones by default."""
-    from toplist.postprocess.combination.members import as_weights
+    from toplist.postprocess.combination.pools import as_weights
 
     shares: dict[str, float] = {}
     for word in words:
@@ -281,7 +281,7 @@ def _typed(words: Sequence[str], names: Sequence[str]) -> dict[str, float]:
 
 def _saved(path: Path, names: Sequence[str], kind: str) -> dict[str, float]:
     """Weights that were saved, for files of the same names and a pool of the same kind."""
-    from toplist.postprocess.combination.stacking import Stack
+    from toplist.postprocess.combination.weights import Stack
 
     try:
         saved = Stack.load(path)

@@ -210,16 +210,14 @@ def _in_memory(request: ReadRequest, space: Any) -> Checked:
     """Check predictions in memory; with outcomes, and without blocking issues, hold the cases."""
     ((name, predictions),), y = request.models.items(), request.truth.data
     repairs, clusters = request.repairs[name], given(request.truth.cluster)
-    rows, classes = raw_rows(predictions, space, scale=repairs.scale)
+    rows, classes = raw_rows(predictions, space)
     declared = isinstance(predictions, TopLists) or space is not None or classes.size != math.inf
     words = _classes(PER_CASE if classes.per_case else show_size(classes.size) if declared else "")
     try:
         if isinstance(predictions, TopLists):
             lists = predictions
-        elif rows.classes is None:
-            lists = TopLists._validated_whole(rows, classes, None, replace(repairs, duplicates="error"))
         else:
-            lists = TopLists._validated(rows, classes, None, repairs)  # codes, also where labels are numbers
+            lists = TopLists._validated_whole(rows, classes, None, repairs)  # codes, also where labels are numbers
     except TopListError as error:
         counts = QualityCounts.of(rows, classes, scale=repairs.scale)
         checked = Diagnosis(name, counts.cases, words, dict(counts.sizes), counts.issues(), reason=str(error))

@@ -36,7 +36,8 @@ from toplist.io.options import ReadOptions, Source
 from toplist.io.sources import OpenTable
 from toplist.io.tables import open_source
 from toplist.io.truth import space_of_producers
-from toplist.lists import TopLists, constructors
+from toplist.lists import TopLists
+from toplist.lists import rows as rows_in_memory
 from toplist.lists.checks import Issue, ListSummary, QualityCounts, repaired_kinds
 from toplist.lists.checks.detect import KINDS, detect, text
 from toplist.lists.error_messages import complain
@@ -67,10 +68,10 @@ def lists_of(batch: Batch, names: tuple[str, ...], codes: Codes, space: ClassSpa
             if width == space.size:
                 order = np.argsort(codes)
                 dense = batch.confidences.reshape(len(batch), width)
-                rows, bare = constructors.dense(dense if (np.diff(order) == 1).all() else dense[:, order], bare)
+                rows, bare = rows_in_memory.dense(dense if (np.diff(order) == 1).all() else dense[:, order], bare)
                 return TopLists._validated(replace(rows, **rounding), bare, None, repairs)
             codes = np.tile(codes, len(batch))
-        rows, bare = constructors.ragged(batch.offsets, codes, batch.confidences, bare, None)
+        rows, bare = rows_in_memory.ragged(batch.offsets, codes, batch.confidences, bare, None)
         return TopLists._validated(replace(rows, **rounding), bare, None, repairs)
     except CaseError as error:
         raise in_file(_named(error, batch, names, every), batch) from None
@@ -161,7 +162,7 @@ def read_lists(data: Any, space: Any = None, *, read: ReadOptions | None = None,
     whole, ids = concat(batches, source.path, source.names), None
     if whole.ids is not None:
         ids = np.array(whole.ids.to_pylist())
-    rows, known = constructors.ragged(
+    rows, known = rows_in_memory.ragged(
         whole.offsets, _classes(whole, source.names, known), whole.confidences, known, None
     )
     rows = replace(rows, precision=whole.precision, shown=whole.shown)

@@ -310,10 +310,11 @@ class _Finding:
             )
             nested = [name for name in doubtful if not table.is_scalar(name)]
             other = (*nested, *doubtful)[0]
-            how = argument("records" if nested else "confidence", other, "truth" * table.truth)
+            typed = other if len(other) <= _LONG else ...
+            how = argument("records" if nested else "confidence", typed, "truth" * table.truth)
             table.refuse(
                 f"{quote(label)} may hold {what}, but {listed(doubtful)} may hold confidences. For {what} say {say}; "
-                f"for a column per class say {argument('ignore', label)}; if {quote(other)} holds the confidences of "
+                f"for a column per class say {_left_out([label])}; if {quote(other)} holds the confidences of "
                 f"{quote(label)}, say {how}."
             )
         # Ranked labels, as competitions ask for them (MAP@k), would each be one class that is never the outcome.

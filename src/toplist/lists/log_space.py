@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from toplist._typing import Floats
 from toplist.core.array_api import log_or
-from toplist.lists.constructors import ragged
+from toplist.lists.rows import ragged
 from toplist.lists.toplists import TopLists
 from toplist.lists.validation import Repairs, exponentiate, row_log_sums, underflows, validate
 

@@ -8,12 +8,12 @@ from typing import Any
 from toplist._files import read_json
 from toplist.errors import FileError
 from toplist.postprocess import conformal
-from toplist.postprocess.combination import stacking
+from toplist.postprocess.combination import weights
 from toplist.postprocess.recalibration import Recalibrator, base
 
 _KINDS: dict[str, Any] = {
     base.SCHEMA: Recalibrator,
-    stacking.SCHEMA: stacking.Stack,
+    weights.SCHEMA: weights.Stack,
     conformal.SCHEMA: conformal.Conformal,
 }
 

@@ -1,4 +1,4 @@
-"""What a gate found: checks with their verdicts and numbers, as text, Markdown, HTML and plain values.
+"""What a gate found: checks with their verdicts and numbers, as text, Markdown, HTML, JUnit XML and plain values.
 
 A loss is the score of the new model minus that of the baseline: below zero, the new model is better.
 """
@@ -6,13 +6,17 @@ A loss is the score of the new model minus that of the baseline: below zero, the
 from __future__ import annotations
 
 import math
+import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Literal
+from xml.etree import ElementTree
 
 from toplist import _html
 from toplist._html import TableHead
-from toplist._text import fixed, significant, visible
+from toplist._text import escaped, fixed, significant, visible
 from toplist.inference.intervals import SAME
 from toplist.report.export import to_json, to_plain
 from toplist.report.markup import in_markdown
@@ -244,9 +248,7 @@ class GateReport:
             XML; what is no character of XML in a name is escaped.
 
         """
-        from toplist.report.junit import as_junit  # noqa: PLC0415  XML is not for everyone
-
-        return as_junit(self, inconclusive=inconclusive)
+        return _junit(self, inconclusive=inconclusive)
 
 
 # The verdict and the checks in words
@@ -462,3 +464,67 @@ def _ticks(text: str) -> list[str]:
 
 def _indented(text: str, width: int) -> list[str]:
     return [f"  {line}" for line in wrap(text, width - 2)]
+
+
+# JUnit XML: one suite, one test case per check
+
+_SUITE = "toplist.gate"
+_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # what XML 1.0 has no character for
+
+
+def _junit(found: GateReport, *, inconclusive: str = "fail") -> str:
+    """The document; with `inconclusive="pass"`, a check that shows nothing is a skipped test case."""
+    skips = inconclusive == "pass"
+    failed = [check for check in found.checks if check.verdict == "fail" or (check.verdict != "pass" and not skips)]
+    skipped = [check for check in found.checks if check.verdict == "inconclusive"] if skips else []
+    suites = ElementTree.Element("testsuites")
+    suite = ElementTree.SubElement(
+        suites,
+        "testsuite",
+        name=_SUITE,
+        package=_SUITE,
+        id="0",
+        tests=str(len(found.checks)),
+        failures=str(len(failed)),
+        errors="0",
+        skipped=str(len(skipped)),
+        time="0",
+        timestamp=_now(),
+        hostname="localhost",
+    )
+    properties = ElementTree.SubElement(suite, "properties")
+    known = {
+        "verdict": found.verdict,
+        "new": found.new,
+        "baseline": found.baseline,
+        "rule": found.rule,
+        "level": f"{found.level:g}",
+        "cases": str(found.cases),
+        "method": found.method,
+    }
+    for name, value in known.items():
+        ElementTree.SubElement(properties, "property", name=name, value=_in_xml(value))
+    for check in found.checks:
+        name = _in_xml(f"{check.name}: loss {'at most' if check.rule == 'case' else 'below'} {check.limit:g}")
+        case = ElementTree.SubElement(suite, "testcase", name=name, classname=_SUITE, time="0")
+        said = _in_xml(found.sentence(check))
+        if check in skipped:
+            ElementTree.SubElement(case, "skipped", message=said)
+        elif check in failed:
+            ElementTree.SubElement(case, "failure", message=said, type=check.verdict).text = said
+    ElementTree.SubElement(suite, "system-out").text = _in_xml(found.to_text())
+    ElementTree.SubElement(suite, "system-err")
+    ElementTree.indent(suites)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suites, encoding="unicode") + "\n"
+
+
+def _in_xml(text: str) -> str:
+    """The text in characters that XML has."""
+    return _NO_XML.sub(lambda found: escaped(found[0]), text)
+
+
+def _now() -> str:
+    """When it was made, or SOURCE_DATE_EPOCH, so that a document can be made again byte for byte."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    made = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
+    return made.strftime("%Y-%m-%dT%H:%M:%S")

@@ -10,11 +10,20 @@ from dataclasses import replace
 from toplist import _html
 from toplist._html import Html, TableHead
 from toplist._text import NOTHING, fixed
-from toplist.inference.estimation import quantile
-from toplist.inference.ranking import judge, tie_groups
+from toplist.core.estimate import quantile
 from toplist.inference.results import Comparison, Estimate, PairCases, RuleScore
 from toplist.report.path_statements import paths_table
-from toplist.report.statements import STEPS, at_once, method_notes, over_uniform, stars, top_1_cases, verdict
+from toplist.report.statements import (
+    STEPS,
+    at_once,
+    less,
+    method_notes,
+    over_uniform,
+    pairs_with,
+    stars,
+    top_1_cases,
+    verdict,
+)
 from toplist.report.tables import DAGGER, RULE, STAR, called, details, leaderboard, leaders, pivot, signs, telling
 from toplist.report.text import (
     Column,
@@ -30,6 +39,7 @@ from toplist.report.text import (
     share,
     value_of,
 )
+from toplist.report.whiskers import axis, in_words, lanes, tie_runs, whisker
 
 _ROWS, _BELOW = 4, 3  # rows of a summary for pull requests, and lines below them: it has at most 12 lines
 _NOTES = 6  # lines below a table in Markdown
@@ -122,13 +132,9 @@ def _differences(results: Comparison) -> list[tuple[Estimate | None, str]]:
     if results.baseline is None:
         scores = [row.scores[rule] for row in rows]
         return list(zip([score.difference for score in scores], signs(results, scores), strict=True))
-    found: dict[str, tuple[Estimate, str]] = {}
-    for pair in results.pairs:
-        if pair.rule == rule and results.baseline in (pair.a, pair.b):
-            sign = STAR if judge(pair, results.level).significant else ""
-            found[pair.a] = pair.simultaneous, sign
-            found[pair.b] = -pair.simultaneous, sign
-    return [(None, "") if row.name == results.baseline else found.get(row.name, (None, "")) for row in rows]
+    pairs = pairs_with(results, rule, results.baseline)
+    away = {who: (less(who, v), STAR if v.significant else "") for who, v in pairs.items()}
+    return [away.get(row.name, (None, "")) for row in rows]
 
 
 def _cell(e: Estimate | None, digits: int, sign: str) -> str:
@@ -316,6 +322,7 @@ def as_html(results: Comparison, *, detail: bool = False) -> str:
         _leaderboard(results, table, ties),
         *(_html.folded(one.title, *html_of(replace(one, title=""))) for one in sections),
         _html.folded("Notes", _html.items(dict.fromkeys([*others, *method_notes(results, shown)]))),
+        style=_WHISKERS,
     )
 
 
@@ -336,35 +343,46 @@ def _named(table: TextTable, row: Sequence[str]) -> list[str]:
     return [_html.name(cell, 60) if head.heading else cell for head, cell in zip(table.columns, row, strict=True)]
 
 
+_WHISKERS = (
+    ".toplist-out .interval,.toplist-out .axis{width:150px;overflow:visible}"
+    ".toplist-out .interval line{stroke:var(--toplist-other);stroke-width:2}"
+    ".toplist-out .interval circle{fill:var(--toplist-other)}"
+    ".toplist-out .interval.best line{stroke:var(--toplist-bar)}"
+    ".toplist-out .interval.best circle{fill:var(--toplist-bar)}"
+    ".toplist-out .interval .ref{stroke:currentColor;stroke-width:1;stroke-dasharray:1 3}"
+    ".toplist-out .axis line{stroke:var(--toplist-other)}"
+    ".toplist-out .axis text{fill:currentColor;font-size:11px;text-anchor:middle}"
+)
+
+
 def _leaderboard(results: Comparison, table: TextTable, ties: Sequence[Sequence[bool]]) -> Html:
     """The table with whiskers on a common axis in place of the ends of intervals, and bars that join ties."""
-    rule, shown, first = results.rules[0], called(results), table.leaders
-    rows = results.overall.rows
-    means = [row.scores[rule].mean for row in rows]
-    axis = _html.PlotAxis.over(x for e in means for x in (e.value, e.low, e.high))
-    whole = f"{percent(results.level)} CI"
-    columns = [column.header for column in table.columns]
+    shown, first, rows = called(results), table.leaders, results.overall.rows
+    means = [row.scores[results.rules[0]].mean for row in rows]
+    room, level, digits = axis(means), percent(results.level), decimals(means)
+    whole = f"{level} CI"
     heads = [
         TableHead("mean and " + whole)
         if column.header == whole
         else TableHead(column.header, column.align == "right", column.heading)
         for column in table.columns
     ]
-    best = means[0].value if means else math.nan
+    best = means[0].value if means and math.isfinite(means[0].value) else None
     cells = []
     for i, (row, mean) in enumerate(zip(table.rows, means, strict=True)):
-        made: list[str] = list(row)
-        for at, header in enumerate(columns):
-            if table.columns[at].heading:
-                made[at] = Html(shown[rows[i].name].__html__())
-            elif header == whole and axis is not None:
-                made[at] = _html.whisker(axis, mean.value, mean.low, mean.high, marked=i in first, zero=best)
-            elif header.startswith("Δ"):
-                made[at] = _difference(row[at])
-        cells.append(made)
+        drawn: list[str] = list(row)
+        for at, column in enumerate(table.columns):
+            if column.heading:
+                drawn[at] = Html(shown[rows[i].name].__html__())
+            elif column.header == whole and room is not None:
+                words = f"{shown[rows[i].name]}: {in_words(mean, digits, level)}"
+                drawn[at] = Html(whisker(room, mean, words, line=best, blue=i in first).markup)
+            elif column.header.startswith("Δ"):
+                drawn[at] = _difference(row[at])
+        cells.append(drawn)
     foot = []
-    if axis is not None and whole in columns:
-        foot = [[_html.scale(axis) if header == whole else "" for header in columns]]
+    if room is not None and any(column.header == whole for column in table.columns):
+        foot = [[Html(room.drawn().markup) if column.header == whole else "" for column in table.columns]]
     return _html.table(heads, cells, foot=foot, first=first, ties=ties)
 
 
@@ -377,15 +395,10 @@ def _difference(cell: str) -> Html:
 
 
 def _ties(results: Comparison) -> list[list[bool]]:
-    """For each row, in which of the runs of models it is that are not significantly different; runs share lanes."""
-    rows = [row.name for row in results.overall.rows]
-    lanes: list[list[bool]] = []
-    for run in tie_groups(results):
-        at = [who in run for who in rows]
-        start = at.index(True)
-        free = next((lane for lane in lanes if not any(lane[max(start - 1, 0) :])), None)
-        if free is None:
-            lanes.append(at)
-        else:
-            free[:] = [one or other for one, other in zip(free, at, strict=True)]
-    return [list(row) for row in zip(*lanes, strict=True)]
+    """For each row, in which lanes a bar joins it with models that are not significantly different."""
+    runs = tie_runs(results)
+    bars = list(zip(runs, lanes(runs, gap=1), strict=True))
+    return [
+        [any(a <= i <= b and lane == at for (a, b), at in bars) for lane in range(max(at for _, at in bars) + 1)]
+        for i in range(len(results.overall.rows) * bool(bars))
+    ]

@@ -284,6 +284,20 @@ def in_steps(score: RuleScore, level: float) -> bool:
     return significant(d, score.adjusted_p, level) and d.low < 0 < d.high
 
 
+# Pairs as seen from one of the two
+
+
+def pairs_with(results: Comparison, rule: str, model: str) -> dict[str, PairwiseVerdict]:
+    """Every pair of a model, by the other one."""
+    every = [v for v in verdicts(results, rule) if model in (v.pair.a, v.pair.b)]
+    return {v.pair.b if v.pair.a == model else v.pair.a: v for v in every}
+
+
+def less(first: str, v: PairwiseVerdict) -> Estimate:
+    """The mean score of this model minus that of the other one, with the interval that holds for all pairs at once."""
+    return v.pair.simultaneous if v.pair.a == first else -v.pair.simultaneous
+
+
 # The verdict, and how sure it is
 
 
@@ -405,7 +419,7 @@ def _of_two(results: Comparison, shown: Shown) -> list[Sentence]:
         return _of_many(results, shown)
     pair, rule = found.pair, kind(results.rules[0], _RULE)
     one, other = (pair.b, pair.a) if results.baseline == pair.a else (pair.a, pair.b)
-    d = pair.simultaneous if one == pair.a else -pair.simultaneous
+    d = less(one, found)
     by, interval = in_digits_of(d, d.value, signed=True), _between(d, results.level, signed=True)
     on = f" on the {number_of(pair.cases, 'case')} of both" if results.missing == "pairwise" else ""
     if found.significant:
@@ -774,13 +788,16 @@ def untested(results: Comparison, shown: Shown, rule: str) -> list[Sentence]:
     return [sentence("Not tested: ", *series(who), f". The reason: {why}.") for why, who in found.items()]
 
 
+def misranked(results: Comparison, *, ranked: bool = True) -> list[PairwiseVerdict]:
+    """Pairs of which the lower one in the table is significantly better on the cases of both: of those with a rank."""
+    place = {row.name: i for i, row in enumerate(results.overall.rows) if row.rank is not None or not ranked}
+    wins = [v for v in verdicts(results, results.rules[0]) if v.significant and {v.pair.a, v.pair.b} <= {*place}]
+    return [v for v in wins if place[v.better or ""] > place[v.worse or ""]]
+
+
 def against_ranks(results: Comparison, shown: Shown) -> list[Sentence]:
-    """Pairs whose lower ranked model is significantly better on the cases of both, where ranks go by all others."""
-    place = {row.name: i for i, row in enumerate(results.overall.rows)}
-    wins = [
-        v for v in verdicts(results, results.rules[0]) if v.significant and v.better is not None and v.worse is not None
-    ]
-    found = [v for v in wins if place.get(v.better or "", 0) > place.get(v.worse or "", len(place))]
+    """Pairs whose lower model in the table is significantly better on the cases of both."""
+    found = misranked(results, ranked=False)
     said = []
     for v in found[:MOST]:
         by = in_digits_of(v.pair.difference, abs(v.pair.difference.value))
@@ -788,7 +805,7 @@ def against_ranks(results: Comparison, shown: Shown) -> list[Sentence]:
         said.append(sentence(shown[v.worse or ""], " stands above ", shown[v.better or ""], where))
     if (more := len(found) - MOST) > 0:
         said.append(sentence(f"{_others(more, 'stands', 'stand')} in the table against their result."))
-    if found:
+    if misranked(results):  # a model without a rank stands below for its few cases
         said.append(sentence("The order goes by how each did against all others, not by single pairs."))
     return said
 

@@ -389,9 +389,7 @@ def _uncertain(results: Comparison, shown: Shown) -> list[Note]:
 
 def _misranked(results: Comparison, shown: Shown) -> list[Note]:
     """Pairs whose higher ranked model is significantly worse on the cases of both."""
-    place = {row.name: i for i, row in enumerate(results.overall.rows) if row.rank is not None}
-    found = [v for v in verdicts(results, results.rules[0]) if v.significant and {v.pair.a, v.pair.b} <= {*place}]
-    found = [v for v in found if place[v.better or ""] > place[v.worse or ""]]
+    found = statements.misranked(results)
     told = tuple(f"{shown[v.worse or '']} than {shown[v.better or '']}" for v in found)
     return [Note("!", "ranked higher, but significantly worse on the cases of both: ", told)] if told else []
 

@@ -6,7 +6,7 @@ Text and colour come from the same lines: a line is a row of pieces, each with a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,7 +31,7 @@ from toplist.report.tables import (
     telling,
     widths,
 )
-from toplist.report.text import LONG, Column, Shown, TextTable, cells, count, pad, wrap
+from toplist.report.text import LONG, Column, Shown, TextTable, cells, count, pad, round_numbers, wrap
 
 PAGE = 100  # where notes are wrapped unless a width is given
 _NOTES = 6  # lines of notes, beside warnings
@@ -384,22 +384,13 @@ def intervals(estimates: Sequence[Estimate | None], room: int, *, ascii: bool = 
     return _axis(low, high, room, place), rows
 
 
-def _axis(low: float, high: float, room: int, place: Any) -> str:
+def _axis(low: float, high: float, room: int, place: Callable[[float], int]) -> str:
     """As many round numbers as there is room for."""
-    step = 10.0 ** math.floor(math.log10((high - low) or 1.0)) if math.isfinite(high - low) else math.inf
-    for wide in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0):
-        size = step * wide
-        if not math.isfinite(size) or size <= 0 or (high - low) / size > room:
-            continue
-        ticks = [i * size for i in range(math.ceil(low / size - 1e-9), math.floor(high / size + 1e-9) + 1)]
-        digits = max(0, -math.floor(math.log10(size) + 1e-9))
-        line = _labelled(ticks, digits, room, place)
-        if line is not None:
-            return line
-    return ""
+    lines = (_labelled(*round_numbers(low, high, most), room, place) for most in range(room, 0, -1))
+    return next(filter(None, lines), "") if math.isfinite(high - low) else ""
 
 
-def _labelled(ticks: Sequence[float], digits: int, room: int, place: Any) -> str | None:
+def _labelled(ticks: Sequence[float], digits: int, room: int, place: Callable[[float], int]) -> str | None:
     """The numbers below each other's places; nothing where two would touch."""
     line, end = "", -1
     for tick in ticks:

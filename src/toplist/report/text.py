@@ -220,6 +220,27 @@ def decimals(estimates: Iterable[Estimate | None]) -> int:
     return max(FEWEST_DECIMALS, min(wanted, affordable, MOST_DECIMALS))
 
 
+def round_numbers(low: float, high: float, most: int, *, least: int = 1) -> tuple[tuple[float, ...], int]:
+    """About so many round numbers in a range, in steps of 1, 2 or 5 times a power of ten, and their decimals.
+
+    >>> round_numbers(0.103, 0.19, 5)
+    ((0.12, 0.14, 0.16, 0.18), 2)
+    """
+    x = (high - low) / most
+    e = exponent(x)
+    m, e = next(((m, e) for m in (1, 2, 5) if float(f"{m}e{e}") >= x * (1 - 1e-9)), (1, e + 1))
+    step = float(f"{m}e{e}")
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    if last - first + 1 < least:
+        return round_numbers(low, high, 2 * most, least=least)
+    return tuple(float(f"{i * m}e{e}") for i in range(first, last + 1)), max(0, -e)  # 3 * 0.1 is not 0.3
+
+
+def exponent(x: float) -> int:
+    """The power of ten of the first digit."""
+    return int(f"{x:e}".partition("e")[2])
+
+
 def in_digits_of(estimate: Estimate, x: float | None, *, signed: bool = False) -> str:
     """A number with as many decimals as an estimate supports.
 

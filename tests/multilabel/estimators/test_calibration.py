@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
-from toplist.multilabel.estimators.calibration import fit_beta, fit_isotonic
+from toplist.multilabel.estimators.labels import fit_beta, fit_isotonic
 
 
 @st.composite

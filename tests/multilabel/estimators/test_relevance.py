@@ -37,7 +37,7 @@ def test_a_label_that_never_varies_is_nearly_certain_and_not_quite() -> None:
 @pytest.mark.parametrize("calibration", ["isotonic", "beta"])
 def test_calibrators_learn_from_folds_that_the_classifiers_have_not_seen(calibration: str) -> None:
     """The same by hand, with given folds."""
-    from toplist.multilabel.estimators.calibration import CALIBRATIONS
+    from toplist.multilabel.estimators.labels import CALIBRATIONS
 
     X, Y, X_test, _ = PROBLEM
     held_out = np.empty(Y.shape)

@@ -15,7 +15,7 @@ import toplist as tl
 from tests.multilabel.estimators.factories import clusters
 from toplist.multilabel import BinaryRelevance, Reranker
 from toplist.multilabel.estimators import reranker
-from toplist.multilabel.estimators.calibration import out_of_fold, out_of_two_folds
+from toplist.multilabel.estimators.labels import out_of_fold, out_of_two_folds
 from toplist.multilabel.estimators.reranker import FALLING, RISING, SUMMARIES, Examples, FoldModel, cross_fitted
 
 PROBLEM = clusters()

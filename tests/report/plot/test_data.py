@@ -158,7 +158,7 @@ def test_groups_of_other_names_come_hardest_first():
 def test_curves_are_those_of_the_exhibits_and_others_are_named():
     exhibits = [made.exhibit("a"), made.exhibit("soft", curve=()), made.exhibit("b", place=2)]
     data = plot.curves(iter(exhibits)).data
-    assert [(c.name, c.ks, c.scores) for c in data.curves] == [(e.name, e.ks, e.curve) for e in exhibits if e.curve]
+    assert [(c.name, c.ks, c.curve) for c in data.curves] == [(e.name, e.ks, e.curve) for e in exhibits if e.curve]
     assert data.without == ("soft",)
 
 

@@ -51,7 +51,7 @@ from toplist.io.readers.base import TableChunk
 from toplist.io.readers.first_look import FirstLook
 from toplist.io.readers.json_lines import MisfitError, as_array
 from toplist.io.views import RecordConditions
-from toplist.lists.pipelines import in_own_precision
+from toplist.lists.rows import in_own_precision
 
 SEQUENCE = "sequence"  # the text that a case is about
 HARD = (
@@ -59,6 +59,11 @@ HARD = (
     "infinite"
 )
 DIVIDED = "added up to slightly more than 1, because fastText adds 1e-5 to each probability: divided by the sum"
+PER_LABEL = (
+    "are a probability per label, not a distribution over classes: with the scores of all labels as a matrix P, a row "
+    "per case and a column per label, make lists of label sets: "
+    "toplist.multilabel.best_sets(P, k, toplist.LabelSets(labels))."
+)
 _ORDER = (OUTCOME, N_CLASSES, GROUP, CLUSTER)
 _KINDS = {N_CLASSES: "int64", ANSWER_MASS: "float64", LISTED_TOKENS: "float64"}  # all others are text
 _BATCH = 4096  # rows

@@ -15,11 +15,13 @@ from toplist._files import need
 from toplist.errors import FileError
 from toplist.io.columns import as_numpy
 from toplist.io.producers.base import CLASSES, CONFIDENCES, Match, ProducedReader, Producer, Request, matched
-from toplist.io.producers.cases import DIVIDED, sentences
+from toplist.io.producers.cases import DIVIDED, PER_LABEL, sentences
 from toplist.io.readers.base import TableChunk
 from toplist.io.readers.delimited import FastTextReader, is_fasttext
 from toplist.io.readers.first_look import FirstLook
-from toplist.lists.pipelines import REMEDIES, fasttext_excess
+from toplist.lists.rows import fasttext_excess
+
+_MARGINALS = f'Probabilities of a model that was trained with loss="ova" {PER_LABEL}'
 
 
 def _open(request: Request) -> ProducedReader:
@@ -36,7 +38,7 @@ def _divided(piece: TableChunk, counts: Counter[tuple[str, str]]) -> TableChunk:
     excess, explained = fasttext_excess(offsets, values)
     if not explained.all():
         at = int(np.argmin(explained))
-        problem = f"the probabilities sum to {1 + excess[at]:.6g}. {REMEDIES['fasttext'].marginals}"
+        problem = f"the probabilities sum to {1 + excess[at]:.6g}. {_MARGINALS}"
         raise FileError(piece.source, problem, row=piece.start + at + 1)
     sizes = np.diff(offsets)
     counts["list", DIVIDED] += int(np.count_nonzero(excess))

@@ -17,22 +17,17 @@ import numpy as np
 from toplist._text import argument, listed, quote
 from toplist.errors import TopListError
 from toplist.io.producers.base import N_CLASSES
-from toplist.io.producers.cases import DIVIDED, SEQUENCE, Cases, reading
+from toplist.io.producers.cases import DIVIDED, PER_LABEL, SEQUENCE, Cases, reading
 from toplist.io.producers.records import Record
 from toplist.io.readers.first_look import FirstLook
-from toplist.lists.pipelines import (
-    REMEDIES,
-    Outputs,
-    fasttext_excess,
-    is_entry,
-    is_zero_shot,
-    outputs_of,
-    require_candidates,
-)
+from toplist.lists.rows import fasttext_excess, require_several_cases
 
 _ABOVE = 1.0005  # what half precision makes of one is below
 _ROUNDED = 1.0501  # a sum up to here may be a rounding of one: the check of all lists says what to do
+_COMPLETE = 0.01  # by how much the scores of all candidates may miss one: more than half precision explains
 _CLASSES = ("label", "lang", "token_str")
+_FIELDS = ({"label", "score"}, {"lang", "score"}, {"token_str", "score", "token", "sequence"})  # of an entry
+_LOGITS = 'These are logits (function_to_apply="none"): run the pipeline without that option.'
 UNIQUE_NAMES = "pipe.model.config.id2label = {i: str(i) for i in range(pipe.model.config.num_labels)}"
 
 
@@ -45,16 +40,16 @@ def _read(cases: Cases) -> None:
         every = [(record.source, entries) for record in records for entries in record.value]
         records = [Record(source, row, entries) for row, (source, entries) in enumerate(every, 1)]
         cases.say("lists are in batches: those of one batch follow those of the other")
-    if len(records) > 1 and all(is_entry(record.value) for record in records):
+    if records and all(_is_entry(record.value) for record in records):
         try:  # what may be the list of one case is refused, as it is in memory
-            outputs_of([record.value for record in records], None)
+            require_several_cases([_pair(record.value) for record in records])
         except TopListError as error:
             raise Record(records[0].source, None, None).error(str(error)) from None
-    candidates = all(is_zero_shot(record.value) for record in records)
+    candidates = all(_is_zero_shot(record.value) for record in records)
     sequences = candidates and all(isinstance(record.value.get(SEQUENCE), str) for record in records)
     for record in records:
         case = record.known_id()
-        if is_zero_shot(record.value):
+        if _is_zero_shot(record.value):
             classes, scores = _zero_shot(cases, record)
             known = {N_CLASSES: len(classes), SEQUENCE: record.value.get(SEQUENCE)}
             names = (N_CLASSES, SEQUENCE)[: candidates + sequences]
@@ -65,8 +60,7 @@ def _read(cases: Cases) -> None:
 
 def _list_of(cases: Cases, record: Record) -> tuple[list[str], list[float]]:
     entries = _entries_of(record)
-    pairs = [(next(one[name] for name in _CLASSES if name in one), one.get("score")) for one in entries]
-    classes, scores = record.entries(pairs)
+    classes, scores = record.entries(map(_pair, entries))
     masked = any("token_str" in one for one in entries)
     twice = next((name for at, name in enumerate(classes) if name in classes[:at]), None)
     if twice is not None and not masked:
@@ -84,10 +78,11 @@ def _list_of(cases: Cases, record: Record) -> tuple[list[str], list[float]]:
             scores = [score / (1 + float(excess[0])) for score in scores]
     odd = next((at for at, score in enumerate(scores) if score < 0 or score > _ABOVE), None)
     if odd is not None:
-        raise record.error(f"the score of {quote(classes[odd])} is {scores[odd]:g}. {REMEDIES['pipeline'].logits}")
+        raise record.error(f"the score of {quote(classes[odd])} is {scores[odd]:g}. {_LOGITS}")
     mass = math.fsum(scores)
     if mass > _ROUNDED:
-        raise record.error(f"the scores sum to {mass:.6g}, which is above 1. {REMEDIES['pipeline'].marginals}")
+        sigmoids = f"Scores of a multi-label model (a sigmoid of each logit) {PER_LABEL}"
+        raise record.error(f"the scores sum to {mass:.6g}, which is above 1. {sigmoids}")
     return classes, scores
 
 
@@ -96,11 +91,10 @@ def _zero_shot(cases: Cases, record: Record) -> tuple[list[str], list[float]]:
     if len(labels) != len(scores):
         raise record.error(f"{len(labels)} labels for {len(scores)} scores.")
     classes, values = record.entries(zip(labels, scores, strict=True))
-    if not cases.request.options.normalize:
-        try:
-            require_candidates(Outputs([0, len(values)], classes, values))
-        except TopListError as error:
-            raise record.error(str(error).removeprefix("case 0: ")) from None
+    mass, alone = math.fsum(values), len(values) == 1
+    if not cases.request.options.normalize and (alone or abs(mass - 1) > _COMPLETE):
+        problem = "there is a single candidate." if alone else f"the scores of all candidates sum to {mass:.6g}."
+        raise record.error(f"{problem} With multi_label=True, or a single candidate, scores {PER_LABEL}")
     return classes, values
 
 
@@ -125,6 +119,20 @@ def _entries_of(record: Record) -> list[Mapping[str, Any]]:
     return entries
 
 
+def _pair(entry: Mapping[str, Any]) -> tuple[Any, Any]:
+    return next(entry[name] for name in _CLASSES if name in entry), entry.get("score")
+
+
+def _is_entry(value: Any) -> bool:
+    return isinstance(value, Mapping) and set(value) in _FIELDS
+
+
+def _is_zero_shot(value: Any) -> bool:
+    """Whether this is a case of zero-shot classification: a list of labels, and one of their scores."""
+    lists = (value.get("labels"), value.get("scores")) if isinstance(value, Mapping) else ()
+    return bool(lists) and all(isinstance(one, list) for one in lists)
+
+
 def _has_class(one: Any) -> bool:
     return isinstance(one, Mapping) and "score" in one and any(name in one for name in _CLASSES)
 
@@ -145,12 +153,12 @@ def _is_by_id(value: Any) -> bool:
 def _is_pipeline(look: FirstLook, path: Path) -> str:
     """Files that hold lists of entries, or cases of zero-shot classification, without anything else."""
     first = look.first(path)
-    if is_zero_shot(first) and SEQUENCE in first:
+    if _is_zero_shot(first) and SEQUENCE in first:
         return "its records have sequence, labels and scores"
     if _is_batch(first):
         return "it holds batches of lists of label and score"
     entries = first if isinstance(first, list) else [first]
-    if not entries or not all(map(is_entry, entries)):
+    if not entries or not all(map(_is_entry, entries)):
         return ""
     in_array = look.head(path).lstrip().startswith("[")  # an object per line with a label and a score may be any table
     names = all(isinstance(one[name], str) for one in entries for name in _CLASSES if name in one)

@@ -7,10 +7,9 @@ import `multilabel`, `postprocess` and scikit-learn.
 from toplist.errors import TopListError
 
 try:
-    from toplist.multilabel.estimators.binary_relevance import BinaryRelevance
-    from toplist.multilabel.estimators.chain import ProbabilisticChain
-    from toplist.multilabel.estimators.powerset import LabelPowerset
+    from toplist.multilabel.estimators.labels import BinaryRelevance
     from toplist.multilabel.estimators.reranker import Reranker
+    from toplist.multilabel.estimators.whole_sets import LabelPowerset, ProbabilisticChain
 except ImportError as error:
     if (error.name or "").partition(".")[0] not in ("sklearn", "joblib"):
         raise

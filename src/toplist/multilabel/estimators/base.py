@@ -23,8 +23,7 @@ from toplist.core.arguments import as_whole
 from toplist.errors import ShapeError, SpaceError, TopListError
 from toplist.lists import TopLists
 from toplist.lists.labelsets import LabelSets
-from toplist.multilabel.marginal_probabilities import as_set_lists, decoded
-from toplist.multilabel.set_decisions import f1_sets, mode_sets
+from toplist.multilabel.set_decisions import as_set_lists, decoded, f1_sets, mode_sets
 
 Form = Literal["vector", "dense", "sparse", "spmatrix"]
 

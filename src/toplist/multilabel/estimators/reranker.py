@@ -29,18 +29,17 @@ from toplist.multilabel.estimators.base import (
     score_labels,
     seeded,
 )
-from toplist.multilabel.estimators.binary_relevance import given_not_empty
-from toplist.multilabel.estimators.calibration import (
+from toplist.multilabel.estimators.labels import (
     assign_folds,
     calibrate,
     fit_calibrators,
+    given_not_empty,
     out_of_fold,
     out_of_two_folds,
     require_calibration,
 )
-from toplist.multilabel.independent import best_sets
-from toplist.multilabel.marginal_probabilities import as_set_lists, decoded
-from toplist.multilabel.support import lists_of_sets, offsets_of, support_log_scores
+from toplist.multilabel.set_decisions import as_set_lists, decoded
+from toplist.multilabel.sets import best_sets, lists_of_sets, offsets_of, support_log_scores
 
 Rows = NDArray[np.float32]
 

@@ -12,9 +12,7 @@ from toplist.postprocess.recalibration.automatic import (
     select_recalibrator,
 )
 from toplist.postprocess.recalibration.base import Identity, Recalibrator
-from toplist.postprocess.recalibration.floor import RestFloor
-from toplist.postprocess.recalibration.isotonic import Isotonic
-from toplist.postprocess.recalibration.temperature import Temperature
+from toplist.postprocess.recalibration.standard import Isotonic, RestFloor, Temperature
 
 RECALIBRATORS: dict[str, type[Recalibrator]] = {
     "identity": Identity,

@@ -12,6 +12,7 @@ from toplist._text import NOTHING, fixed
 from toplist.inference.results import Estimate
 from toplist.report.plot import Plot
 from toplist.report.text import Words, count, decimals, sentence, series, share
+from toplist.report.whiskers import Svg
 
 Kind = Literal["number", "name", "text"]
 Best = Literal["low", "high"]
@@ -20,19 +21,6 @@ _WIDE = 7  # columns
 _FOLDED = 60  # rows from which a table is shown when asked for
 _FIGURE = 760, 360  # px that figures are drawn for
 _PANEL = 200, 176  # px of a panel
-
-
-@dataclass(frozen=True, slots=True)
-class Svg:
-    """A small drawing in a cell; every text in it is escaped by its maker."""
-
-    markup: str
-
-    def __str__(self) -> str:
-        return ""
-
-    def __html__(self) -> str:
-        return self.markup
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from toplist._text import NOTHING, fixed
 from toplist.inference.estimation import POWER, detectable
-from toplist.inference.ranking import PairwiseVerdict, tie_groups, verdicts
-from toplist.inference.results import Comparison, Estimate, ModelRow, RuleScore
+from toplist.inference.ranking import PairwiseVerdict, verdicts
+from toplist.inference.results import Comparison, ModelRow, RuleScore
 from toplist.report.calibration_statements import adjusted, chip
 from toplist.report.html.grid import (
     Cell,
@@ -19,7 +19,6 @@ from toplist.report.html.grid import (
     Column,
     Grid,
     Head,
-    Svg,
     counted,
     estimated,
     grid,
@@ -29,7 +28,7 @@ from toplist.report.html.grid import (
     varying,
 )
 from toplist.report.plot.canvas import shade, step
-from toplist.report.statements import at_once
+from toplist.report.statements import at_once, less, pairs_with
 from toplist.report.tables import (
     ANSWER_MASS,
     BETTER,
@@ -55,6 +54,7 @@ from toplist.report.text import (
     small,
     value_of,
 )
+from toplist.report.whiskers import HEIGHT, Svg, WhiskerAxis, axis, in_words, lanes, tie_runs, whisker
 from toplist.scoring.case_scores import Metric
 
 if TYPE_CHECKING:
@@ -62,72 +62,8 @@ if TYPE_CHECKING:
 
 _RULE = 30  # characters of a rule's name in a head
 _RULES = 3  # rules that the main table shows, the first one among them
-_HEIGHT = 30  # pixels of a row
 _LANE = 7  # pixels between two tie bars
-_MARGIN = 0.06  # of the axis, free at either end
-_TICKS = 5  # steps of an axis, at most
 MATRIX = 12  # models, beyond which differences are shown of one model at a time
-
-
-# An axis in per cent of its width
-
-
-@dataclass(frozen=True, slots=True)
-class WhiskerAxis:
-    """A range of numbers, and the round ones in it."""
-
-    low: float
-    high: float
-
-    def at(self, x: float) -> float:
-        """Where a number lies, in per cent of the width; what lies outside is at the end."""
-        inside = (1 - 2 * _MARGIN) * (x - self.low) / (self.high - self.low) + _MARGIN
-        return round(100 * min(max(inside, 0.0), 1.0), 2)
-
-    def ticks(self, most: int = _TICKS) -> list[tuple[float, str]]:
-        """Round numbers in the range and how they are written: steps of 1, 2 or 5 times a power of ten.
-
-        >>> WhiskerAxis(0.103, 0.19).ticks()
-        [(0.12, '0.12'), (0.14, '0.14'), (0.16, '0.16'), (0.18, '0.18')]
-        """
-        span = self.high - self.low
-        power = 10.0 ** math.floor(math.log10(span / most))
-        step = next(power * m for m in (1, 2, 5, 10) if span / (power * m) <= most)
-        digits = max(0, -math.floor(math.log10(step) + 1e-9))
-        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        return [(i * step, fixed(i * step, digits)) for i in range(first, last + 1)]
-
-    def drawn(self, extra: str = "", most: int = _TICKS) -> Svg:
-        """The ticks with their numbers."""
-        ticks = "".join(
-            f'<line x1="{self.at(x)}%" x2="{self.at(x)}%" y2="4"/><text x="{self.at(x)}%" y="16">{text}</text>'
-            for x, text in self.ticks(most)
-        )
-        return Svg(f'<svg class="axis" height="20" aria-hidden="true">{ticks}{extra}</svg>')
-
-
-def axis(estimates: Sequence[Estimate], *, also: Sequence[float] = ()) -> WhiskerAxis | None:
-    """The range of the estimates and their intervals; nothing where there is no finite one."""
-    ends = [x for e in estimates for x in (e.value, e.low, e.high) if x is not None and math.isfinite(x)]
-    if not ends:
-        return None
-    low, high = min([*ends, *also]), max([*ends, *also])
-    if high == low:
-        low, high = low - (abs(low) or 1) / 10, high + (abs(high) or 1) / 10
-    return WhiskerAxis(low, high)
-
-
-def whisker(axis: WhiskerAxis, estimate: Estimate, words: str, *, line: float | None = None, blue: bool = True) -> Svg:
-    """A mean and its interval on the axis, and a dotted line across."""
-    dotted = "" if line is None else f'<line class="ref" x1="{axis.at(line)}%" x2="{axis.at(line)}%" y2="100%"/>'
-    if not math.isfinite(estimate.value):
-        return Svg(f'<svg class="interval" height="{_HEIGHT}" aria-hidden="true">{dotted}</svg>')
-    low, high = (estimate.value if x is None else x for x in (estimate.low, estimate.high))
-    return Svg(
-        f'<svg class="interval{" best" if blue else ""}" height="{_HEIGHT}" role="img"><title>{escape(words)}</title>'
-        f'{dotted}<line x1="{axis.at(low)}%" x2="{axis.at(high)}%" y1="50%" y2="50%"/>'
-        f'<circle cx="{axis.at(estimate.value)}%" cy="50%" r="4"/></svg>'
-    )
 
 
 # The leaderboard
@@ -267,45 +203,34 @@ def _whiskers(results: Comparison, shown: Shown) -> tuple[list[Column], Svg | No
     if reference is not None and room.low <= reference <= room.high + (room.high - room.low) / 4:
         room = WhiskerAxis(room.low, max(room.high, reference))
         at = room.at(reference)
-        extra = f'<line class="uniform" x1="{at}%" x2="{at}%" y1="-{_HEIGHT}" y2="4"/>'
+        extra = f'<line class="uniform" x1="{at}%" x2="{at}%" y1="-{HEIGHT}" y2="4"/>'
     digits, level, top = decimals(means), percent(results.level), leaders(results)
     line = means[0].value if len(rows) > 1 and math.isfinite(means[0].value) else None
     cells = [
-        Cell(whisker(room, mean, f"{shown[row.name]}: {_interval(mean, digits, level)}", line=line, blue=i in top))
+        Cell(whisker(room, mean, f"{shown[row.name]}: {in_words(mean, digits, level)}", line=line, blue=i in top))
         for i, (row, mean) in enumerate(zip(rows, means, strict=True))
     ]
     return [(Head(f"mean and {level} CI", "text", classes="whisker"), cells)], room.drawn(extra)
 
 
-def _interval(mean: Estimate, digits: int, level: str) -> str:
-    value, low, high = (fixed(x, digits) for x in (mean.value, mean.low, mean.high))
-    return f"{value}, {level} CI {low} to {high}" if mean.low is not None else value
-
-
 def _ties(results: Comparison, shown: Shown) -> list[Column]:
     """A bar beside each run of models without a significant difference; in words, a letter for each run."""
-    runs = tie_groups(results)
+    runs, names = tie_runs(results), [shown[row.name] for row in results.overall.rows]
     if not runs:
         return []
-    place = {row.name: i for i, row in enumerate(results.overall.rows)}
-    ends = [(place[run[0]], place[run[-1]]) for run in runs]
-    taken: list[int] = []  # the row where the last bar of each lane ends
-    lanes = []
-    for first, last in ends:
-        lane = next((i for i, end in enumerate(taken) if end < first), len(taken))
-        taken[lane : lane + 1] = [last]
-        lanes.append(lane)
-    words = [escape(f"not significantly different: {shown[r[0]]} to {shown[r[-1]]} ({len(r)} models)") for r in runs]
+    beside = lanes(runs)
+    wide = _LANE * (max(beside) + 1)
+    words = [escape(f"not significantly different: {names[a]} to {names[b]} ({b - a + 1} models)") for a, b in runs]
     cells = []
-    for at in range(len(place)):
-        own = [i for i, (first, last) in enumerate(ends) if first <= at <= last]
+    for at in range(len(names)):
+        own = [i for i, (first, last) in enumerate(runs) if first <= at <= last]
         bars = "".join(
-            f'<rect x="{_LANE * lanes[i]}" y="{6 * (at == ends[i][0])}" width="3" '
-            f'height="{_HEIGHT + 1 - 6 * (at == ends[i][0]) - 7 * (at == ends[i][1])}"><title>{words[i]}</title></rect>'
+            f'<rect x="{_LANE * beside[i]}" y="{6 * (at == runs[i][0])}" width="3" '
+            f'height="{HEIGHT + 1 - 6 * (at == runs[i][0]) - 7 * (at == runs[i][1])}"><title>{words[i]}</title></rect>'
             for i in own
         )
         letters = " ".join(map(_letter, own))
-        size = f'width="{_LANE * len(taken)}" height="{_HEIGHT}" viewBox="0 0 {_LANE * len(taken)} {_HEIGHT}"'
+        size = f'width="{wide}" height="{HEIGHT}" viewBox="0 0 {wide} {HEIGHT}"'
         svg = f'<svg class="ties" {size} preserveAspectRatio="none" aria-hidden="true">{bars}</svg>'
         cells.append(Cell(Svg(f'{svg}<span class="unseen">{letters}</span>')))
     means = "rows joined by a bar (that share a letter, in text) are not significantly different"
@@ -365,11 +290,9 @@ def _common(results: Comparison, rows: Sequence[ModelRow]) -> list[Column]:
     """How many cases each has in common with the best, where that is not the same for all."""
     if len({row.cases for row in rows}) < 2:
         return []
-    best = rows[0].name
-    own = [pair for pair in results.pairs if pair.rule == results.rules[0] and best in (pair.a, pair.b)]
-    cases = {pair.b if pair.a == best else pair.a: pair.cases for pair in own}
+    pairs = pairs_with(results, results.rules[0], rows[0].name)
     head = Head("cases with best", means="cases that the best model has as well, for the difference")
-    return [(head, [counted(cases.get(row.name)) for row in rows])]
+    return [(head, [counted(pairs[row.name].pair.cases if row.name in pairs else None) for row in rows])]
 
 
 def _metric(metric: Metric, rows: Sequence[ModelRow]) -> Column:
@@ -396,9 +319,8 @@ def whisker_of_two(results: Comparison, shown: Shown) -> Whisker | None:
     if len(results.overall.rows) != 2 or not found or not math.isfinite(found[0].pair.difference.value):
         return None
     v = found[0]
-    flipped = v.pair.a == results.baseline
-    d = -v.pair.simultaneous if flipped else v.pair.simultaneous
-    one, other = (v.pair.b, v.pair.a) if flipped else (v.pair.a, v.pair.b)
+    one, other = (v.pair.b, v.pair.a) if v.pair.a == results.baseline else (v.pair.a, v.pair.b)
+    d = less(one, v)
     room = axis([d], also=[0.0])
     if room is None:
         return None
@@ -461,15 +383,13 @@ class Versus:
 def versus(results: Comparison, shown: Shown, *, any_model: bool = True) -> Versus | None:
     """The best model against each of more than twelve; with a script, any model where the page holds all pairs."""
     rows, rule = results.overall.rows, results.rules[0]
-    found = {v.pair.b if v.pair.a == rows[0].name else v.pair.a: v for v in verdicts(results, rule)
-             if rows[0].name in (v.pair.a, v.pair.b)} if rows else {}  # fmt: skip
+    found = pairs_with(results, rule, rows[0].name) if rows else {}
     if len(rows) <= MATRIX or not found:
         return None
-    own = [found[row.name] for row in rows[1:] if row.name in found]
-    estimates = [-v.pair.simultaneous if v.pair.a == rows[0].name else v.pair.simultaneous for v in own]
     digits = decimals(row.scores[rule].mean for row in rows)
-    cells = estimated(estimates, digits=digits, signed=True, marked=[v.significant for v in own])
-    others = [v.pair.b if v.pair.a == rows[0].name else v.pair.a for v in own]
+    others = [row.name for row in rows[1:] if row.name in found]
+    estimates, marks = [less(one, found[one]) for one in others], [found[one].significant for one in others]
+    cells = estimated(estimates, digits=digits, signed=True, marked=marks)
     items = tuple((shown[other], cell) for other, cell in zip(others, cells, strict=True))
     return Versus(str(shown[rows[0].name]), digits, tuple(shown[row.name] for row in rows if any_model), items)
 

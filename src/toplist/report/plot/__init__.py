@@ -11,10 +11,9 @@ from typing import Any
 
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import STYLE, key
-from toplist.report.plot.curves import curves
 from toplist.report.plot.leaderboard import groups, intervals, pairs
+from toplist.report.plot.lines import curves, path, paths
 from toplist.report.plot.reliability import binned_panel, binned_reliability, calibration_panel, reliability
-from toplist.report.plot.sequential import path, paths
 
 
 def _named(*made: Callable[..., Plot[Any]]) -> Mapping[str, Callable[..., Plot[Any]]]:

@@ -17,7 +17,7 @@ from typing import Literal
 
 from toplist._text import escaped, fixed, shown
 from toplist.errors import TopListError
-from toplist.report.text import Shown, listed, names, quotes, rule_name, shorten
+from toplist.report.text import Shown, exponent, listed, names, quotes, round_numbers, rule_name, shorten
 
 # Colours
 
@@ -488,7 +488,7 @@ def axis(values: Iterable[float | None], *, ticks: int = 5, margin: float = 0.04
     else:
         room = (high - low) * margin
         low, high = low - room, high + room
-    return _ruled(low, high, ticks)
+    return Axis(low, high, *round_numbers(low, high, ticks, least=3))
 
 
 def decimals(values: Iterable[float | None], *, digits: int = 3) -> int:
@@ -498,7 +498,7 @@ def decimals(values: Iterable[float | None], *, digits: int = 3) -> int:
     (3, 1)
     """
     largest = max(map(abs, finite(values)), default=0.0)
-    return min(9, max(0, digits - 1 - _exponent(largest))) if largest else digits
+    return min(9, max(0, digits - 1 - exponent(largest))) if largest else digits
 
 
 def counts(largest: int) -> tuple[int, ...]:
@@ -554,26 +554,6 @@ def _fit(places: list[float], distance: float, low: float, high: float) -> list[
     for i in reversed(range(len(places))):
         places[i] = min(places[i], high if i == len(places) - 1 else places[i + 1] - distance)
     return places
-
-
-def _ruled(low: float, high: float, ticks: int) -> Axis:
-    m, e = _step((high - low) / ticks)
-    step = float(f"{m}e{e}")
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    if last - first < 2:
-        return _ruled(low, high, 2 * ticks)
-    marks = (float(f"{i * m}e{e}") for i in range(first, last + 1))  # not i * step: 3 * 0.1 is not 0.3
-    return Axis(low, high, tuple(marks), max(0, -e))
-
-
-def _exponent(x: float) -> int:
-    return int(f"{x:e}".partition("e")[2])
-
-
-def _step(x: float) -> tuple[int, int]:
-    """The next number of the series 1, 2, 5, 10, as digit and exponent."""
-    e = _exponent(x)
-    return next(((m, e) for m in (1, 2, 5) if float(f"{m}e{e}") >= x * (1 - 1e-9)), (1, e + 1))
 
 
 # Names and texts

@@ -15,7 +15,7 @@ from statistics import median
 
 from toplist._text import fixed
 from toplist.errors import TopListError
-from toplist.inference.ranking import PairwiseVerdict, judge, tie_groups, verdicts
+from toplist.inference.ranking import PairwiseVerdict, judge, verdicts
 from toplist.inference.results import Breakdown, Comparison, Estimate, Group, ModelRow, RuleScore
 from toplist.report.plot.base import Plot
 from toplist.report.plot.canvas import (
@@ -53,8 +53,9 @@ from toplist.report.plot.canvas import (
     told_apart,
     width,
 )
-from toplist.report.statements import Standing, different, finding, standing
+from toplist.report.statements import Standing, different, finding, less, pairs_with, standing
 from toplist.report.text import Shown, count, infinite, listed, number_of, percent, small
+from toplist.report.whiskers import lanes, tie_runs
 
 WRITTEN = 20  # models up to which the cells of the matrix hold numbers
 _ROWS = ((14, 22.0), (30, 18.0), (10**9, 15.0))  # up to so many rows, the height of each
@@ -204,11 +205,10 @@ def intervals(results: Comparison, rule: str | None = None) -> Plot[IntervalsDat
     name, relative = chosen(results, rule), results.missing == "pairwise"
     every = ordered(results, results.overall, name)
     first = every[0].name if every else ""
-    beside = {}
-    for v in verdicts(results, name):
-        if first in (v.pair.a, v.pair.b):
-            other = v.pair.b if v.pair.a == first else v.pair.a
-            beside[other] = (v.significant and v.worse == other) if v.tested else None
+    beside = {
+        other: (v.significant and v.worse == other) if v.tested else None
+        for other, v in pairs_with(results, name, first).items()
+    }
     rows = []
     for row in every:
         mark = row.scores[name]
@@ -219,11 +219,10 @@ def intervals(results: Comparison, rule: str | None = None) -> Plot[IntervalsDat
     halves = finite((row.high - row.low) / 2 for row in rows if row.low is not None and row.high is not None)
     fine = [decimals([half], digits=1) for half in halves if half > 0]
     digits = max(decimals(row.score for row in rows), min(max(fine, default=0), 6))
-    place = {row.name: i for i, row in enumerate(every)}
-    runs = [[place[who] for who in run] for run in tie_groups(results)] if name == results.rules[0] else []
-    ties = tuple((min(run), max(run)) for run in runs if len(run) > 1)
+    ties = tuple(tie_runs(results)) if name == results.rules[0] and len(rows) > 2 else ()
+    ties = ties if max(lanes(ties), default=0) < _MOST_LANES else ()
     own = (name, results.level, tuple(rows), results.compared, digits)
-    data = IntervalsData(*own, relative=relative, ties=ties if len(rows) > 2 and _lanes(ties) else ())
+    data = IntervalsData(*own, relative=relative, ties=ties)
     return Plot(replace(data, title=_finding(results, name, data)), draw_intervals)
 
 
@@ -247,17 +246,6 @@ def _short_names(results: Comparison) -> dict[str, str]:
     return {who: said(short) for who, short in called(row.name for row in results.overall.rows).items()}
 
 
-def _lanes(ties: Sequence[tuple[int, int]]) -> list[int]:
-    """Beside each other the bars that share rows; none where more than a few would stand side by side."""
-    ends: list[int] = []
-    found = []
-    for first, last in ties:
-        lane = next((i for i, end in enumerate(ends) if end < first), len(ends))
-        ends[lane : lane + 1] = [last]
-        found.append(lane)
-    return found if len(ends) <= _MOST_LANES else []
-
-
 def _height(rows: int) -> float:
     return next(size for most, size in _ROWS if rows <= most)
 
@@ -270,8 +258,8 @@ def draw_intervals(data: IntervalsData, sheet: Sheet) -> None:
     ends = [x for row in rows if math.isfinite(row.score) for x in (row.score, row.low, row.high)]
     scale = axis([*ends, *([data.line] if ends else [])], ticks=max(3, int(sheet.width / 110)))
     down = Scale(max(1, len(rows)) - 0.5, -0.5)
-    lanes = _lanes(data.ties)
-    left, right = room(texts, SIZE) + (_LANE * (max(lanes) + 1) + 4 if lanes else 0), room(values, SIZE)
+    beside = lanes(data.ties)
+    left, right = room(texts, SIZE) + (_LANE * (max(beside) + 1) + 4 if beside else 0), room(values, SIZE)
     panel = sheet.panel(left, right, _height(len(rows)) * max(1, len(rows)), scale.scale, down)
     panel.title_y = "models"
     sheet.rule_x(panel, scale.ticks, scale.texts)
@@ -279,7 +267,7 @@ def draw_intervals(data: IntervalsData, sheet: Sheet) -> None:
     rows_down(sheet, panel, texts, [row.name for row in rows])
     if data.ties:
         sheet.note(["bars at the left join models that are not significantly different"])
-    for (first, last), lane in zip(data.ties, lanes, strict=False):
+    for (first, last), lane in zip(data.ties, beside, strict=True):
         ends_y = [panel.place(scale.low, first - 0.32)[1], panel.place(scale.low, last + 0.32)[1]]
         hover = Hover(f"not significantly different: rows {first + 1} to {last + 1}")
         sheet.mark(Stroke([MARGIN + _LANE * lane] * 2, ends_y, "muted", 2.4, hover=hover))
@@ -406,10 +394,8 @@ def pairs(results: Comparison, rule: str | None = None) -> Plot[Pairs]:
 
 def _cell(verdict: PairwiseVerdict, place: dict[str, int]) -> PairCell:
     pair = verdict.pair
-    row, column = place[pair.a], place[pair.b]
-    difference = pair.simultaneous
-    if row < column:
-        row, column, difference = column, row, -difference
+    below, above = sorted((pair.a, pair.b), key=lambda who: -place[who])
+    row, column, difference = place[below], place[above], less(below, verdict)
     ends = difference.value, difference.low, difference.high, difference.error
     return PairCell(row, column, *ends, pair.adjusted_p, verdict.significant)
 
