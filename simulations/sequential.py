@@ -14,8 +14,7 @@ from scipy.stats import t as student
 
 import toplist as tl
 from simulations.rows import Row
-from toplist.inference.sequential.confidence_sequence import BernsteinSequence
-from toplist.inference.sequential.e_values import log_evidence
+from toplist.inference.sequential import BernsteinSequence, log_evidence
 from toplist.scoring.bounds import largest_loss, subtract
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ from hypothesis import given
 import toplist as tl
 from tests.calibration.models import SPECIAL, anything, known, special
 from tests.properties.cases import law
-from toplist.calibration.pairs import MISSED, OutcomeSampler, calibration_pairs, sample_outcomes
+from toplist.calibration.pairs import MISSED, OutcomeSampler, calibration_pairs
 
 
 @given(batch=anything)
@@ -43,7 +43,7 @@ def test_nothing_is_drawn_that_has_no_mass(name):
     lists, rng = made.lists, np.random.default_rng(1)
     t = lists.normalized_confidences
     for _ in range(200):
-        place = sample_outcomes(lists, rng)
+        place = OutcomeSampler.of(lists).places(rng)
         hit = place != MISSED
         assert (t[lists.offsets[:-1][hit] + place[hit]] > 0).all()
         assert (lists.rest[~hit] > 0).all()
@@ -57,12 +57,12 @@ def test_rounding_draws_nothing_from_no_mass():
         def random(self, size):
             return np.full(size, 1 - 2.0**-53)
 
-    assert set(sample_outcomes(lists, Highest(np.random.PCG64(0)))) == {2}
+    assert set(OutcomeSampler.of(lists).places(Highest(np.random.PCG64(0)))) == {2}
 
 
 def test_the_same_seed_draws_the_same():
     lists = known(50).lists
-    first, again = (sample_outcomes(lists, np.random.default_rng(3)) for _ in range(2))
+    first, again = (OutcomeSampler.of(lists).places(np.random.default_rng(3)) for _ in range(2))
     assert np.array_equal(first, again)
 
 

@@ -15,7 +15,7 @@ from scipy import stats
 import toplist as tl
 from tests.evaluation.factories import KINDS, batch, law, seeds
 from toplist.calibration import calibration_bias
-from toplist.calibration.top_bins import ReliabilityBins, clopper_pearson, top_confidences
+from toplist.calibration.binned import ReliabilityBins, clopper_pearson, top_confidences
 from toplist.core.kernel import UNIT
 from toplist.scoring.case_scores import CaseScores
 

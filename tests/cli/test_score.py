@@ -92,3 +92,12 @@ def test_scores_without_ids_are_no_baseline_in_another_order(tmp_path: Path) -> 
         )
         assert refused.returncode == 1, refused.stdout + refused.stderr
         assert why in refused.stderr
+
+
+def test_a_rule_whose_every_score_is_infinite_has_no_mean(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("case,class\n1,a\n2,a\n")
+    (tmp_path / "y.csv").write_text("case,outcome\n1,b\n2,b\n")
+    printed = toplist_here("score", "m.csv", "-t", "y.csv", "-c", "2", "--json", cwd=tmp_path)
+    assert printed.returncode == 0, printed.stderr
+    means = json.loads(printed.stdout)
+    assert (means["mean"], means["infinite"]) == ({"brier": 2.0, "log": None}, {"brier": 0, "log": 2})

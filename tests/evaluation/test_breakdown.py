@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import toplist as tl
-from toplist.core.degrees_of_freedom import of_weights
+from toplist.core.estimate import of_weights
 from toplist.evaluation.breakdown import FEWEST, BreakdownMaker, positions
 from toplist.inference.ranking import holm
 from toplist.inference.results import Breakdown

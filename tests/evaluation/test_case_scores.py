@@ -110,3 +110,12 @@ def test_a_new_metric_is_one_entry_and_appears_everywhere(monkeypatch: pytest.Mo
     joined = tl.compare({"part": str(model)}, str(truth), space=4, missing="uniform")
     assert joined["part"].metrics["emptiness"].value == pytest.approx(1 / 3)
     assert joined.scores["part"]["emptiness"].tolist() == [False, True, False]
+
+
+def test_metrics_of_empty_lists_and_distributions_are_of_the_type_of_others() -> None:
+    """Batches of a file of scores have the types of the first."""
+    truth = tl.TopLists.from_dicts([{0: 0.5, 1: 0.5}], 4)
+    empty, listed = (tl.score_cases(tl.TopLists.from_dicts([one], 4), truth).metrics for one in ({}, {0: 0.75}))
+    assert {name: column.dtype for name, column in empty.items()} == {
+        name: column.dtype for name, column in listed.items()
+    }

@@ -12,7 +12,7 @@ import pytest
 
 import toplist as tl
 from tests.report.html.parse_page import read
-from toplist.calibration.top_bins import ReliabilityBins
+from toplist.calibration.binned import ReliabilityBins
 from toplist.evaluation.breakdown import groups_of_sums
 from toplist.evaluation.case_details import SumDetails
 from toplist.evaluation.leaderboard import Leaderboard

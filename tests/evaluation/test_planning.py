@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import toplist as tl
-from toplist.inference.estimation import quantile
+from toplist.core.estimate import quantile
 
 
 def models(n: int = 150, seed: int = 0) -> tuple[dict[str, Any], np.ndarray[Any, Any]]:

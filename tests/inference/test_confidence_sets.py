@@ -27,7 +27,7 @@ def found(
     world: World, *, level: float | None = None, intervals: Intervals | None = None, **spec: Any
 ) -> ConfidenceSet:
     terms = ComparisonSpec(NAMES[: len(world.scores)], ("rule",), (), None, False, **spec)
-    (whole,) = ranked([(None, world.tally(), intervals or world.sums())], terms)
+    (whole,) = ranked([(None, intervals or world.sums())], terms)
     return confidence_set(comparison(whole, rules=("rule",), pairs=whole.pairs), level=level)
 
 
@@ -132,7 +132,7 @@ def test_of_equal_models_that_seldom_have_an_infinite_score_all_stay_in_and_may_
         rng = np.random.default_rng(seed)
         world = World(np.where(rng.random((3, 200)) < 1 / 200, math.inf, rng.exponential(size=(3, 200))))
         terms = ComparisonSpec(NAMES[:3], ("rule",), (), None, False)
-        (whole,) = ranked([(None, world.tally(), world.sums())], terms)
+        (whole,) = ranked([(None, world.sums())], terms)
         members = confidence_set(comparison(whole, rules=("rule",), pairs=whole.pairs)).members
         narrow = {row.rank_interval for row in whole.rows} != {(1, 3)}
         assert narrow == (0 < len(members) < 3)

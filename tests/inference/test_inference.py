@@ -53,7 +53,7 @@ TOO_FEW = (
 def everything(cases: Intervals, k: int) -> list[Estimate]:
     """All that a leaderboard would ask for."""
     terms = ComparisonSpec(tuple("abcdefgh"[:k]), ("rule",), (), 0, True)
-    (found,) = ranked([(None, cases.tally, cases)], terms)
+    (found,) = ranked([(None, cases)], terms)
     marks = [row.scores["rule"] for row in found.rows]
     out = [
         one for m in marks for one in (m.mean, m.difference, m.skill, m.baseline_skill, m.relative) if one is not None
@@ -291,7 +291,7 @@ def test_intervals_scale_with_scores(world: World, how: IntervalMethod, power: i
     c = 2.0**power
     scaled = replace(world, scores=world.scores * c, empty=world.own * c)
     one, other = world.cases(how, draws=39), scaled.cases(how, draws=39)
-    if not one.unit_sums().w(0, 0).sum():
+    if not one.unit_sums(0).w(0, 0).sum():
         return
     for ask, factor in (
         (lambda cases: cases.mean(0, 0), c),

@@ -16,7 +16,7 @@ from tests.core.integers import law
 from tests.inference.case_score_factories import sheet_of
 from tests.inference.factories import World
 from tests.inference.reference import _of_clusters, agrees, exact_interval, interval
-from toplist.core.degrees_of_freedom import bell_mccaffrey
+from toplist.core.estimate import bell_mccaffrey
 from toplist.errors import TopListError
 from toplist.inference.aggregates import Aggregates, tally
 from toplist.inference.diagnostics import _of_clusters as contributions_of_clusters

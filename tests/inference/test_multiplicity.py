@@ -77,7 +77,7 @@ def board(world: World, *, names: str = "", intervals: Any = None) -> Group:
     """The standings of these scores."""
     names = names or "abcdefghijklmnopqrst"[: len(world.scores)]
     terms = ComparisonSpec(tuple(names), ("rule",), (), None, False)
-    (found,) = ranked([(None, world.tally(), intervals or world.sums())], terms)
+    (found,) = ranked([(None, intervals or world.sums())], terms)
     return found
 
 

@@ -36,7 +36,7 @@ def terms_of(
 
 def section(group: str | None, made: Aggregates, terms: ComparisonSpec) -> Group:
     """The standings with t intervals at 95%."""
-    (found,) = ranking.ranked([(group, made, Intervals(made, 0.95))], terms)
+    (found,) = ranking.ranked([(group, Intervals(made, 0.95))], terms)
     return found
 
 

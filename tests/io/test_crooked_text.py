@@ -101,6 +101,10 @@ LONG = "case,class,confidence\n1,a,0.5\n2,b,0.25\n3,c,1\n4,b,0.75\n"
 SAME = {
     "an old Mac, blank lines first": "\r\r" + LONG.replace("\n", "\r"),
     "Windows, blank lines first": "\r\n\r\n" + LONG.replace("\n", "\r\n"),
+    "quotes behind spaces": 'case, "class", "confidence"\n1, "a", "0.5"\n2, "b", 0.25\n3, "c", 1\n4, b, 0.75\n',
+    "quotes before spaces": '"case" ,"class" ,confidence\n1 ,"a" ,0.5\n2 ,"b" ,0.25\n3 ,"c" ,1\n4 ,"b" ,0.75\n',
+    "quotes behind spaces in rows": 'case,class,confidence\n1, "a",0.5\n2, "b",0.25\n3, "c",1\n4,b,0.75\n',
+    "quotes before spaces in rows": 'case,class,confidence\n1,"a" ,0.5\n2,"b" ,0.25\n3,"c" ,1\n4,b,0.75\n',
 }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincinv
 
 from toplist._text import significant
 from toplist._typing import Floats
@@ -139,12 +140,22 @@ def _bootstrapped(
 
 def _of_steps(steps: Steps, x: Floats, level: float) -> tuple[Floats, Floats]:
     """The interval of Clopper and Pearson for the hit rate of the step in which each x lies."""
-    from toplist.calibration.top_bins import clopper_pearson  # noqa: PLC0415  scipy is not cheap to import
-
     hits = np.round(steps.value * steps.weight)
     ends = np.array([clopper_pearson(s, n, level) for s, n in zip(hits, steps.weight, strict=True)])
     at = np.maximum(np.searchsorted(steps.low, x, side="right") - 1, 0)
     return ends[at, 0], ends[at, 1]
+
+
+def clopper_pearson(hits: float, cases: int, level: float) -> tuple[float, float]:
+    """The exact interval of a share.
+
+    >>> [round(end, 4) for end in clopper_pearson(8, 10, 0.95)]
+    [0.4439, 0.9748]
+    """
+    tail = (1.0 - level) / 2.0
+    low = 0.0 if hits <= 0 else float(betaincinv(hits, cases - hits + 1.0, tail))
+    high = 1.0 if hits >= cases else float(betaincinv(hits + 1.0, cases - hits, 1.0 - tail))
+    return low, high
 
 
 _POINTS = 200
@@ -353,11 +364,6 @@ def unlisted(made: CalibrationPairs) -> Floats:
     return n
 
 
-def part_of(layer: RankLayer, hit: NDArray[np.bool_], cases: int) -> DecompositionTerm:
-    """What a layer adds to the mean over all cases."""
-    return split(layer.name, len(layer.at), grouped(layer.confidence, hit, layer.weight), cases)
-
-
 def split(name: str, entries: int, groups: TiedGroups, cases: int) -> DecompositionTerm:
     """The parts of the sum of w (x - h)^2 over groups, divided by the number of cases.
 
@@ -384,38 +390,23 @@ def split(name: str, entries: int, groups: TiedGroups, cases: int) -> Decomposit
     )
 
 
-def recalibrated(made: CalibrationPairs, ranks: int) -> TopLists:
-    """Each confidence replaced by the hit rate of its likes, then divided by the sum of these and the rest.
+def _restated(made: CalibrationPairs, ranks: int, *, flat: bool) -> TopLists:
+    """Each confidence replaced by the hit rate of its likes (of all of its rank, where `flat`), which then add up to 1.
 
     They stand for their padded distributions, even where a rate is now below the share of an unlisted class. The
-    outcome has a part in its own rate, which is therefore positive.
+    outcome has a part in its own rate, which is therefore positive. Of the rest every case counts once.
     """
-    return _restated(made, ranks, flat=False)
-
-
-def base_rates(made: CalibrationPairs, ranks: int) -> TopLists:
-    """The same with one rate per rank, whatever the confidences were."""
-    return _restated(made, ranks, flat=True)
-
-
-def _restated(made: CalibrationPairs, ranks: int, *, flat: bool) -> TopLists:
     lists = made.lists
     t, rest = np.zeros(len(made.rank)), np.zeros(len(lists))
     for layer in layers(made, ranks):
-        to = rest if layer.name == REST else t
-        to[layer.at] = _rates(layer, hits_in(layer, made), flat=flat)
+        hit, to = hits_in(layer, made), rest if layer.name == REST else t
+        if len(hit):
+            to[layer.at] = hit.mean() if flat else pav(layer.confidence, hit)(layer.confidence)
     total = row_sums(t, lists.offsets) + rest
     t, rest = t / np.repeat(total, lists.sizes), rest / total
     with np.errstate(divide="ignore"):
         log_rest = np.log(rest)
     return revalued(lists, t, log_rest).as_distributions()
-
-
-def _rates(layer: RankLayer, hit: NDArray[np.bool_], *, flat: bool) -> Floats:
-    """Hit rates; of the rest every case counts once."""
-    if not len(hit):
-        return np.zeros(0)
-    return np.full(len(hit), hit.mean()) if flat else pav(layer.confidence, hit)(layer.confidence)
 
 
 RANKS = 10
@@ -571,7 +562,10 @@ def sum_up(
 
 def _by_rank(made: CalibrationPairs, rule: Brier, total: float, due: float, ranks: int) -> Decomposition:
     cases, by = len(made.lists), 0.5 if rule.scale_by_half else 1.0
-    parts = tuple(part_of(layer, hits_in(layer, made), cases).times(by) for layer in layers(made, ranks))
+    parts = tuple(
+        split(layer.name, len(layer.at), grouped(layer.confidence, hits_in(layer, made), layer.weight), cases).times(by)
+        for layer in layers(made, ranks)
+    )
     misses = by * float((1.0 - 1.0 / unlisted(made)[made.miss]).sum()) / cases
     return sum_up(rule, cases, total, parts, misses, due)
 
@@ -581,7 +575,7 @@ def _by_recalibration(
 ) -> Decomposition:
     s, c, r = (
         float(score(each, y, rule=rule, penalty=0.0).mean())
-        for each in (lists, recalibrated(made, ranks), base_rates(made, ranks))
+        for each in (lists, _restated(made, ranks, flat=False), _restated(made, ranks, flat=True))
     )
     note = ""
     if math.isinf(c):

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import fdtrc, gammaincc, ndtri, stdtrit
+from scipy.special import fdtrc, gammaincc, ndtri
 
 from toplist._text import significant
 from toplist._typing import Floats
@@ -27,8 +27,7 @@ from toplist.calibration.pairs import (
     view,
 )
 from toplist.core.arguments import as_probability, as_units, as_whole
-from toplist.core.degrees_of_freedom import bell_mccaffrey
-from toplist.core.kernel import robust_squares
+from toplist.core.estimate import error_of_units, quantile
 from toplist.errors import TopListError
 from toplist.lists import as_lists
 from toplist.lists.validation import row_sums
@@ -302,18 +301,12 @@ def calibration_bias(
     seen = view(calibration_pairs(lists, y), "mass" if of == "listed" else of)
     off = seen.confidence - seen.hit
     _, unit = np.unique(as_units(clusters, len(lists))[seen.case], return_inverse=True)
-    sums = np.bincount(unit, weights=off - off.mean())
-    units, n = len(sums), len(off)
+    n, sums, sizes = len(off), *(np.bincount(unit, by).astype(np.float64) for by in (off - off.mean(), None))
     chance = float((seen.confidence * (1.0 - seen.confidence)).sum())
     least = float(least_variance(chance, np.count_nonzero(seen.hit), n))
-    if units == n:
-        variance, freedom = float(robust_squares(sums @ sums, n)) * n / n**2 / n, n - 1.0
-    else:
-        shares = np.bincount(unit) / n
-        variance = float((sums * sums / (1.0 - shares)).sum()) / n**2 if units > 1 else math.inf
-        freedom = bell_mccaffrey(shares, 1 - shares) if units > 1 else 0.0
+    error, freedom = error_of_units(sums, sizes, clustered=True) if len(sums) > 1 else (math.inf, 0.0)
     name, means = of if of == "listed" else seen.of, (float(seen.confidence.mean()), float(seen.hit.mean()))
-    return bias_of(name, *means, max(variance, least), freedom, level, cases=n)
+    return bias_of(name, *means, max((error / n) ** 2, least), freedom, level, cases=n)
 
 
 def bias_of(
@@ -322,9 +315,9 @@ def bias_of(
     """The bias from both means, and from the variance of their difference with its degrees of freedom."""
     difference, low, high, detectable = confidence - hit_rate, None, None, None
     if freedom > 0:
-        error, quantile = math.sqrt(variance), float(stdtrit(freedom, 0.5 + level / 2.0))
-        low, high = difference - quantile * error, difference + quantile * error
-        detectable = (quantile + float(stdtrit(freedom, _POWER))) * error
+        error, reach = math.sqrt(variance), quantile(0.5 + level / 2.0, freedom)
+        low, high = difference - reach * error, difference + reach * error
+        detectable = (reach + quantile(_POWER, freedom)) * error
     return CalibrationBias(of, confidence, hit_rate, difference, low, high, cases, level, detectable)
 
 

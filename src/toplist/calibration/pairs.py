@@ -228,14 +228,6 @@ class OutcomeSampler:
         return np.where(place < self.sizes, place, MISSED)
 
 
-def sample_outcomes(lists: TopLists, rng: np.random.Generator) -> NDArray[np.int64]:
-    """An outcome for each case, sampled from its padded distribution: the rank of a listed class, or MISSED.
-
-    `lists` are those of `CalibrationPairs`. At most one entry of a list is a hit, as with observed outcomes.
-    """
-    return OutcomeSampler.of(lists).places(rng)
-
-
 Of = str | int
 NAMES = ("listed", "top", "mass")
 
@@ -343,11 +335,10 @@ class Bins:
     @classmethod
     def of(cls, x: Floats, hit: NDArray[Any], n: int = BINS) -> Bins:
         """The bins of confidences in [0, 1]; a hit is yes or no, or a probability."""
-        which = _bin(x, n)
         if hit.dtype == bool:
-            return cls((_counts(which, n), tuple(sums_by(x[None, :], which, n)[:, 0].tolist()), _counts(which[hit], n)))
-        made = sums_by(np.stack([x, hit]), which, n)
-        return cls((_counts(which, n), *(tuple(column) for column in made.T.tolist())))
+            return cls.of_hits(x, hit, n)[0]
+        which = _bin(x, n)
+        return cls((_counts(which, n), *map(tuple, sums_by(np.stack([x, hit]), which, n).T.tolist())))
 
     @classmethod
     def of_hits(cls, x: Floats, hit: Bools, n: int = BINS) -> tuple[Bins, int]:
@@ -372,19 +363,15 @@ class Bins:
         return cls((_counts(which, n), tuple(sums.tolist()), _counts(_bin(hits, n), n)))
 
     @classmethod
-    def by_layer(cls, layer: NDArray[Any], layers: int, x: Floats, hit: Bools, n: int) -> tuple[Bins, ...]:
+    def by_layer(
+        cls, layer: NDArray[Any], layers: int, x: Floats, hit: Bools, n: int, weight: Floats | None = None
+    ) -> tuple[Bins, ...]:
         """Bins with products for each layer."""
         code, size = layer * n + _bin(x, n), layers * n
-        made = exact_sums(np.stack((x, np.where(hit, x, 0.0))), ((0, 0),), code, size).T.tolist()
-        columns = _counts(code, size), made[0], _counts(code[hit], size), made[2], made[1]
-        return tuple(cls(tuple(tuple(c[at : at + n]) for c in columns)) for at in range(0, size, n))
-
-    @classmethod
-    def weighted(cls, x: Floats, hit: Bools, weight: Floats, n: int) -> Bins:
-        """Bins with products of pairs that do not weigh the same."""
-        once = weight * x
-        columns = np.stack((weight, once, weight * hit, once * x, once * hit))
-        return cls(tuple(tuple(column) for column in exact_sums(columns, (), _bin(x, n), n).T.tolist()))
+        hits = hit.astype(np.float64)
+        columns = np.stack((np.ones(len(x)), x, hits, x * x, x * hits))
+        sums = exact_sums(columns if weight is None else columns * weight, (), code, size).T.tolist()
+        return tuple(cls(tuple(tuple(c[at : at + n]) for c in sums)) for at in range(0, size, n))
 
     def __add__(self, other: Bins) -> Bins:
         pairs = zip(self.columns, other.columns, strict=True)
@@ -438,17 +425,3 @@ def _bin(x: Floats, n: int) -> NDArray[np.int32]:
 
 def _counts(which: NDArray[Any], n: int) -> Column:
     return tuple(count * UNIT for count in np.bincount(which, minlength=n)[:n].tolist())
-
-
-def averages(bins: Iterable[Bin]) -> tuple[float, float] | None:
-    """The mean confidence and the hit rate over all bins; None where they are empty.
-
-    >>> averages([Bin(0.0, 0.5, 1, 0.25, 0.0), Bin(0.5, 1.0, 3, 0.75, 1.0)])
-    (0.625, 0.75)
-    """
-    filled = [b for b in bins if b.count]
-    total = sum(b.count for b in filled)
-    if not total:
-        return None
-    means = ([b.count * b.mean_confidence for b in filled], [b.count * b.hit_rate for b in filled])
-    return sum(means[0]) / total, sum(means[1]) / total

@@ -290,11 +290,11 @@ def _print_means(board: Comparison, sums: Any, read: ReadSummary, options: Score
     infinite = {rule: int(sums["infinite"][at, 0, 0]) for at, rule in enumerate(board.rules)}
     origin, invalid = read.origins[0], int(sums["invalid_cases"][0])
     if options.json:
-        means = (to_float(x) / to_float(w) for x, w in zip(sums["x"][:, 0, 0], sums["w"][:, 0, 0], strict=True))
+        weighted = zip(board.rules, sums["x"][:, 0, 0], sums["w"][:, 0, 0], strict=True)
         record: dict[str, Any] = {
             "schema": "toplist.score/1",
             "cases": read.compared,
-            "mean": {rule: None if infinite[rule] else mean for rule, mean in zip(board.rules, means, strict=True)},
+            "mean": {rule: None if infinite[rule] else to_float(x) / to_float(w) for rule, x, w in weighted},
             "infinite": infinite,
             "invalid": invalid,
             **{name: getattr(origin, name) for name in ("repairs", "filled", "left_out", "reading", "notes")},

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._typing import Bools, Codes, Floats
-from toplist.core.degrees_of_freedom import of_weights
+from toplist.core.estimate import of_weights
 from toplist.inference.aggregates import ScoreMatrix
 from toplist.inference.intervals import Intervals
 from toplist.inference.ranking import PairwiseVerdict, holm, judge, significant

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from toplist._files import as_remote, need
 from toplist._typing import Codes, Floats, Progress
 from toplist.calibration import Decomposition, Reliability, decompose, reliability
+from toplist.calibration.binned import BinnedCalibration, ReliabilityBins
 from toplist.calibration.miscalibration import CalibrationVerdict
-from toplist.calibration.top_bins import BinnedCalibration, ReliabilityBins
 from toplist.errors import FileError, TopListError
 from toplist.evaluation.arrays import ArrayModels
 from toplist.evaluation.breakdown import BreakdownMaker, groups_of_sums

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from toplist._text import argument, quote
 from toplist._typing import Progress
-from toplist.calibration.top_bins import ReliabilityBins
+from toplist.calibration.binned import ReliabilityBins
 from toplist.core.kernel import version
 from toplist.errors import AlignmentError, SpaceError, TopListError
 from toplist.evaluation.case_details import SumDetails

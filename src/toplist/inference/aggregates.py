@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist._text import argument
-from toplist._typing import Codes, Floats
+from toplist._typing import Bools, Codes, Floats
 from toplist.core.kernel import FIXED_BITS, FIXED_MOST, UNIT, Integers, exact_sums, fixed_sums, mix
 from toplist.errors import TopListError
 from toplist.inference.codec import from_bytes, to_bytes
@@ -160,11 +160,6 @@ def tally(
     sums = _singles(adding, scored, there) | _pairs(adding, scored, there)
     if keys is not None:
         sums |= _by_set(adding, scored, there, keys, pairwise=pairwise)
-    for a, one_model in enumerate(scored):
-        if one_model.unpenalised is one_model.scores:  # nobody pays: the sums are those of the scores
-            for r in range(len(one_model.scores)):
-                sums["unpenalised"][:, a, r] = sums["x"][:, r, a, a]
-                sums["unpenalised_infinite"][:, a, r] = sums["infinite"][:, r, a, a]
     counts = adding.count(None)
     by_cluster = _by_cluster(scored, weights, at, clusters) if clusters is not None else {}
     return {
@@ -240,46 +235,33 @@ def _singles(adding: _Adding, scored: Sequence[CaseScores], there: Sequence[Any]
     one = np.ones(adding.cases, np.int8)
     out: dict[str, list[Any]] = {}
     for one_model, mask in zip(scored, there, strict=True):
-        add: Any = lambda column, mask=mask: adding.total(column, mask)  # noqa: E731
-        nobody = one_model.unpenalised is one_model.scores  # pays a penalty: see `tally`
-        unpenalised = np.zeros((len(one_model.scores), 0)) if nobody else one_model.unpenalised
-        finite = np.isfinite(unpenalised)
-        plain = unpenalised if finite.all() else np.where(finite, unpenalised, 0.0)
-        kept = one_model.invalid if mask is None else one_model.invalid * mask
-        found = {
-            "weight": add(one),
-            **{name: add(column) for name, column in one_model.metrics.items()},
-            "thin": add((one_model.metrics["mean_mass"] < 0.5).view(np.int8)),
-            "unpenalised": _none(adding, plain) if nobody else _stack([add(column) for column in plain], adding),
-            "empty": _stack([adding.finite_total(column, mask) for column in one_model.empty], adding),
-            "invalid_cases": adding.count(kept.astype(bool)).astype(object),
-            "unpenalised_infinite": _none(adding, plain)
-            if nobody
-            else _stack([adding.weighty(~ok if mask is None else ~ok & mask).astype(object) for ok in finite], adding),
+        present = np.ones(adding.cases, bool) if mask is None else mask
+        finite = np.isfinite(one_model.unpenalised)
+        columns = {"weight": one, **one_model.metrics, "thin": (one_model.metrics["mean_mass"] < 0.5).view(np.int8)}
+        sums: dict[str, Any] = {name: adding.total(column, mask) for name, column in columns.items()}
+        sums["invalid_cases"] = adding.count(one_model.invalid.astype(bool) & present).astype(object)
+        by_rule = {
+            "unpenalised": [adding.finite_total(column, mask) for column in one_model.unpenalised],
+            "unpenalised_infinite": [adding.weighty(~ok & present).astype(object) for ok in finite],
+            "empty": [adding.finite_total(column, mask) for column in one_model.empty],
         }
-        for name, value in found.items():
+        empty = np.zeros((len(adding.groups.keys), 0), object)  # where there are no rules
+        sums |= {name: np.stack(values, axis=1) if values else empty for name, values in by_rule.items()}
+        for name, value in sums.items():
             out.setdefault(name, []).append(value)
     return {name: np.stack(values, axis=1) for name, values in out.items()}
 
 
-def _none(adding: _Adding, columns: Floats) -> Integers:
-    """No sum yet for any of the columns."""
-    return np.zeros((len(adding.groups.keys), len(columns)), object)
-
-
-def _stack(columns: list[Integers], adding: _Adding) -> Integers:
-    return np.stack(columns, axis=1) if columns else np.zeros((len(adding.groups.keys), 0), object)
-
-
 def _pairs(adding: _Adding, scored: Sequence[CaseScores], there: Sequence[Any]) -> dict[str, Integers]:
     """Sums over the cases of two models, for every two of them."""
-    g, k, rules = len(adding.groups.keys), len(scored), len(scored[0].scores)
-    out = {name: np.zeros((g, rules, k, k), object) for name in ("both", "w", "ww", "x", "wx", "xx", "xy", "infinite")}
-    if adding.weights is not None:
-        out |= {name: np.zeros((g, rules, k, k), object) for name in POWERS}
+    g, k, rules, w = len(adding.groups.keys), len(scored), len(scored[0].scores), adding.weights
+    names = ("both", "w", "ww", "x", "wx", "xx", "xy", "infinite", *(() if w is None else POWERS))
+    out = {name: np.zeros((g, rules, k, k), object) for name in names}
     out["cases"] = np.zeros((g, k, k), object)
-    for a, b in combinations_with_replacement(range(k), 2):
-        mask = there[b] if there[a] is None else there[a] if there[b] is None else there[a] & there[b]
+    pairs = list(combinations_with_replacement(range(k), 2))
+    common = {(a, b): there[b] if there[a] is None else there[a] if there[b] is None else there[a] & there[b]
+              for a, b in pairs}  # fmt: skip
+    for (a, b), mask in common.items():
         out["cases"][:, a, b] = out["cases"][:, b, a] = adding.count(mask)
     for r in range(rules):
         scores = [one_model.scores[r] for one_model in scored]
@@ -288,83 +270,52 @@ def _pairs(adding: _Adding, scored: Sequence[CaseScores], there: Sequence[Any]) 
         ]
         complete = np.logical_and.reduce(fine)
         x = [np.where(ok, s, 0.0) if not ok.all() else s for s, ok in zip(scores, fine, strict=True)]
-        x = x if adding.weights is None else [column * adding.weights for column in x]
+        x = x if w is None else [column * w for column in x]
         if any(column.max(initial=0.0) > LARGEST or column.min(initial=0.0) < -LARGEST for column in x):
             raise TopListError(
                 "a score or weight is above 1e150: choose a smaller penalty (or an infinite one) or scale."
             )
-        rows = None if complete.all() else np.flatnonzero(complete)
-        _add_complete(adding, x, rows, {name: value[:, r] for name, value in out.items() if name != "cases"})
-        if rows is not None:
-            rest = np.flatnonzero(~complete)
-            _add_incomplete(adding, x, fine, there, scores, rest, {n: v[:, r] for n, v in out.items() if n != "cases"})
+        for name, value in _moments(adding, x, None if complete.all() else complete).items():
+            out[name][:, r] += value
+        if complete.all():
+            continue
+        for (a, b), mask in common.items():  # of cases that some model lacks, or scores infinitely, each has its own
+            own = [a, b] if a != b else [a]
+            for name, value in _moments(adding, [x[i] for i in own], fine[a] & fine[b] & ~complete).items():
+                square = np.broadcast_to(value, (g, len(own), len(own)))
+                out[name][:, r, a, b] += square[:, 0, -1]
+                if a != b:
+                    out[name][:, r, b, a] += square[:, 1, 0]
+            for i, j in {(a, b), (b, a)}:
+                infinite = np.isinf(scores[i])
+                out["infinite"][:, r, i, j] += adding.weighty(infinite if mask is None else infinite & mask)
     return out
 
 
-def _powers(w: Floats) -> tuple[Floats, Floats, Floats]:
-    """The third to the fifth, as products: a power of two then changes no digit."""
-    square = w * w
-    return square * w, square * square, square * square * w
-
-
-def _add_complete(adding: _Adding, x: list[Floats], rows: Any, to: dict[str, Integers]) -> None:
-    """Cases that every model has, with finite scores: one sum each serves all pairs."""
+def _moments(adding: _Adding, x: list[Floats], which: Bools | None) -> dict[str, Integers]:
+    """Sums (groups, models, models) over cases that all these models have with finite scores: one serves all pairs."""
     k, w = len(x), adding.weights
     pairs = list(combinations_with_replacement(range(k), 2))
     columns, products = list(x), list(pairs)
-    if w is not None:
-        columns = [*x, w, *_powers(w)]
+    if w is not None:  # the third to the fifth power as products: a power of two then changes no digit
+        square = w * w
+        columns += [w, square * w, square * square, square * square * w]
         products += [(a, k) for a in range(k)] + [(k, k)]
-    made = adding.exact(columns, products, rows)
-    first, grams = made[:, :k], made[:, len(columns) :]
-    which = np.ones(adding.cases, bool) if rows is None else np.bincount(rows, minlength=adding.cases).astype(bool)
-    count = adding.weighty(which)
-    to["both"] += count[:, None, None].astype(object)
-    weight = count.astype(object) * UNIT if w is None else made[:, k]
-    to["w"] += weight[:, None, None]
-    to["ww"] += weight[:, None, None] if w is None else made[:, -1][:, None, None]
-    for at, name in enumerate(() if w is None else POWERS, k + 1):
-        to[name] += made[:, at][:, None, None]
-    to["x"] += first[:, :, None]
-    to["wx"] += first[:, :, None] if w is None else grams[:, len(pairs) : len(pairs) + k][:, :, None]
+    sums = adding.exact(columns, products, None if which is None else np.flatnonzero(which))
+    count = adding.weighty(np.ones(adding.cases, bool) if which is None else which).astype(object)
+    first, (of_pairs, weighted) = sums[:, :k], np.split(sums[:, len(columns) :], [len(pairs)], axis=1)
+    xy = np.zeros((len(sums), k, k), object)
     for p, (a, b) in enumerate(pairs):
-        to["xy"][:, a, b] += grams[:, p]
-        if a != b:
-            to["xy"][:, b, a] += grams[:, p]
-        else:
-            to["xx"][:, a, :] += grams[:, p][:, None]
-
-
-def _add_incomplete(
-    adding: _Adding,
-    x: list[Floats],
-    fine: list[NDArray[np.bool_]],
-    there: Sequence[Any],
-    scores: list[Floats],
-    rows: NDArray[np.intp],
-    to: dict[str, Integers],
-) -> None:
-    """Cases that some model lacks, or scores infinitely: every pair has its own."""
-    k, w = len(x), np.ones(adding.cases) if adding.weights is None else adding.weights
-    for a, b in combinations_with_replacement(range(k), 2):
-        both = fine[a] & fine[b]
-        xa, xb, ww = (np.where(both, column, 0.0) for column in (x[a], x[b], w))
-        powers = {} if adding.weights is None else dict(zip(POWERS, _powers(ww), strict=True))
-        made = adding.exact([xa, xb, ww, *powers.values()], [(0, 0), (1, 1), (0, 1), (2, 0), (2, 1), (2, 2)], rows)
-        sums = dict(zip(("a", "b", "w", *powers, "aa", "bb", "ab", "wa", "wb", "ww"), made.T, strict=True))
-        inside = np.zeros(adding.cases, bool)
-        inside[rows] = True
-        for i, j, own in ((a, b, "a"), (b, a, "b")) if a != b else ((a, a, "a"),):
-            common = inside & (True if there[i] is None else there[i]) & (True if there[j] is None else there[j])
-            to["both"][:, i, j] += adding.weighty(inside & both)
-            to["w"][:, i, j] += sums["w"]
-            for name in ("ww", *powers):
-                to[name][:, i, j] += sums[name]
-            to["x"][:, i, j] += sums[own]
-            to["wx"][:, i, j] += sums["w" + own]
-            to["xx"][:, i, j] += sums[own * 2]
-            to["xy"][:, i, j] += sums["ab"]
-            to["infinite"][:, i, j] += adding.weighty(common & np.isinf(scores[i]))
+        xy[:, a, b] = xy[:, b, a] = of_pairs[:, p]
+    weight = count * UNIT if w is None else sums[:, k]
+    alike = {"both": count, "w": weight, "ww": weight if w is None else weighted[:, k]}
+    alike |= {} if w is None else {name: sums[:, at] for at, name in enumerate(POWERS, k + 1)}
+    by_first = {"x": first, "wx": first if w is None else weighted[:, :k], "xx": np.diagonal(xy, axis1=1, axis2=2)}
+    return (
+        {name: value[:, None, None] for name, value in alike.items()}
+        | {name: value[:, :, None] for name, value in by_first.items()}
+        | {"xy": xy}
+    )
 
 
 SETS = 1024  # of units, for a bootstrap

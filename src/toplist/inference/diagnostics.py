@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from statistics import median
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from toplist._text import are_codes, argument, quote, significant, spelling_difference
 from toplist._typing import Floats
+from toplist.core.estimate import quantile
 from toplist.core.kernel import UNIT
 from toplist.inference.aggregates import Aggregates
 from toplist.inference.dependence import Findings, TruthColumn, dependence_in_time, ignored_dependence
@@ -161,7 +161,7 @@ def rare_losses(results: Comparison) -> Iterator[BoardWarning]:
 def few_units(results: Comparison, clusters: int = 0, clusters_like: float = math.inf) -> Iterator[BoardWarning]:
     """Cases, clusters or time points that are, or count like, fewer than thirty; `clusters` are beside time points."""
     everyone = tuple(row.name for row in results.overall.rows)
-    like = min(_count_like(results), float(results.units))
+    like = min(math.inf if results.effective_units is None else results.effective_units, float(results.units))
     if not any(score.mean.low is not None for row in results.overall.rows for score in row.scores.values()):
         return  # there are no intervals to doubt
     counting = f", which count like {like:.2g}" if like < 0.95 * results.units else ""
@@ -198,11 +198,6 @@ def few_units(results: Comparison, clusters: int = 0, clusters_like: float = mat
         )
 
 
-def _count_like(results: Comparison) -> float:
-    """How many units of equal size tell as much about the first two models."""
-    return math.inf if results.effective_units is None else results.effective_units
-
-
 # Skewness
 
 
@@ -232,13 +227,7 @@ def is_skewed(skew: float, of_mean: float, units: int, tests: int = 1) -> bool:
     if units < 3:
         return False
     usual = math.sqrt(6 * units * (units - 1) / ((units - 2) * (units + 1) * (units + 3)))
-    return abs(of_mean) > _SKEWED and abs(skew) > _quantile(1 - _BY_CHANCE / tests) * usual
-
-
-def _quantile(p: float) -> float:
-    from scipy.special import ndtri  # noqa: PLC0415  not cheap to import
-
-    return float(ndtri(p))
+    return abs(of_mean) > _SKEWED and abs(skew) > quantile(1 - _BY_CHANCE / tests) * usual
 
 
 def skewed_differences(results: Comparison, parts: Mapping[str, Floats], share: float) -> Findings:
@@ -352,34 +341,34 @@ def warnings(
 
     `spelled` is asked only for models that list no outcome: it may read their files once more.
     """
-    unlisted = never_listed(results, tally, names, spelled)
-    strange = {name for one in unlisted for name in one.models}
-    others = [row.name for row in results.overall.rows if row.name not in strange]
+    s, rows = tally.sums, [(row, names.index(row.name)) for row in results.overall.rows]
+    never, perfect = {}, {}
+    certain = " with certainty" if set(results.rules) - {"zero-one"} else ""
+    for row, a in rows:
+        if s["mean_length"][a] and not s["coverage"][a]:
+            why = spelling(*spelled(row.name))
+            if why or row.cases >= _FEW:
+                never[row.name] = f"no outcome is ever listed{why or '.'}"
+        zero = not any(s["x"][r, a, a] or s["infinite"][r, a, a] for r in range(len(results.rules)))
+        if zero and s["weight"][a] and s["accuracy"][a] == s["weight"][a]:
+            perfect[row.name] = f"every prediction is right{certain}: is this the truth itself?"
+    others = [row.name for row, _ in rows if row.name not in never]
+    filled = {source.name for source in results.sources if source.filled}  # whose missing predictions are empty lists
+    thin = [row.name for row, a in rows if 2 * s["thin"][a] > s["weight"][a] and row.name not in filled]
+    masses = {source.name: source.median_answer_mass for source in results.sources}
+    off_answer = [row.name for row, _ in rows if (mass := masses.get(row.name)) is not None and mass < 0.5]
     return (
-        *unlisted,
-        *perfect(results, tally, names),
+        *_merged("never listed", never),
+        *_merged("perfect", perfect),
         *(worse_than_uniform(results) if others else ()),
         *below_chance(results, tally, names, size, others),
         *(same(results, tally, names) if results.missing not in ("worst", "baseline") else ()),
         *beaten_leader(results),
         *leader_with_few_cases(results),
-        *little_mass(results, tally, names),
-        *little_answer_mass(results),
+        *_merged("little mass", dict.fromkeys(thin, _LITTLE_MASS)),
+        *_merged("little answer mass", dict.fromkeys(off_answer, _LITTLE_ANSWER_MASS)),
         *token_lists_differ(results),
     )
-
-
-def never_listed(results: Comparison, tally: Aggregates, names: Sequence[str], spelled: Spelled) -> list[BoardWarning]:
-    """Models on whose lists no outcome ever stands, with the spelling that may explain it."""
-    s, found = tally.sums, {}
-    for row in results.overall.rows:
-        a = names.index(row.name)
-        if s["coverage"][a] or not s["mean_length"][a]:
-            continue
-        why = spelling(*spelled(row.name))
-        if why or row.cases >= _FEW:
-            found[row.name] = f"no outcome is ever listed{why or '.'}"
-    return _merged("never listed", found)
 
 
 def _merged(kind: str, sentences: Mapping[str, str]) -> list[BoardWarning]:
@@ -410,32 +399,20 @@ def spelling(outcomes: Sequence[str], listed: Sequence[str]) -> str:
     )
 
 
-def perfect(results: Comparison, tally: Aggregates, names: Sequence[str]) -> list[BoardWarning]:
-    """Models that are always right, and certain of it."""
-    s, found = tally.sums, {}
-    for row in results.overall.rows:
-        a = names.index(row.name)
-        zero = not any(s["x"][r, a, a] or s["infinite"][r, a, a] for r in range(len(results.rules)))
-        if zero and s["weight"][a] and s["accuracy"][a] == s["weight"][a]:
-            certain = " with certainty" if set(results.rules) - {"zero-one"} else ""
-            found[row.name] = f"every prediction is right{certain}: is this the truth itself?"
-    return _merged("perfect", found)
-
-
 def worse_than_uniform(results: Comparison) -> list[BoardWarning]:
     """All models are significantly worse than the uniform prediction, under the first rule with finite means."""
     rows = results.overall.rows
     for rule in results.rules:
-        skills = [row.scores[rule].skill for row in rows]
-        if any(skill is None for skill in skills):
+        skills = [skill for row in rows if (skill := row.scores[rule].skill) is not None]
+        if len(skills) < len(rows):
             continue
-        if all(skill is not None and skill.high is not None and skill.high < 0 for skill in skills):
-            sentence = (
-                f"the mean {rule} score is significantly worse than that of the uniform prediction: is the truth that "
-                "of these cases, in the same order and with the same classes?"
-            )
-            return [BoardWarning("worse than uniform", sentence, tuple(row.name for row in rows))]
-        return []
+        if not all(skill.high is not None and skill.high < 0 for skill in skills):
+            break
+        sentence = (
+            f"the mean {rule} score is significantly worse than that of the uniform prediction: is the truth that "
+            "of these cases, in the same order and with the same classes?"
+        )
+        return [BoardWarning("worse than uniform", sentence, tuple(row.name for row in rows))]
     return []
 
 
@@ -485,20 +462,23 @@ def _at_most(hits: float, n: float, p: float) -> float:
 def same(results: Comparison, tally: Aggregates, names: Sequence[str]) -> list[BoardWarning]:
     """Models that have the same scores in every case under every rule, each set of them once."""
     sets: list[list[str]] = []
-    order = [row.name for row in results.overall.rows]
-    for one, other in combinations(order, 2):
-        a, b = names.index(one), names.index(other)
-        if all(same_scores(tally, r, a, b) for r in range(len(results.rules))):
-            mine = next((group for group in sets if one in group), None)
-            if mine is None:
-                sets.append([one, other])
-            elif other not in mine:
-                mine.append(other)
+    for name in (row.name for row in results.overall.rows):
+        a, rules = names.index(name), range(len(results.rules))
+        alike = (
+            group
+            for group in sets
+            if any(all(same_scores(tally, r, names.index(other), a) for r in rules) for other in group)
+        )
+        mine = next(alike, None)
+        if mine is None:
+            sets.append([name])
+        else:
+            mine.append(name)
     sentence = (
         "the scores are the same in every case, up to rounding: these are the same predictions, or as good as that, "
         "and are not tested against each other."
     )
-    return [BoardWarning("same scores", sentence, tuple(group)) for group in sets]
+    return [BoardWarning("same scores", sentence, tuple(group)) for group in sets if len(group) > 1]
 
 
 def beaten_leader(results: Comparison) -> list[BoardWarning]:
@@ -523,30 +503,14 @@ def leader_with_few_cases(results: Comparison) -> list[BoardWarning]:
     return [BoardWarning("leader with few cases", sentence, (rows[0].name,))]
 
 
-def little_mass(results: Comparison, tally: Aggregates, names: Sequence[str]) -> list[BoardWarning]:
-    """Models whose median rest mass is above one half."""
-    s = tally.sums
-    rows = [row.name for row in results.overall.rows]
-    sentence = (
-        "in more than half of the cases less than half of the mass is listed: are the confidences probabilities, and "
-        "the lists long enough?"
-    )
-    filled = {one.name for one in results.sources if one.filled}  # whose missing predictions are empty lists
-    thin = [name for name in rows if 2 * s["thin"][names.index(name)] > s["weight"][names.index(name)]]
-    thin = [name for name in thin if name not in filled]
-    return _merged("little mass", dict.fromkeys(thin, sentence))
-
-
-def little_answer_mass(results: Comparison) -> list[BoardWarning]:
-    """Models whose median probability on declared answers is below one half."""
-    sentence = (
-        "in more than half of the cases most probability is on tokens that are no declared answer: the prompt was "
-        "measured, not the model."
-    )
-    low = {one.name for one in results.sources if one.median_answer_mass is not None and one.median_answer_mass < 0.5}
-    return _merged("little answer mass", {row.name: sentence for row in results.overall.rows if row.name in low})
-
-
+_LITTLE_MASS = (
+    "in more than half of the cases less than half of the mass is listed: are the confidences probabilities, and the "
+    "lists long enough?"
+)
+_LITTLE_ANSWER_MASS = (
+    "in more than half of the cases most probability is on tokens that are no declared answer: the prompt was "
+    "measured, not the model."
+)
 _LONGER = 1.2  # times as many tokens are another length; a token that was removed is none
 
 

@@ -18,9 +18,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from toplist._typing import Floats
+from toplist.core.estimate import Estimate, cut_off, quantile
 from toplist.inference.aggregates import UnitSums
 from toplist.inference.dependence import usual_waves
-from toplist.inference.results import Estimate
 
 _FEW = 10  # units; the spread of fewer is not to be relied upon alone
 POWER = 0.8
@@ -296,30 +296,12 @@ def widened(found: Estimate, level: float, within: tuple[float, float] = (-math.
     return cut_off(replace(found, low=low, high=high), *within)
 
 
-def quantile(p: float, freedom: float = math.inf) -> float:
-    """Of Student's t, or of the normal distribution."""
-    from scipy.special import ndtri, stdtrit  # noqa: PLC0415  only here, and not cheap to import
-
-    return float(ndtri(p) if math.isinf(freedom) else stdtrit(freedom, p))
-
-
 def two_sided(value: float, error: float, freedom: float = math.inf) -> float:
     """How often so large a ratio to its error, or a larger one, comes up if the true value is zero."""
     from scipy.special import ndtr, stdtr  # noqa: PLC0415
 
     far = -abs(value / error)
     return float(2 * (ndtr(far) if math.isinf(freedom) else stdtr(freedom, far)))
-
-
-def cut_off(found: Estimate, low: float, high: float) -> Estimate:
-    """The interval without what lies beyond the bounds; the value stays in it, whatever rounding did to it.
-
-    >>> cut_off(Estimate(0.5, -0.1, 1.1), 0.0, 1.0)
-    Estimate(value=0.5, low=0.0, high=1.0, reason='', error=None, p=None, freedom=None)
-    """
-    if found.low is None or found.high is None:
-        return found
-    return replace(found, low=min(max(found.low, low), found.value), high=max(min(found.high, high), found.value))
 
 
 # Power

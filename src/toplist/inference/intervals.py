@@ -8,17 +8,17 @@ that cutting an interval off at the bounds misses it no more often.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property, reduce, wraps
 from itertools import combinations
 from operator import or_
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from toplist._typing import Bools, Floats
-from toplist.core.degrees_of_freedom import bell_mccaffrey, error_of_units, of_weights, satterthwaite
+from toplist.core.estimate import Estimate, bell_mccaffrey, cut_off, error_of_units, of_weights, satterthwaite
 from toplist.core.kernel import BITS, FIXED_BITS, UNIT
 from toplist.inference.aggregates import Aggregates, ScoreMatrix, UnitSums
 from toplist.inference.bootstrap import FEWEST, FEWEST_POISSON, BootstrapT, Draws, Wild, counts, poisson, thinned
@@ -39,14 +39,14 @@ from toplist.inference.estimation import (
     Mean,
     Ratio,
     Skill,
-    cut_off,
     estimate,
     two_sided,
     widened,
 )
 from toplist.inference.missing import AdjustedMean, adjusted_means
-from toplist.inference.results import Estimate
 from toplist.inference.settings import DRAWN, DRAWS, TIMED, InferenceSettings, IntervalMethod
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 INFINITE = "infinite scores have no interval"
 NO_CASES = "there are no cases"
@@ -81,6 +81,22 @@ def rounding(a: Floats, b: Floats) -> float:
     return max((math.sqrt(float(np.mean(one * one))) for one in finite if len(one)), default=0.0) / _EQUAL
 
 
+def _once(method: Method) -> Method:
+    """The method, whose answers are kept."""
+
+    @wraps(method)
+    def ask(self: Intervals, *args: Any) -> Any:
+        key = (method.__name__, *args)
+        if key not in self._answers:
+            self._answers[key] = method(self, *args)
+        return self._answers[key]
+
+    return cast("Method", ask)
+
+
+_AT_ALL_LEVELS = ("unit_sums", "_resampled_units", "_resampled")  # what is drawn or added up once for all levels
+
+
 @dataclass(frozen=True)
 class Intervals:
     """Estimates of what a leaderboard shows; models and rules go by their numbers.
@@ -97,20 +113,7 @@ class Intervals:
     horizon: int = 1
     seed: int = 0
     draws: int = DRAWS
-    _units: dict[int, UnitSums] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _draws: dict[int, tuple[UnitSums, Draws, UnitSums]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    _resamples: dict[tuple[int, Estimand], BootstrapT | Wild] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    _clusters: dict[int, tuple[int, UnitSums]] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _differences: dict[tuple[int, int, int], Estimate] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    _persistent: dict[int, float] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _adjusted: dict[int, list[AdjustedMean | None]] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _levels: dict[float, Intervals] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _answers: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     # What is estimated
 
@@ -125,31 +128,31 @@ class Intervals:
         No interval and no test where all scores are the same; zero is in the interval and p is one where they are so
         up to the rounding of text.
         """
-        if (rule, a, b) not in self._differences:
-            self._differences[rule, a, b] = self._difference(rule, a, b)
-        found = self._differences[rule, a, b]
+        found = self._difference(rule, a, b)
         if level is None or level == self.level or found.low is None:
             return found
         if found.freedom is None or level < self.level:
             return self._at(level).difference(rule, a, b)
-        low, high = (-math.inf, math.inf) if self.bounds is None else self.bounds[rule]
+        low, high = self._range(rule)
         return widened(found, level, (low - high, high - low))
 
     def untested(self, rule: int, a: int, b: int) -> Estimate:
         """The same where scores are the same in every case, of which some intervals know what it shows."""
         found = self._ratio(rule, Difference(a, b), by_sums=self._by_sums)
-        low, high = (-math.inf, math.inf) if self.bounds is None else self.bounds[rule]
+        low, high = self._range(rule)
         return cut_off(found, low - high, high - low)
 
+    def _range(self, rule: int) -> tuple[float, float]:
+        return (-math.inf, math.inf) if self.bounds is None else self.bounds[rule]
+
+    @_once
     def _at(self, level: float) -> Intervals:
         """The same at another level: nothing is drawn or added up twice."""
-        if level not in self._levels:
-            other = replace(self, level=level)
-            for name in ("_units", "_draws", "_resamples"):
-                getattr(other, name).update(getattr(self, name))
-            self._levels[level] = other
-        return self._levels[level]
+        other = replace(self, level=level)
+        other._answers.update({key: kept for key, kept in self._answers.items() if key[0] in _AT_ALL_LEVELS})
+        return other
 
+    @_once
     def _difference(self, rule: int, a: int, b: int) -> Estimate:
         above, below = (self.tally.sums["infinite"][rule, p, q] for p, q in ((a, b), (b, a)))
         if above and below and a != b and self.bounds is not None and same_scores(self.tally, rule, a, b):
@@ -167,7 +170,7 @@ class Intervals:
             found = replace(found, low=min(found.low, 0.0), high=max(found.high, 0.0), p=1.0)
         elif a != b and self.method != "bounded" and self._constant(rule, a, b):
             return Estimate(found.value, reason=NO_SPREAD.format("case"))
-        low, high = self.bounds[rule]
+        low, high = self._range(rule)
         return cut_off(found, low - high, high - low)
 
     def skill(self, rule: int, a: int) -> Estimate | None:
@@ -212,18 +215,17 @@ class Intervals:
 
     def adjusted(self, rule: int, a: int) -> Estimate | None:
         """The mean score over all cases by two-way fixed effects; None where models share no cases."""
-        if self.matrix is None:
-            return None
-        if rule not in self._adjusted:
-            matrix = replace(self.matrix, units=None) if self._timeless else self.matrix
-            self._adjusted[rule] = adjusted_means(matrix, rule)
-        found = self._adjusted[rule][a]
+        found = None if self.matrix is None else self._adjusted_means(rule)[a]
         if found is None:
             return None
         if self.method in DRAWN or self.two_way:
             how = "for cases that depend by cluster and in time" if self.two_way else f"by {self.method}"
             return Estimate(found.estimate, reason=f"adjusted means have no intervals {how}")
         return self._from_units(rule, found, found.estimate)
+
+    @_once
+    def _adjusted_means(self, rule: int) -> list[AdjustedMean | None]:
+        return adjusted_means(self._cases, rule)
 
     def units(self, rule: int, a: int, b: int) -> int:
         """Over how many units the difference of a and b goes."""
@@ -303,7 +305,7 @@ class Intervals:
 
     def _scale(self, rule: int, a: int, b: int) -> float:
         """The range of the score, or the larger mean score where there is no end to it."""
-        low, high = self.bounds[rule] if self.bounds is not None else (-math.inf, math.inf)
+        low, high = self._range(rule)
         if math.isfinite(high - low):
             return high - low
         return max(abs(self._mean(rule, one, by_sums=True).value) for one in (a, b))
@@ -388,32 +390,30 @@ class Intervals:
             return int(self._cluster_sums(rule)[1].sums.shape[1])
         return int(self.tally.sums["both"][rule, estimand.a, estimand.other])
 
+    @_once
     def _cluster_sums(self, rule: int) -> tuple[int, UnitSums]:
         """The clusters that count, without the zeros at the end of all their sums, and how many zeros these are.
 
         They are in the order of their sums: in which order they were added shows in no digit.
         """
-        if rule not in self._clusters:
-            found = sorted([*x[rule], weight] for weight, x in self.tally.clusters.values() if weight)
-            low = _zeros(reduce(or_, (number for one in found for number in one), 0))
-            sums = np.array([[number >> low for number in one] for one in found], object).T
-            models = len(self.tally.sums["cases"])
-            self._clusters[rule] = low, UnitSums(sums.reshape(models + 1, len(found)), models, complete=True)
-        return self._clusters[rule]
+        found = sorted([*x[rule], weight] for weight, x in self.tally.clusters.values() if weight)
+        low = _zeros(reduce(or_, (number for one in found for number in one), 0))
+        sums = np.array([[number >> low for number in one] for one in found], object).T
+        models = len(self.tally.sums["cases"])
+        return low, UnitSums(sums.reshape(models + 1, len(found)), models, complete=True)
 
     # From the cases
 
-    def unit_sums(self, rule: int = 0) -> UnitSums:
+    @_once
+    def unit_sums(self, rule: int) -> UnitSums:
         """The sums of each unit, or of each set of units where these are drawn."""
-        if rule not in self._units:
-            if self._by_sets:
-                self._units[rule] = UnitSums.of_sets(self.tally, rule)
-                return self._units[rule]
-            if self.matrix is None:
-                raise ValueError("there are no cases here, only their sums")
-            matrix = replace(self.matrix, units=None) if self._timeless else self.matrix
-            self._units[rule] = matrix.totals(rule)
-        return self._units[rule]
+        return UnitSums.of_sets(self.tally, rule) if self._by_sets else self._cases.totals(rule)
+
+    @property
+    def _cases(self) -> ScoreMatrix:
+        if self.matrix is None:
+            raise ValueError("there are no cases here, only their sums")
+        return replace(self.matrix, units=None) if self._timeless else self.matrix
 
     def _from_units(self, rule: int, estimand: Estimand, value: float) -> Estimate:
         """The interval of an estimand, with the degrees of freedom that its own units give it."""
@@ -497,23 +497,22 @@ class Intervals:
         shares = weights[weights > 0] / weights.sum()
         return bell_mccaffrey(shares, 1 - shares) + 1 if len(shares) > 1 else float(len(shares))
 
+    @_once
     def _persistence(self, rule: int) -> float:
         """The mean first autocorrelation of all differences.
 
         That of a single one is rough, and among many pairs the one with the largest statistic is one whose own is
         too low: the larger of the two counts.
         """
-        if rule not in self._persistent:
-            units = self.unit_sums(rule)
-            pairs = [Difference(a, b) for a, b in combinations(range(units.models), 2)]
-            weighty = [pair.weights(units) > 0 for pair in pairs]
-            found = [
-                autocorrelation(*_between(pair.contributions(units), there))
-                for pair, there in zip(pairs, weighty, strict=True)
-                if there.any()
-            ]
-            self._persistent[rule] = math.fsum(found) / len(found)
-        return self._persistent[rule]
+        units = self.unit_sums(rule)
+        pairs = [Difference(a, b) for a, b in combinations(range(units.models), 2)]
+        weighty = [pair.weights(units) > 0 for pair in pairs]
+        found = [
+            autocorrelation(*_between(pair.contributions(units), there))
+            for pair, there in zip(pairs, weighty, strict=True)
+            if there.any()
+        ]
+        return math.fsum(found) / len(found)
 
     def _of_clusters(self, rule: int, estimand: Estimand) -> tuple[float, float] | str:
         """The standard error from clusters across time, and its degrees of freedom; or why there is none."""
@@ -551,33 +550,29 @@ class Intervals:
         fewest = {"bootstrap": FEWEST, "poisson": FEWEST_POISSON}.get(self.method, 0)
         if own < fewest - _ROUNDING:
             return Estimate(value, reason=f"{own:.3g} {unit}s are too few to draw from")
-        if (rule, estimand) not in self._resamples:
-            self._resamples[rule, estimand] = self._resample(rule, estimand)
-        return self._resamples[rule, estimand].estimate(value, self.level, unit)
+        return self._resampled(rule, estimand).estimate(value, self.level, unit)
 
-    def _resample(self, rule: int, estimand: Estimand) -> BootstrapT | Wild:
+    @_once
+    def _resampled(self, rule: int, estimand: Estimand) -> BootstrapT | Wild:
         """What was drawn for an estimand; it serves every level."""
         if self.method == "wild":
             rng = np.random.default_rng(self.seed)
             return Wild.of(estimand, thinned(self.unit_sums(rule), rng), self.draws, rng)
-        if rule not in self._draws:
-            units, draws = self._drawn_sets(rule) if self._by_sets else self._drawn_units(rule)
-            self._draws[rule] = units, draws, replace(units, sums=draws.dot(units.sums.T).T)
-        found = BootstrapT.of(estimand, *self._draws[rule])
+        found = BootstrapT.of(estimand, *self._resampled_units(rule))
         return replace(found, error=self._exact_error(rule, estimand) or found.error)
 
-    def _drawn_units(self, rule: int) -> tuple[UnitSums, Draws]:
-        """Units, and how often each is drawn with replacement."""
-        rng = np.random.default_rng(self.seed)
-        units = thinned(self.unit_sums(rule), rng)
-        return units, counts(units.sums.shape[1], self.draws, rng)
-
-    def _drawn_sets(self, rule: int) -> tuple[UnitSums, Draws]:
-        """Sets with any units, and how often each is drawn, which does not depend on the others."""
-        sets = self.unit_sums(rule)
-        draws = poisson(sets.sums.shape[1], self.draws, self.seed)
-        filled = sets.sums.any(axis=0)
-        return replace(sets, sums=sets.sums[:, filled]), replace(draws, codes=draws.codes[:, filled])
+    @_once
+    def _resampled_units(self, rule: int) -> tuple[UnitSums, Draws, UnitSums]:
+        """Units with how often each is drawn, or sets of them with any; and the sums of each draw."""
+        units = self.unit_sums(rule)
+        if self._by_sets:
+            draws, filled = poisson(units.sums.shape[1], self.draws, self.seed), units.sums.any(axis=0)
+            units, draws = replace(units, sums=units.sums[:, filled]), replace(draws, codes=draws.codes[:, filled])
+        else:
+            rng = np.random.default_rng(self.seed)
+            units = thinned(units, rng)
+            draws = counts(units.sums.shape[1], self.draws, rng)
+        return units, draws, replace(units, sums=draws.dot(units.sums.T).T)
 
     def _exact_error(self, rule: int, estimand: Estimand) -> float | None:
         """The standard error from sums over all units, of which sets of them show it less well; None without them."""
@@ -600,7 +595,7 @@ class Intervals:
 
     def _bounded(self, rule: int, estimand: Estimand, value: float) -> Estimate:
         """The interval of a mean of numbers with bounds: scores, differences, or skill with one number of classes."""
-        low, high = (-math.inf, math.inf) if self.bounds is None else self.bounds[rule]
+        low, high = self._range(rule)
         if not math.isfinite(high - low):
             return Estimate(value, reason="scores without bounds have no bounded interval: use t, or a bounded rule")
         if not isinstance(estimand, Ratio) or any(estimand.below[:2]) or (estimand.below[3] and not self._one_empty):

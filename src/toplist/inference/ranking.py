@@ -194,7 +194,7 @@ class ComparisonSpec:
     unranked: frozenset[int] = frozenset()  # models with too few cases: below the others, without a rank
 
 
-Part = tuple[str | None, Aggregates, Intervals]  # a group (None: all cases), its sums and its intervals
+Part = tuple[str | None, Intervals]  # a group (None: all cases), and its intervals
 
 
 def sections(
@@ -207,9 +207,9 @@ def sections(
     `inference` gives the intervals of a group, or of all cases (None). The pairs of all groups are one family.
     """
     whole = overall(tallies)
-    (first,) = ranked([(None, whole, inference(None, whole))], terms)
+    (first,) = ranked([(None, inference(None, whole))], terms)
     keys = [] if list(tallies) == [None] else in_order(tallies)
-    return first, tuple(ranked([(str(k), tallies[k], inference(k, tallies[k])) for k in keys], terms))
+    return first, tuple(ranked([(str(k), inference(k, tallies[k])) for k in keys], terms))
 
 
 def in_order(groups: Iterable[Hashable]) -> list[Hashable]:
@@ -223,19 +223,23 @@ def in_order(groups: Iterable[Hashable]) -> list[Hashable]:
 
 def ranked(parts: Sequence[Part], terms: ComparisonSpec) -> list[Group]:
     """The standings of each part, best first; under each rule, Holm's method goes over the pairs of all parts."""
-    relative = [_relatives(tally, terms, intervals) for _, tally, intervals in parts]
-    orders = [_ordered(part, terms, own[0]) for part, own in zip(parts, relative, strict=True)]
+    everyone, rules = range(len(terms.names)), range(len(terms.rules))
+    relative = [
+        [[_relative(intervals, r, a, terms.unranked) if terms.pairwise else None for a in everyone] for r in rules]
+        for _, intervals in parts
+    ]
+    orders = [_ordered(intervals, terms, own[0]) for (_, intervals), own in zip(parts, relative, strict=True)]
     found: list[list[Pair]] = [[] for _ in parts]
-    for r in range(len(terms.rules)):
+    for r in rules:
         alone = [
             (at, a, b, intervals.difference(r, a, b))
-            for at, (_, _, intervals) in enumerate(parts)
+            for at, (_, intervals) in enumerate(parts)
             for (a, _), (b, _) in combinations(orders[at], 2)
         ]
         adjusted = holm([difference.p for *_, difference in alone])
         tested = sum(p is not None for p in adjusted)
         for (at, a, b, difference), p in zip(alone, adjusted, strict=True):
-            found[at].append(_pair(parts[at], terms, (r, a, b), difference, p, tested))
+            found[at].append(_pair(parts[at][1], terms, (r, a, b), difference, p, tested))
     return [
         _group(part, terms, order, own, tuple(pairs))
         for part, order, own, pairs in zip(parts, orders, relative, found, strict=True)
@@ -243,21 +247,32 @@ def ranked(parts: Sequence[Part], terms: ComparisonSpec) -> list[Group]:
 
 
 def _pair(
-    part: Part, terms: ComparisonSpec, which: tuple[int, int, int], difference: Estimate, p: float | None, tested: int
+    intervals: Intervals,
+    terms: ComparisonSpec,
+    which: tuple[int, int, int],
+    difference: Estimate,
+    p: float | None,
+    tested: int,
 ) -> Pair:
     """A pair whose p is adjusted, with the interval that holds for all tested pairs at once."""
-    (r, a, b), (_, tally, intervals) = which, part
-    level = 1 - (1 - intervals.level) / max(1, tested)
+    (r, a, b), level = which, 1 - (1 - intervals.level) / max(1, tested)
     marked = significant(difference, p, intervals.level)
+    simultaneous = difference
+    if difference.low is not None and level != intervals.level:
+        if intervals.method in _RESAMPLED and (1 - level) / 2 * (intervals.draws + 1) < 1:
+            many = f"{intervals.draws:,} resamples are too few for an interval that holds for so many pairs at once"
+            simultaneous = replace(difference, low=None, high=None, reason=many)
+        else:
+            simultaneous = intervals.difference(r, a, b, level)
     return Pair(
         terms.rules[r],
         terms.names[a],
         terms.names[b],
-        int(tally.sums["cases"][a, b]),
+        int(intervals.tally.sums["cases"][a, b]),
         difference,
         p,
         0 if marked else extra_of(intervals, which, difference, level),
-        _wide(intervals, which, difference, level),
+        simultaneous,
     )
 
 
@@ -270,29 +285,11 @@ def extra_of(
     return extra_units(difference, intervals.units(*which), level, power=power, timed=intervals.method == "ewc")
 
 
-def _wide(intervals: Intervals, which: tuple[int, int, int], difference: Estimate, level: float) -> Estimate:
-    """The interval at the level of Bonferroni's method, where there is one."""
-    if difference.low is None or level == intervals.level:
-        return difference
-    if intervals.method in _RESAMPLED and (1 - level) / 2 * (intervals.draws + 1) < 1:
-        many = f"{intervals.draws:,} resamples are too few for an interval that holds for so many pairs at once"
-        return replace(difference, low=None, high=None, reason=many)
-    return intervals.difference(*which, level)
-
-
-def _relatives(tally: Aggregates, terms: ComparisonSpec, intervals: Intervals) -> list[list[Estimate | None]]:
-    """The relative score of each model, by rule."""
-    everyone = range(len(terms.names))
-    return [
-        [_relative(tally, r, a, intervals, terms.unranked) if terms.pairwise else None for a in everyone]
-        for r in range(len(terms.rules))
-    ]
-
-
-def _ordered(part: Part, terms: ComparisonSpec, relative: Sequence[Estimate | None]) -> list[tuple[int, int | None]]:
+def _ordered(
+    intervals: Intervals, terms: ComparisonSpec, relative: Sequence[Estimate | None]
+) -> list[tuple[int, int | None]]:
     """The models from best to worst, with their ranks: those with the same score share one."""
-    _, tally, intervals = part
-    cases = tally.sums["cases"]
+    tally, cases = intervals.tally, intervals.tally.sums["cases"]
 
     def place(a: int) -> tuple[float, ...]:
         if not tally.sums["weight"][a]:
@@ -322,17 +319,32 @@ def _group(
     relative: Sequence[Sequence[Estimate | None]],
     pairs: tuple[Pair, ...],
 ) -> Group:
-    group, tally, intervals = part
-    leader = terms.names[order[0][0]]
+    group, intervals = part
+    leader, sums = terms.names[order[0][0]], intervals.tally.sums
     to_leader = {(pair.rule, pair.b): pair for pair in pairs if pair.a == leader}
     rows = tuple(
-        _model_row(tally, terms, intervals, a, rank, [ratios[a] for ratios in relative], to_leader) for a, rank in order
+        ModelRow(
+            rank=rank,
+            name=terms.names[a],
+            cases=sums["cases"][a, a],
+            missing=intervals.tally.cases - sums["cases"][a, a],
+            invalid=sums["invalid_cases"][a],
+            scores={
+                rule: _rule_score(intervals, terms, r, a, relative[r][a], to_leader.get((rule, terms.names[a])))
+                for r, rule in enumerate(terms.rules)
+            },
+            metrics={
+                metric.name: Estimate(_ratio(sums[metric.name][a], sums["weight"][a]))
+                for metric in metrics_for(terms.ks)
+            },
+        )
+        for a, rank in order
     )
-    counted, cases = [a for a, rank in order if rank is not None], tally.sums["cases"]
+    counted, cases = [a for a, rank in order if rank is not None], sums["cases"]
     if not terms.pairwise or len({cases[a, b] for a in counted for b in counted}) < 2:
         found = [judge(pair, intervals.level) for pair in pairs if pair.rule == terms.rules[0]]
         rows = with_rank_intervals(rows, found)
-    return Group(group, tally.cases, rows, pairs)
+    return Group(group, intervals.tally.cases, rows, pairs)
 
 
 def metrics_of(results: Comparison) -> tuple[Metric, ...]:
@@ -356,53 +368,16 @@ def with_rank_intervals(rows: tuple[ModelRow, ...], verdicts: Sequence[PairwiseV
     )
 
 
-def _model_row(
-    tally: Aggregates,
-    terms: ComparisonSpec,
-    intervals: Intervals,
-    a: int,
-    rank: int | None,
-    relative: Sequence[Estimate | None],
-    to_leader: Mapping[tuple[str, str], Pair],
-) -> ModelRow:
-    s = tally.sums
-    cases, weight = s["cases"][a, a], s["weight"][a]
-
-    def share(total: int) -> float:
-        return total / weight if weight else math.nan
-
-    return ModelRow(
-        rank=rank,
-        name=terms.names[a],
-        cases=cases,
-        missing=tally.cases - cases,
-        invalid=s["invalid_cases"][a],
-        scores={
-            rule: _rule_score(tally, terms, intervals, r, a, relative[r], to_leader.get((rule, terms.names[a])))
-            for r, rule in enumerate(terms.rules)
-        },
-        metrics={metric.name: Estimate(share(s[metric.name][a])) for metric in metrics_for(terms.ks)},
-    )
-
-
 def _rule_score(
-    tally: Aggregates,
-    terms: ComparisonSpec,
-    intervals: Intervals,
-    r: int,
-    a: int,
-    relative: Estimate | None,
-    to_leader: Pair | None,
+    intervals: Intervals, terms: ComparisonSpec, r: int, a: int, relative: Estimate | None, to_leader: Pair | None
 ) -> RuleScore:
-    s = tally.sums
-    infinite, weight = s["infinite"][r, a, a], s["weight"][a]
-    plain = math.inf if s["unpenalised_infinite"][a, r] else s["unpenalised"][a, r] / weight if weight else math.nan
+    s = intervals.tally.sums
     return RuleScore(
         rule=terms.rules[r],
         mean=intervals.mean(r, a),
-        unpenalised=plain,
-        infinite=infinite,
-        finite=_finite(tally, r, a),
+        unpenalised=math.inf if s["unpenalised_infinite"][a, r] else _ratio(s["unpenalised"][a, r], s["weight"][a]),
+        infinite=s["infinite"][r, a, a],
+        finite=_finite(intervals.tally, r, a),
         skill=intervals.skill(r, a),
         baseline_skill=None if terms.baseline is None else intervals.baseline_skill(r, a, terms.baseline),
         difference=None if to_leader is None else -to_leader.simultaneous,
@@ -413,18 +388,22 @@ def _rule_score(
 
 
 def _finite(tally: Aggregates, r: int, a: int) -> float:
-    w = tally.sums["w"][r, a, a]
-    return tally.sums["x"][r, a, a] / w if w else math.nan
+    """The mean of the finite scores."""
+    return _ratio(tally.sums["x"][r, a, a], tally.sums["w"][r, a, a])
 
 
-def _relative(tally: Aggregates, r: int, a: int, inference: Intervals, unranked: frozenset[int]) -> Estimate | None:
+def _ratio(total: int, weight: int) -> float:
+    return total / weight if weight else math.nan
+
+
+def _relative(intervals: Intervals, r: int, a: int, unranked: frozenset[int]) -> Estimate | None:
     """The geometric mean of the ratios of mean scores on common cases, over all models, itself included.
 
     A model with an infinite score has no mean: it has no relative skill, and the others are compared without it.
     So are they without one that is perfect on the common cases, whose own relative skill is zero, and without those
     that are not ranked.
     """
-    x, infinite, w = tally.sums["x"][r], tally.sums["infinite"][r], tally.sums["w"][r]
+    x, infinite, w = (intervals.tally.sums[name][r] for name in ("x", "infinite", "w"))
     if infinite[a, a] or not w[a, a]:
         return None
     met = [b for b in range(len(x)) if (b == a or b not in unranked) and not infinite[b, b] and w[a, b]]
@@ -436,7 +415,7 @@ def _relative(tally: Aggregates, r: int, a: int, inference: Intervals, unranked:
     if not others or (len(x) > 1 and others == (a,)):
         return None  # no other model has a case of it
     value = math.exp(math.fsum(math.log(x[a, b] / x[b, a]) for b in others) / len(others))
-    return inference.relative(r, a, value, others)
+    return intervals.relative(r, a, value, others)
 
 
 # The difference of two models, case by case

@@ -5,42 +5,14 @@ The text beside a type is the description of the field in the JSON schema (`topl
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from toplist.calibration.pairs import Bin
+from toplist.core.estimate import SPELLED
+from toplist.core.estimate import Estimate as Estimate  # noqa: PLC0414  it is part of the results
 from toplist.lists.checks import Issue
-
-SPELLED = {"infinity": "infinite"}  # metadata of a field whose infinite values are words in JSON, not null
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A mean and its interval."""
-
-    value: Annotated[float, "The mean."]
-    low: Annotated[float | None, "Where the interval begins; null where there is none."] = None
-    high: Annotated[float | None, "Where the interval ends; null where there is none."] = None
-    reason: Annotated[str, "Why there is no interval; empty where there is one, or where none is made."] = ""
-    error: Annotated[float | None, "The standard error; null where there is none."] = None
-    p: Annotated[float | None, "Two-sided, that the true value is zero; null where there is none."] = None
-    freedom: Annotated[
-        float | None,
-        "Degrees of freedom of the t quantile that the interval is made with, infinite for a normal one; null where "
-        "there is no interval, or it is made in another way.",
-    ] = field(default=None, metadata=SPELLED)
-
-    def __neg__(self) -> Estimate:
-        """The same difference the other way round; no zero has a sign.
-
-        >>> -Estimate(0.25, 0.0, 0.5, error=0.125)
-        Estimate(value=-0.25, low=-0.5, high=0.0, reason='', error=0.125, p=None, freedom=None)
-        """
-        low, high = (None if x is None else 0.0 - x for x in (self.high, self.low))
-        value = self.value if math.isnan(self.value) else 0.0 - self.value  # NaN equals itself only as the same object
-        return replace(self, value=value, low=low, high=high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,9 @@ class AlignedCases:
                 heads = [head for stream in streams if (head := stream.head()) is not None]
                 count = min(map(len, heads), default=0)
                 batches = [head.part(0, count) for head in heads]
-                if len(heads) < len(streams) or not _same_cases(batches):
+                ids = None if not batches else batches[0].ids
+                same = ids is None or all(same_ids(ids, batch.ids) for batch in batches[1:])
+                if len(heads) < len(streams) or not same:
                     break
                 for stream in streams:
                     stream.skip(count)
@@ -131,7 +133,13 @@ class AlignedCases:
         first, *others = streams
         source = first.source
         if source.layout.case is None:
-            raise AlignmentError(_differing_lengths(self.sources))
+            (ended, *_), (longer, *_) = (
+                [stream.source.path for stream in streams if (stream.head() is None) is over] for over in (True, False)
+            )
+            raise AlignmentError(
+                f"without case ids, all files need the same number of rows: {ended} has {done:,}, {longer} has more. "
+                "Give every file a column with case ids, or the same cases in the same order."
+            )
         text = any(each.ids_are_text for each in self.sources)
         index = CaseIndex((ids for ids, _ in source.ids()), text=text)
         _require_once(source, index)
@@ -200,11 +208,6 @@ def _count(count: int, ids: Sequence[Any]) -> str:
     return f"{count:,} case{'' if count == 1 else 's'} ({some})"
 
 
-def _same_cases(batches: Sequence[Batch]) -> bool:
-    ids = batches[0].ids
-    return all(ids is None or batch.ids is None or same_ids(ids, batch.ids) for batch in batches[1:])
-
-
 class _Stream:
     """The batches of a table, which are used up in parts."""
 
@@ -234,23 +237,6 @@ class _Stream:
     def close(self) -> None:
         """Read no more."""
         self._batches.close()
-
-
-def _differing_lengths(sources: Sequence[OpenTable]) -> str:
-    """What to say of files without ids: the first two that differ in length."""
-    first, *others = sources
-    cases = _rows(first)
-    pairs = ((source.path, _rows(source)) for source in others)
-    some = next((f"{first.path} has {cases:,}, {path} has {rows:,}" for path, rows in pairs if rows != cases), "")
-    remedy = "Give every file a column with case ids, or the same cases in the same order."
-    return f"without case ids, all files need the same number of rows: {some}. {remedy}"
-
-
-def _rows(source: OpenTable) -> int:
-    """How many rows a file without ids has: one for each case."""
-    known = source.reader.rows
-    one = source.layout.columns[:1]
-    return sum(len(piece.table) for piece in source.reader.pieces(one)) if known is None else known
 
 
 def _hint(index: CaseIndex, called: str, unknown: Sequence[Any]) -> str:

@@ -47,7 +47,7 @@ class Batch:
     classes: Column | None
     confidences: NDArray[Any]
     extra: Mapping[str, Column] = field(default_factory=dict)
-    halves: NDArray[np.int64] | None = None  # classes without a confidence, the reverse, and their first row, by case
+    halves: Halves = None  # classes without a confidence, the reverse, and their first row, by case
     rounding: NDArray[np.float64] | None = None  # by case: half a unit of the last decimal shown, NaN: see the numbers
     precision: int | None = None  # significant bits of the numbers, where their type here has more
     files: Column | None = None  # by case, where they are of several files
@@ -177,8 +177,8 @@ def to_batch(piece: TableChunk, layout: Layout, *, halves: bool = False) -> Batc
     extra = {name: plain(table.column(name)) for name in layout.extra}
     ids = None if layout.case is None else identifiers(table.column(layout.case), piece.source, rows)
     missing = np.zeros((len(rows), 3), np.int64) if halves else None
-    offsets, classes, confidences, places = _MAKERS[layout.kind](table, layout, piece.source, rows, missing)
-    return Batch(piece.source, rows, ids, offsets, classes, confidences, extra, missing, _last(places, offsets))
+    offsets, classes, confidences, rounding = _MAKERS[layout.kind](table, layout, piece.source, rows, missing)
+    return Batch(piece.source, rows, ids, offsets, classes, confidences, extra, missing, rounding)
 
 
 def to_batches(pieces: Iterator[TableChunk], layout: Layout, *, halves: bool = False) -> Iterator[Batch]:
@@ -215,39 +215,73 @@ def starts_of(ids: Column) -> NDArray[np.bool_]:
 
 
 def _grouped(source: str, rows: NDArray[np.int64], table: Any, ids: Column, layout: Layout, halves: bool) -> Batch:
-    classes, t = plain(table.column(layout.classes[0])), table.column(layout.confidences[0])
+    classes, t = text_if_none(plain(table.column(layout.classes[0]))), table.column(layout.confidences[0])
     firsts = np.flatnonzero(starts_of(ids))
-    case = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(ids)))
+    sizes = np.diff(firsts, append=len(ids))
+    case = np.repeat(np.arange(len(firsts)), sizes)
     missing = np.zeros((len(firsts), 3), np.int64) if halves else None
-    kept = None
-    if classes.null_count or t.null_count:
-        kept = _listed(classes, t, source, rows, missing, case)
-    values, places = numbers(t, source, rows, layout.confidences[0]), decimals(t)
-    classes = text_if_none(classes)
-    if kept is not None:
-        case, values, classes = case[kept], values[kept], classes.take(as_arrow(kept))
-        places = None if places is None else places[kept]
+    offsets, listed, values, rounding = _paired(
+        classes, t, offsets_of(sizes), lambda: (case, rows), missing, source, layout.confidences
+    )
+    if len(values) < len(rows):
+        odd = np.flatnonzero(blanks(classes) & blanks(t) & (sizes[case] > 1))
+        if len(odd):
+            problem = "a blank row stands for an empty list, but the case has other rows."
+            raise FileError(source, problem, row=int(rows[odd[0]]))
+        case = np.repeat(np.arange(len(firsts)), np.diff(offsets))
     if not ((values[1:] <= values[:-1]) | (case[1:] != case[:-1])).all():  # most files have them in order
         order = np.lexsort((-values, case))
-        values, classes = values[order], classes.take(as_arrow(order))
-    offsets = offsets_of(np.bincount(case, minlength=len(firsts)))
+        values, listed = values[order], listed.take(as_arrow(order))
     extra = {name: plain(table.column(name)).take(as_arrow(firsts)) for name in layout.extra}
-    rounding = _last(places, offsets)
     ids = ids.take(as_arrow(firsts))
-    return Batch(source, rows[firsts], ids, offsets, classes, values, extra, missing, rounding)
+    return Batch(source, rows[firsts], ids, offsets, listed, values, extra, missing, rounding)
 
 
-def _listed(
-    classes: Column, t: Any, source: str, rows: NDArray[np.int64], halves: Halves, case: NDArray[np.int64]
-) -> NDArray[np.intp]:
-    """The rows of a long table that list a class; a blank one is all that there is of its case."""
-    blank = blanks(classes) & blanks(t)
-    half = _without_pair(classes, t, source, rows, halves, case)
-    odd = np.flatnonzero(blank & (np.bincount(case)[case] > 1))
-    if len(odd):
-        problem = "a blank row stands for an empty list, but the case has other rows."
-        raise FileError(source, problem, row=int(rows[odd[0]]))
-    return np.flatnonzero(~(blank | half))
+def _paired(
+    classes: Column | None,
+    t: Any,
+    offsets: NDArray[np.int64],
+    entries: Callable[[], tuple[NDArray[np.int64], NDArray[np.int64]]],
+    halves: Halves,
+    source: str,
+    names: Sequence[str],
+    order: NDArray[np.int64] | None = None,
+    *,
+    padded: bool = True,
+    hint: str = "",
+) -> tuple[NDArray[np.int64], Column, NDArray[Any], NDArray[np.float64] | None]:
+    """Offsets, classes, confidences and rounding of what has both a class and a confidence.
+
+    What lacks one of them is an error, unless it is counted. What lacks both is a place that is not taken, if lists
+    are `padded`. `entries` makes the case and the row of each entry; `order` is that of the lists. Where `classes` are
+    None, those of a wide table, their places among all entries stand for them.
+    """
+    if t.null_count or (classes is not None and classes.null_count):
+        (case, rows), no_number = entries(), blanks(t)
+        no_class = no_number if classes is None else blanks(classes)
+        lacking = no_class | no_number
+        odd = no_class != no_number if padded else lacking
+        if odd.any() and halves is None:
+            at = int(np.argmax(odd))
+            what = "class" if no_class[at] else "confidence"
+            how = " ({} for an empty label set)" if padded and no_class[at] else ""
+            remedy = f"Fill it in{how}, or pass {argument('blanks', 'drop')} to leave out what lacks one of the two."
+            raise FileError(source, f"the {what} is blank. {remedy}", row=int(rows[at]))
+        if halves is not None:
+            halves[:, 0] = np.bincount(case[odd & no_number], minlength=len(halves))
+            halves[:, 1] = np.bincount(case[odd & ~no_number], minlength=len(halves))
+            which, where = np.unique(case[odd], return_index=True)
+            halves[which, 2] = rows[odd][where]
+        order = np.flatnonzero(~lacking) if order is None else order[~lacking[order]]
+        offsets = offsets_of(np.bincount(case[order], minlength=len(offsets) - 1))
+    values, places = numbers(t, source, lambda: entries()[1], names, hint), decimals(t)
+    if classes is None:
+        classes = order
+    elif order is not None:
+        classes = classes.take(as_arrow(order))
+    if order is not None:
+        values, places = values[order], None if places is None else places[order]
+    return offsets, classes, values, _last(places, offsets)
 
 
 def _last(places: NDArray[np.int64] | None, offsets: NDArray[np.int64]) -> NDArray[np.float64] | None:
@@ -272,38 +306,28 @@ def _from_lists(table: Any, layout: Layout, source: str, rows: NDArray[np.int64]
             raise FileError(source, f"the values in {quote(name)} are {kind_of(column.type)}, but lists elsewhere.")
         columns.append(flat_lists(column))
     (at, classes), (also, t) = columns
-    if halves is not None and (classes.null_count or t.null_count or not np.array_equal(at, also)):
-        at, classes, t = _paired(at, classes, also, t, halves)
-        halves[:, 2] = np.where(halves.any(axis=1), rows, 0)
-        also = at
     if not np.array_equal(at, also):
         sizes, others = np.diff(at), np.diff(also)
-        case = int(np.flatnonzero(sizes != others)[0])
-        problem = f"{sizes[case]} classes but {others[case]} confidences."
-        raise FileError(source, problem, row=int(rows[case]))
-    for name, values in ((layout.classes[0], classes), (layout.confidences[0], t)):
-        if values.null_count:
-            case = int(np.searchsorted(at, np.flatnonzero(blanks(values))[0], side="right")) - 1
-            raise FileError(source, f"a value in {quote(name)} is null.", row=int(rows[case]))
-    values = numbers(t, source, lambda: np.repeat(rows, np.diff(at)), layout.confidences[0])
-    return at, text_if_none(classes), values, decimals(t)
+        if halves is None:
+            case = int(np.flatnonzero(sizes != others)[0])
+            problem = f"{sizes[case]} classes but {others[case]} confidences."
+            raise FileError(source, problem, row=int(rows[case]))
+        longer = offsets_of(np.maximum(sizes, others))
+        classes, t, at = _filled_up(classes, at, longer), _filled_up(t, also, longer), longer
+
+    def entries() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        case = np.repeat(np.arange(len(rows)), np.diff(at))
+        return case, rows[case]
+
+    return _paired(text_if_none(classes), t, at, entries, halves, source, layout.confidences, padded=False)
 
 
-def _paired(at: NDArray[np.int64], classes: Column, also: NDArray[np.int64], t: Column, halves: Any) -> Any:
-    """The pairs of lists that have nulls in them, or more of the one than of the other."""
-    pa, sizes, others = need("pyarrow"), np.diff(at), np.diff(also)
-    both = np.minimum(sizes, others)
-    halves[:, 0] += sizes - both
-    halves[:, 1] += others - both
-    case = np.repeat(np.arange(len(both)), both)
-    within = np.arange(len(case)) - np.repeat(offsets_of(both)[:-1], both)
-    classes, t = (c.take(pa.array(start[:-1][case] + within)) for c, start in ((classes, at), (t, also)))
-    no_class, no_number = blanks(classes), blanks(t)
-    halves[:, 0] += np.bincount(case[no_number], minlength=len(both))
-    halves[:, 1] += np.bincount(case[no_class & ~no_number], minlength=len(both))
-    kept = np.flatnonzero(~(no_class | no_number))
-    where = pa.array(kept)
-    return offsets_of(np.bincount(case[kept], minlength=len(both))), classes.take(where), t.take(where)
+def _filled_up(values: Column, starts: NDArray[np.int64], longer: NDArray[np.int64]) -> Column:
+    """What is in lists, with nulls behind it until they are as long as others."""
+    sizes = np.diff(longer)
+    within = np.arange(longer[-1]) - np.repeat(longer[:-1], sizes)
+    beyond = within >= np.repeat(np.diff(starts), sizes)
+    return values.take(need("pyarrow").array(np.where(beyond, 0, np.repeat(starts[:-1], sizes) + within), mask=beyond))
 
 
 def flat_lists(column: Any) -> tuple[NDArray[np.int64], Column]:
@@ -331,36 +355,30 @@ def _from_columns(table: Any, layout: Layout, source: str, rows: NDArray[np.int6
     """Columns side by side: confidences with their classes beside them, or under the names of their classes."""
     pa, n, k, wide = need("pyarrow"), len(table), len(layout.classes), layout.kind == "wide"
     names = layout.classes if wide else layout.confidences
-    columns, classes = [table.column(name) for name in names], [] if wide else _class_columns(table, layout, source)
-    # Columns of one type are read as one: 10,000 of them, one by one, made reading a third slower.
-    parts = [pa.concat_arrays(columns)] if len({column.type for column in columns}) == 1 else columns
-    there = ~np.concatenate([blanks(part) for part in parts]).reshape(k, n).T
+    columns = [table.column(name) for name in names]
+    if len({column.type for column in columns}) > 1:
+        columns = [
+            pa.array(
+                numbers(column, source, lambda: rows, [name], _WIDE if wide else ""), pa.float64(), mask=blanks(column)
+            )
+            for column, name in zip(columns, names, strict=True)
+        ]
+    # Columns are read as one: 10,000 of them, one by one, made reading a third slower.
+    offsets, listed, values, rounding = _paired(
+        None if wide else plain(pa.chunked_array(_class_columns(table, layout, source))),
+        pa.concat_arrays(columns),
+        np.arange(n + 1, dtype=np.int64) * k,
+        lambda: (np.tile(np.arange(n), k), np.tile(rows, k)),
+        halves,
+        source,
+        names,
+        np.arange(n * k).reshape(k, n).T.ravel(),  # column after column as Arrow has them; row after row as lists are
+        hint=_WIDE if wide else "",
+    )
     if not wide:
-        half = [_without_pair(*pair, source, rows, halves, np.arange(n)) for pair in zip(classes, columns, strict=True)]
-        there = ~(np.stack([blanks(column) for column in classes]) | np.stack(half)).T
-    try:
-        values = np.concatenate([numbers(part, source, np.tile(rows, len(part) // max(n, 1))) for part in parts])
-    except FileError:
-        for column, name in zip(columns, names, strict=True):
-            numbers(column, source, rows, name, _WIDE if wide else "")
-        raise
-    values = (values if wide else values.astype(np.float64, copy=False)).reshape(k, n).T
-    shown = [decimals(part) for part in parts]
-    places = None
-    if any(part is not None for part in shown):
-        blank = [np.zeros(len(part), np.int64) for part in parts]
-        places = np.concatenate([own if some is None else some for some, own in zip(shown, blank, strict=True)])
-        places = places.reshape(k, n).T
-    every, offsets = bool(there.all()), offsets_of(there.sum(axis=1))
-    t = values.ravel() if every else values[there]
-    places = None if places is None else places[there]
-    if wide:
-        listed = None if every else pa.array(layout.class_names, pa.string()).take(as_arrow(np.nonzero(there)[1]))
-        return offsets, listed, t, places
-    # Column after column as Arrow has them; row after row as lists are.
-    order = (np.arange(n)[:, None] + n * np.arange(k))[there]
-    together = pa.chunked_array(classes, classes[0].type).combine_chunks()
-    return offsets, plain(together.take(as_arrow(order))), t, places
+        return offsets, listed, values.astype(np.float64, copy=False), rounding
+    every = pa.array(layout.class_names, pa.string())
+    return offsets, None if len(listed) == n * k else every.take(as_arrow(listed // max(n, 1))), values, rounding
 
 
 def _class_columns(table: Any, layout: Layout, source: str) -> list[Column]:
@@ -375,26 +393,6 @@ def _class_columns(table: Any, layout: Layout, source: str) -> list[Column]:
 
 
 _MAKERS = {"lists": _from_lists, "labels": _from_labels, "ranked": _from_columns, "wide": _from_columns}
-
-
-def _without_pair(
-    classes: Column, t: Any, source: str, rows: NDArray[np.int64], halves: Halves, case: NDArray[Any]
-) -> NDArray[np.bool_]:
-    """Entries that lack their class or their confidence: an error, unless they are counted."""
-    no_class, no_number = blanks(classes), blanks(t)
-    odd: NDArray[np.bool_] = no_class != no_number
-    if odd.any():
-        at = int(np.flatnonzero(odd)[0])
-        if halves is None:
-            what, how = ("class", " ({} for an empty label set)") if no_class[at] else ("confidence", "")
-            remedy = f"Fill it in{how}, or pass {argument('blanks', 'drop')} to leave out what lacks one of the two."
-            raise FileError(source, f"the {what} is blank. {remedy}", row=int(rows[at]))
-        for column, lacks in enumerate((no_number, no_class)):
-            halves[:, column] += np.bincount(case[odd & lacks], minlength=len(halves))
-        new = odd & (halves[case, 2] == 0)
-        which, where = np.unique(case[new], return_index=True)
-        halves[which, 2] = rows[new][where]
-    return odd
 
 
 def of_one_kind(batches: Iterator[Batch]) -> Iterator[Batch]:

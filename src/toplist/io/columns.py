@@ -185,15 +185,12 @@ class CaseIndex:
 
 
 def numbers(
-    column: Any,
-    source: str,
-    rows: NDArray[np.int64] | Callable[[], NDArray[np.int64]],
-    name: str = "",
-    hint: str = "",
+    column: Any, source: str, rows: Callable[[], NDArray[np.int64]], names: Sequence[str], hint: str = ""
 ) -> NDArray[Any]:
     """Confidences as float32 or float64; nulls, which others have dealt with, as NaN.
 
-    `rows` are the rows of the values, or a function that makes them: they are needed where one is no number.
+    `rows` makes the rows of the values, and `names` are those of the columns behind each other that these are: both
+    are needed where one is no number.
     """
     pa, pc = need("pyarrow"), need("pyarrow.compute")
     kind = column.type
@@ -203,16 +200,19 @@ def numbers(
         return as_numpy(pc.cast(column, pa.float32()))
     if pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
         return as_numpy(pc.cast(column, pa.float64(), safe=False))
-    text, where = plain(column), f" in {quote(name)}" if name else ""
+    text = plain(column)
     if not pa.types.is_string(text.type):
-        raise FileError(source, f"the values{where} are {kind_of(kind)}, but confidences are numbers.{hint}")
+        problem = f"the values in {quote(names[0])} are {kind_of(kind)}, but confidences are numbers.{hint}"
+        raise FileError(source, problem)
     trimmed = pc.utf8_trim(text, _SPACES)
     try:
         return as_numpy(pc.cast(trimmed, pa.float64()))
     except pa.ArrowInvalid:
         bad = next(i for i, value in enumerate(trimmed.to_pylist()) if value is not None and not _is_number(value))
-        problem = f"{quote(text[bad].as_py())}{where} is no number.{_remedy(trimmed[bad].as_py()) or hint}"
-        raise FileError(source, problem, row=int((rows() if callable(rows) else rows)[bad])) from None
+        where = quote(names[bad * len(names) // len(text)])
+        remedy = _remedy(trimmed[bad].as_py()) or hint
+        problem = f"{quote(text[bad].as_py())} in {where} is no number.{remedy}"
+        raise FileError(source, problem, row=int(rows()[bad])) from None
 
 
 def decimals(column: Any) -> NDArray[np.int64] | None:

@@ -399,7 +399,7 @@ def _ranks(column: Any) -> NDArray[np.int64]:
 def weights_of(truth: Batch, name: str) -> NDArray[np.float64]:
     """How much each case counts."""
     column = truth.extra[name]
-    values = numbers(column, truth.source, truth.rows, name).astype(np.float64)
+    values = numbers(column, truth.source, lambda: truth.rows, [name]).astype(np.float64)
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
         at = int(np.argmax(bad))

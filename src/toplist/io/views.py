@@ -46,12 +46,18 @@ _NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?")  # 01 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?")  # a date, or a time in UTC or in no zone
 
 
-def parts_of(schema: Any, case: str) -> dict[str, ColumnPath | None]:
-    """The parts of a composite id, None for those that are no columns; nothing where it is one column or path."""
-    if resolve(schema, case) is not None:
+def parts_of(schema: Any, name: str) -> dict[str, ColumnPath | None]:
+    """The paths that a column is made of: its own, or those of a composite id, None for parts that are no columns.
+
+    Nothing where the table has this column, or where this is neither a path nor several with commas between.
+    """
+    if name in schema.names:
         return {}
-    names = [part.strip() for part in re.split(r',(?=(?:[^"]*"[^"]*")*[^"]*$)', case)]
-    return {} if len(names) < 2 else {name: resolve(schema, name) for name in names}
+    path = resolve(schema, name)
+    if path is not None:
+        return {name: path}
+    names = [part.strip() for part in re.split(r',(?=(?:[^"]*"[^"]*")*[^"]*$)', name)]
+    return {} if len(names) < 2 else {part: resolve(schema, part) for part in names}
 
 
 def _joined(columns: Sequence[Any], names: Sequence[str], source: str, rows: NDArray[np.int64]) -> Any:
@@ -140,45 +146,40 @@ class View(Reader):
     def parts(self) -> tuple[str, ...]:  # type: ignore[override]
         """See the class."""
         fixed = [condition.name for condition in self._conditions if not condition.negated]
-        return tuple(dict.fromkeys([*self.reader.parts, *self._composite, *fixed]))
+        composite = [part for paths in self._made.values() if len(paths) > 1 for part in paths]
+        return tuple(dict.fromkeys([*self.reader.parts, *composite, *fixed]))
 
     @cached_property
     def schema(self) -> Any:
         """Names and types."""
-        pa, schema = need("pyarrow"), self.reader.schema
-        further = {name: path.kind for name, path in self._further.items()}
-        if self._composite:
-            further[str(self.case)] = pa.string()
+        pa = need("pyarrow")
+        made = [
+            (name, next(iter(paths.values())).kind if len(paths) == 1 else pa.string())
+            for name, paths in self._made.items()
+        ]
         _ = self._conditions  # columns that are not there are said now
-        return pa.schema([*schema, *further.items()])
+        return pa.schema([*self.reader.schema, *made])
 
     @cached_property
-    def _further(self) -> dict[str, ColumnPath]:
-        """The paths that are columns here, but not in the reader."""
-        names = set(self.reader.schema.names)
-        lone = [] if self.case is None or self._composite else [self.case]
-        return {text: self._path(text) for text in (*lone, *self.asked) if text not in names}
-
-    @cached_property
-    def _composite(self) -> dict[str, ColumnPath]:
-        """The columns of a composite id."""
-        parts = {} if self.case is None else parts_of(self.reader.schema, self.case)
-        return {name: path or self._path(name) for name, path in parts.items()}
+    def _made(self) -> dict[str, dict[str, ColumnPath]]:
+        """The columns that the reader does not have, each with the path, or the several, that it is made of."""
+        schema, made = self.reader.schema, dict[str, dict[str, ColumnPath]]()
+        for name in filter(None, (self.case, *self.asked)):
+            if name not in schema.names:
+                paths = parts_of(schema, name) or {name: None}
+                lacking = next((part for part, path in paths.items() if path is None), None)
+                if lacking is not None:
+                    raise no_column(lacking, schema.names, self.name)
+                made[name] = {part: path for part, path in paths.items() if path is not None}
+        return made
 
     @cached_property
     def _conditions(self) -> dict[Condition, ColumnPath]:
         return conditions_of(self.where, self.reader.schema, self.name)
 
-    def _path(self, text: str) -> ColumnPath:
-        path = resolve(self.reader.schema, text)
-        if path is None:
-            raise no_column(text, self.reader.schema.names, self.name)
-        return path
-
     def prepare(self, layout: Layout) -> None:
         """See `Reader`, which knows the column that a path begins in."""
-        roots = {name: path.root for name, path in self._further.items()}
-        roots |= {str(self.case): path.root for path in list(self._composite.values())[:1]}
+        roots = {name: next(iter(paths.values())).root for name, paths in self._made.items()}
         case, *others = [roots.get(str(name), name) for name in (layout.case, *layout.classes, *layout.confidences)]
         split = len(layout.classes)
         classes, confidences = tuple(map(str, others[:split])), tuple(map(str, others[split:]))
@@ -198,29 +199,26 @@ class View(Reader):
 
     def pieces(self, columns: Sequence[str]) -> Iterator[TableChunk]:
         """The named columns of the rows that are kept, batch by batch."""
-        further = {name: self._further[name] for name in columns if name in self._further}
-        parts = self._composite if self.case in columns else {}
-        paths = [*further.values(), *parts.values(), *self._conditions.values()]
-        plain_ones = [name for name in columns if name not in further and not (parts and name == self.case)]
-        routes: dict[str, list[tuple[Step, ...]]] = {name: [()] for name in plain_ones}
-        for path in paths:
+        made = [path for name in columns for path in self._made.get(name, {}).values()]
+        routes: dict[str, list[tuple[Step, ...]]] = {name: [()] for name in columns if name not in self._made}
+        for path in (*made, *self._conditions.values()):
             routes.setdefault(path.root, []).append(path.steps)
-        schema = self.reader.schema
-        base = need("pyarrow").schema([(name, pruned(schema.field(name).type, some)) for name, some in routes.items()])
+        pa, schema = need("pyarrow"), self.reader.schema
+        base = pa.schema([(name, pruned(schema.field(name).type, steps)) for name, steps in routes.items()])
         kept = total = 0
         for piece in self.reader.pieces_of(base):
-            some = self._filtered(piece)
-            total, kept = total + len(piece.table), kept + len(some.table)
-            if len(some.table):
-                yield self._seen(some, columns, further, parts)
+            fulfilling = self._fulfilling(piece)
+            total, kept = total + len(piece.table), kept + len(fulfilling.table)
+            if len(fulfilling.table):
+                arrays = [self._column(fulfilling, name) for name in columns]
+                yield replace(fulfilling, table=pa.record_batch(arrays, names=list(columns)))
         if self.where and total and not kept:
             self._refuse_all()
         if self.where:
             self.kept, self.total = kept, total
 
-    def _filtered(self, piece: TableChunk) -> TableChunk:
-        if not self._conditions:
-            return piece
+    def _fulfilling(self, piece: TableChunk) -> TableChunk:
+        """The rows that fulfil all conditions."""
         fulfilled = np.ones(len(piece.table), bool)
         for condition, path in self._conditions.items():
             fulfilled &= condition.holds(extract(piece.table.column(path.root), path.steps), piece.source)
@@ -229,15 +227,13 @@ class View(Reader):
         at = np.flatnonzero(fulfilled)
         return TableChunk(piece.source, piece.start, piece.table.take(as_arrow(at)), piece.row_numbers[at])
 
-    def _seen(self, piece: TableChunk, columns: Sequence[str], further: Any, parts: Any) -> TableChunk:
-        pa, table = need("pyarrow"), piece.table
-        arrays = {name: table.column(name) for name in columns if name in table.schema.names}
-        for name, path in further.items():
-            arrays[name] = extract(table.column(path.root), path.steps)
-        if parts:
-            values = [extract(table.column(path.root), path.steps) for path in parts.values()]
-            arrays[str(self.case)] = _joined(values, list(parts), piece.source, piece.row_numbers)
-        return replace(piece, table=pa.record_batch([arrays[name] for name in columns], names=list(columns)))
+    def _column(self, piece: TableChunk, name: str) -> Any:
+        """A column of the reader, or one that is made of its columns."""
+        if name not in self._made:
+            return piece.table.column(name)
+        paths = self._made[name]
+        values = [extract(piece.table.column(path.root), path.steps) for path in paths.values()]
+        return values[0] if len(values) == 1 else _joined(values, list(paths), piece.source, piece.row_numbers)
 
     def _refuse_all(self) -> None:
         """Say which values there are, where no row fulfils the conditions."""
@@ -265,19 +261,13 @@ def view_of(reader: Reader, options: ReadOptions, extra: Sequence[str] = (), als
     names = [name for name in (*inside, *extra) if name is not None]
     if not (names or options.case or options.where or also):
         return reader
-    schema, case = reader.schema, options.case
-    paths = [name for name in names if _is_path(schema, name)]
-    if case is None and also is not None:
-        parts = parts_of(schema, also)
-        case = also if parts and all(parts.values()) else None
-    elif case is not None and not _is_path(schema, case) and not parts_of(schema, case):
+    schema, case = reader.schema, options.case or also
+    paths = [name for name in names if name not in schema.names and resolve(schema, name) is not None]
+    parts = {} if case is None else parts_of(schema, case)
+    if not parts or (options.case is None and not all(parts.values())):
         case = None
     where = tuple(options.where)
     return View(reader, where=where, case=case, paths=paths) if paths or case or where else reader
-
-
-def _is_path(schema: Any, name: str) -> bool:
-    return name not in schema.names and resolve(schema, name) is not None
 
 
 def with_columns(reader: Reader, columns: Sequence[str]) -> Reader:

@@ -14,7 +14,7 @@ import numpy as np
 from toplist._text import fixed, significant
 from toplist._typing import Floats, Ints
 from toplist.core.arguments import as_number, as_units
-from toplist.core.mean_interval import MeanInterval
+from toplist.core.estimate import Estimate, mean_of_influences
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.toplists import keep_entries
@@ -231,7 +231,7 @@ def augrc(
     clusters: Any = None,
     level: float = 0.95,
     space: Any = None,
-) -> MeanInterval:
+) -> Estimate:
     """Area under the generalized risk-coverage curve (AUGRC), with its interval; lower is better.
 
     The generalized risk at a coverage is the mean over *all* cases of the scores of the accepted ones: with zero-one
@@ -261,7 +261,7 @@ def augrc(
 
     Returns
     -------
-    MeanInterval
+    Estimate
         The area, from 0 to half of the largest score, and its interval: Student's t of what each case contributes to
         both sides of the pairs, which holds for many cases.
 
@@ -292,7 +292,7 @@ def augrc(
         influences = losses * later[at] + before[at] - 2.0 * value
     low, high = (bound / 2.0 for bound in rule.bounds())
     units = None if clusters is None else as_units(clusters, len(valid))[order]
-    return MeanInterval.of_influences(value, influences, shares, clusters=units, level=level, bounds=(low, high))
+    return mean_of_influences(value, influences, shares, clusters=units, level=level, bounds=(low, high))
 
 
 def _last_of_levels(ordered: Floats) -> Ints:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from toplist import _html
 from toplist._html import Html, TableHead
 from toplist._text import NOTHING, fixed
-from toplist.inference.estimation import quantile
+from toplist.core.estimate import quantile
 from toplist.inference.results import Comparison, Estimate, PairCases, RuleScore
 from toplist.report.path_statements import paths_table
 from toplist.report.statements import (

@@ -182,12 +182,16 @@ class SoftRanks:
     @property
     def listed(self) -> Column:
         """The probability of the listed classes."""
-        return np.bincount(self.case, weights=self.probability, minlength=self.cases)
+        return self._sums(self.probability)
 
     def within(self, k: int) -> Column:
         """The probability of the k most confident classes."""
         share = np.clip((k - self.above) / self.equal, 0.0, 1.0)
-        return np.bincount(self.case, weights=share * self.probability, minlength=self.cases)
+        return self._sums(share * self.probability)
+
+    def _sums(self, values: Floats) -> Floats:
+        """Sums by case; of no values at all, numpy returns whole numbers."""
+        return np.bincount(self.case, weights=values, minlength=self.cases).astype(np.float64, copy=False)
 
     def beyond(self, k: int) -> Column:
         """The probability of all others."""

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from tests.properties.cases import law
-from toplist.inference.sequential.confidence_sequence import LOG_WEIGHTS, POINTS, BernsteinSequence, phi
+from toplist.inference.sequential import LOG_WEIGHTS, POINTS, BernsteinSequence, phi
 
 
 def made(seed: int, n: int, spread: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

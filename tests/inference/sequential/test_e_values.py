@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import toplist as tl
 from tests.properties.cases import law
-from toplist.inference.sequential.e_values import log_evidence
+from toplist.inference.sequential import log_evidence
 from toplist.scoring.bounds import largest_loss, subtract
 
 M, STEPS = 3, 4

@@ -19,7 +19,7 @@ from tests.evaluation.shapes import LABELS, M, as_lists, predictions
 from tests.evaluation.tables import SPACE, World
 from tests.properties.cases import law
 from toplist.evaluation.monitor import Monitor, monitor
-from toplist.inference.sequential.confidence_sequence import BernsteinSequence
+from toplist.inference.sequential import BernsteinSequence
 from toplist.scoring.bounds import largest_loss, subtract
 
 few = settings(law, max_examples=draws(8))

@@ -12,10 +12,7 @@ from hypothesis import strategies as st
 
 from tests.properties.cases import law
 from toplist.inference.results import SequentialPath
-from toplist.inference.sequential import by_step, follow
-from toplist.inference.sequential.confidence_sequence import BernsteinSequence
-from toplist.inference.sequential.e_values import log_evidence
-from toplist.inference.sequential.path import running_mean, times
+from toplist.inference.sequential import BernsteinSequence, by_step, follow, log_evidence, running_mean, times
 
 
 def made(seed: int, n: int, mean: float = 0.3) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

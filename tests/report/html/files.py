@@ -10,7 +10,7 @@ import pytest
 
 from tests.report import results as made
 from tests.report.html.hostile import HOSTILE
-from toplist.calibration.top_bins import ReliabilityBins
+from toplist.calibration.binned import ReliabilityBins
 from toplist.evaluation.case_details import SumDetails
 from toplist.inference.results import CaseView, Comparison, FileRecord, PartRecord, PredictionView
 from toplist.lists import TopLists

@@ -57,7 +57,7 @@ class _Header:
     names: list[str]
     skip: int  # blank lines before it
     padded: bool  # whether spaces stand beside the delimiters
-    small: bool  # whether the file is no longer than what was looked at
+    small: bool  # whether the file is no longer than what was looked at, and `csv` reads it as DuckDB does
 
 
 @dataclass
@@ -65,8 +65,8 @@ class DelimitedReader(FileReader):
     """One or more files of delimited text with the same columns.
 
     DuckDB reads them in parallel, but takes some 15 ms to start, and megabytes for each column. Small files and
-    thousands of columns go through `csv`, row by row, and so does what DuckDB does not read: values with spaces beside
-    them, short rows, mixed line ends, and what is wrong with a row.
+    thousands of columns go through `csv`, row by row, and so does what DuckDB does not read: short rows, mixed line
+    ends, and what is wrong with a row. DuckDB reads quotes with spaces beside them.
     """
 
     paths: tuple[Path, ...]
@@ -96,7 +96,7 @@ class DelimitedReader(FileReader):
         path, columns = self.paths[file], schema.names
         header = self._header(path)
         start, whole = 0, False
-        if not (header.small or header.padded or len(header.names) > _VERY_WIDE):
+        if not header.small and len(header.names) <= _VERY_WIDE:
             try:
                 with connect(str(path)) as engine:
                     for batch in engine.sql(_query(path, header, columns)).to_arrow_reader(batch_rows(len(columns))):
@@ -159,7 +159,8 @@ def _header(path: Path, *, tabs: bool) -> _Header:
     _require_names(names, path)
     blank = head[: len(head) - len(line)]
     skip = blank.count(b"\n") or blank.count(b"\r")
-    return _Header(delimiter, names, skip, padded, small=len(head) < _FIRST - 3)
+    apart = re.search(rf'(^|[{delimiter}\r\n]) +"|" +($|[{delimiter}\r\n])', text)  # `csv` takes such a quote for text
+    return _Header(delimiter, names, skip, padded, small=len(head) < _FIRST - 3 and apart is None)
 
 
 def _require_header(names: Sequence[str], text: str, delimiter: str, path: Path) -> None:
@@ -228,7 +229,8 @@ def _require_names(names: Sequence[str], path: Path) -> None:
 def _query(path: Path, header: _Header, columns: Sequence[str]) -> str:
     """Columns go by their place: to DuckDB, names that differ in case alone are the same."""
     types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header.names)))
-    chosen = ", ".join(f"c{header.names.index(name)} AS v{i}" for i, name in enumerate(columns))
+    value = "nullif(trim(c{}), '')" if header.padded else "c{}"
+    chosen = ", ".join(f"{value.format(header.names.index(name))} AS v{i}" for i, name in enumerate(columns))
     literal = re.sub(r"([*?\[])", r"[\1]", str(local(path)))  # no pattern
     return (
         f"SELECT {chosen} FROM read_csv({quoted(literal, chr(39))}, columns = {{{types}}}, "
@@ -252,7 +254,8 @@ def _rows(path: Path, header: _Header, *, short: bool) -> Iterator[list[str]]:
     with opened(path) as stream:
         # Bytes that are no text are kept until their row is known.
         lines = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
-        records = (record for record in csv.reader(lines, delimiter=header.delimiter, strict=True) if record)
+        rows = csv.reader(lines, delimiter=header.delimiter, strict=True, skipinitialspace=header.padded)
+        records = filter(None, rows)
         try:
             next(records)
             for row, record in enumerate(records, 1):

@@ -39,9 +39,9 @@ from toplist.report.text import (
 )
 
 if TYPE_CHECKING:
+    from toplist.calibration.binned import BinnedCalibration
     from toplist.calibration.decomposition import Decomposition
     from toplist.calibration.miscalibration import CalibrationBias, CalibrationVerdict
-    from toplist.calibration.top_bins import BinnedCalibration
     from toplist.report.html.page import Page
 
 _OPEN = 6  # models up to which the table is not folded, and panels that are drawn

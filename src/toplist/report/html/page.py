@@ -52,9 +52,9 @@ from toplist.report.text import (
 )
 
 if TYPE_CHECKING:
+    from toplist.calibration.binned import BinnedCalibration
     from toplist.calibration.decomposition import Decomposition, Reliability
     from toplist.calibration.miscalibration import CalibrationVerdict
-    from toplist.calibration.top_bins import BinnedCalibration
 
 _REMEDY = "reports need jinja2: pip install 'toplist[report]'"
 _TITLE = 120  # characters

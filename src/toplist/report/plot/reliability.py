@@ -41,8 +41,8 @@ from toplist.report.text import Shown, count, names, number_of, percent, share
 
 if TYPE_CHECKING:
     from toplist.calibration import Reliability
+    from toplist.calibration.binned import BinnedCalibration
     from toplist.calibration.miscalibration import CalibrationVerdict
-    from toplist.calibration.top_bins import BinnedCalibration
 
 POINTS = 160  # of a curve or a band in one panel: closer ones cannot be told apart
 PANELS = 6  # in one figure

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import toplist as tl
-from toplist.core.degrees_of_freedom import of_weights
-from toplist.core.mean_interval import MeanInterval
+from toplist.core.estimate import mean_of_influences, of_weights
 
 
 @pytest.mark.parametrize("rest", [10.0**-power for power in range(1, 16)])
@@ -46,5 +45,5 @@ def test_a_mean_has_the_interval_that_a_leaderboard_gives_it(known: str) -> None
     truth = tl.Truth(y, weight=weight if known == "weight" else None, cluster=cluster)
     want = tl.compare({"p": p, "q": p[::-1]}, truth, rules="brier")["p"].scores["brier"].mean
     scores, shares = tl.score(tl.as_lists(p), y), weight / weight.sum()
-    found = MeanInterval.of_influences(want.value, scores - want.value, shares, clusters=cluster)
+    found = mean_of_influences(want.value, scores - want.value, shares, clusters=cluster)
     assert (found.low, found.high, found.error) == pytest.approx((want.low, want.high, want.error), rel=1e-12)
