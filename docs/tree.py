@@ -36,7 +36,7 @@ LAYERS = (
         ("io", "files and frames to lists, and back", "producers, readers", "lists"),
     ),
     (("scoring", "proper scoring rules and per-case metrics", "rules, topbeta", "scores"),),
-    (("lists", "top lists over a space of classes, validated once", "labelsets, checks", "lists"),),
+    (("lists", "top lists over a space of classes, validated once", "", "lists"),),
     (("core", "numerical kernels, compiled or over the array API", "native", "plain"),),
     (("errors", "and the private root modules", "_files _html _lazy _remote _text _typing", "plain"),),
 )

@@ -270,11 +270,11 @@ RECIPES = {
         "Shrinkage"
     ''',
     "a data-quality issue": r"""
-        @ lists/checks/detect.py behind ^        "empty list": ~some,\n
-                "half": some & (t.max(initial=0) == 0.5),
-        @ lists/checks/summary.py behind ^_HARMLESS: Final = \(
+        @ lists/checks.py behind ^            "empty list": sizes == 0,\n
+                    "half": (sizes > 0) & (t.max(initial=0) == 0.5),
+        @ lists/checks.py behind ^_HARMLESS: Final = \(
         "half",
-        @ lists/checks/summary.py behind ^_TEMPLATES: .*\{\n
+        @ lists/checks.py behind ^_TEMPLATES: .*\{\n
             "half": ("has", "have", "no confidence above 0.5."),
         @ run
         import toplist as tl

@@ -11,7 +11,7 @@ import toplist as tl
 from tests.draws import draws
 from tests.postprocess.recalibrators import mixed, sharpened
 from toplist.calibration.pairs import calibration_pairs
-from toplist.lists.log_space import ranks
+from toplist.lists.toplists import ranks
 from toplist.postprocess.recalibration import Isotonic
 
 

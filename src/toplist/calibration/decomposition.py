@@ -37,7 +37,7 @@ from toplist.calibration.pairs import (
 from toplist.core.arguments import as_probability, as_whole
 from toplist.errors import RuleError, TopListError
 from toplist.lists import TopLists, as_lists
-from toplist.lists.log_space import revalued
+from toplist.lists.toplists import revalued
 from toplist.lists.validation import row_sums
 from toplist.scoring.rules import Brier, Rule, as_rule, name_of
 from toplist.scoring.scores import penalise, score

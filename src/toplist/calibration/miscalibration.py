@@ -431,26 +431,15 @@ def calibration_test(
     units = as_units(clusters, len(lists))
     if int(units.max()) + 1 < len(units):
         return _clustered(made, units, seed)
-    statistic, expected, p, tail = _tested(made, draws, np.random.default_rng(seed))
-    return CalibrationTest(statistic, expected, p, draws, seed, tail)
-
-
-def _tested(made: CalibrationPairs, draws: int, rng: np.random.Generator) -> tuple[float, float, float, float]:
-    """The statistic of independent cases, its mean over draws, p, and the tail."""
-    statistic, sampler = TestStatistic.of(made), OutcomeSampler.of(made.lists)
-    found = statistic.miscalibration(made.place)
+    statistic, sampler, rng = TestStatistic.of(made), OutcomeSampler.of(made.lists), np.random.default_rng(seed)
+    observed = statistic.miscalibration(made.place)
     chance = np.array([statistic.miscalibration(sampler.places(rng)) for _ in range(draws)])
-    as_much = int(np.count_nonzero(chance >= found - _SAME))
-    p = (1 + as_much) / (1 + draws)
-    return found, float(chance.mean()), p, p if as_much else min(p, _beyond(found, chance))
-
-
-def _beyond(found: float, chance: Floats) -> float:
-    """How often a gamma distribution with the mean of the draws, and rather more than their variance, is as large."""
-    mean, variance = float(chance.mean()), _WIDER * float(chance.var(ddof=1)) if len(chance) > 1 else 0.0
-    if mean <= 0 or variance <= 0:
-        return 1.0
-    return float(gammaincc(mean * mean / variance, found * mean / variance))
+    as_much = int(np.count_nonzero(chance >= observed - _SAME))
+    p = tail = (1 + as_much) / (1 + draws)
+    mean, variance = float(chance.mean()), _WIDER * float(chance.var(ddof=1)) if draws > 1 else 0.0
+    if not as_much and mean > 0 and variance > 0:
+        tail = min(p, float(gammaincc(mean * mean / variance, observed * mean / variance)))
+    return CalibrationTest(observed, mean, p, draws, seed, tail)
 
 
 def _clustered(made: CalibrationPairs, units: NDArray[np.intp], seed: int) -> CalibrationTest:

@@ -34,13 +34,6 @@ def is_several(values: Any) -> bool:
     return isinstance(values, Iterable) and getattr(values, "shape", None) != ()
 
 
-def as_flat(values: Any, what: str) -> Any:
-    """A flat sequence as it is: a list, a tuple, or an array of one dimension."""
-    if isinstance(values, str | bytes) or not hasattr(values, "__len__") or len(getattr(values, "shape", (0,))) != 1:
-        raise ShapeError(f"{what} are a flat array, not {type(values).__name__}.")
-    return values
-
-
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """The same values, not to be written to."""
     view = array.view()

@@ -21,7 +21,7 @@ from toplist.inference.results import SourceSummary
 from toplist.inference.settings import InferenceSettings
 from toplist.io import BLANK, REMEDY, ReadRequest, require_few_groups, untimely
 from toplist.lists import TopList, TopLists
-from toplist.lists.checks.detect import text
+from toplist.lists.checks import text
 from toplist.lists.converters import as_codes, as_lists, is_soft, require_one_order
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, as_space, show_size

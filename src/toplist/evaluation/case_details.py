@@ -78,7 +78,7 @@ from toplist.io import (
     as_numpy,
     plain,
 )
-from toplist.lists.checks.detect import text
+from toplist.lists.checks import text
 from toplist.lists.converters import is_soft
 from toplist.scoring.case_scores import CaseScores, Grouping
 from toplist.scoring.rules import Rule, name_of

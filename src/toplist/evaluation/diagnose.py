@@ -35,8 +35,7 @@ from toplist.io import (
     with_indicators,
 )
 from toplist.lists import DeviceLists, TopList, TopLists
-from toplist.lists.checks import BLOCKING, ListSummary, QualityCounts, repaired_kinds
-from toplist.lists.checks.detect import MemoryNames
+from toplist.lists.checks import BLOCKING, ListSummary, MemoryNames, QualityCounts, repaired_kinds
 from toplist.lists.converters import is_soft, raw_rows
 from toplist.lists.space import as_space, show_size
 from toplist.scoring.rules import as_rule
@@ -214,10 +213,8 @@ def _in_memory(request: ReadRequest, space: Any) -> Checked:
     declared = isinstance(predictions, TopLists) or space is not None or classes.size != math.inf
     words = _classes(PER_CASE if classes.per_case else show_size(classes.size) if declared else "")
     try:
-        if isinstance(predictions, TopLists):
-            lists = predictions
-        else:
-            lists = TopLists._validated_whole(rows, classes, None, repairs)  # codes, also where labels are numbers
+        checked_before = isinstance(predictions, TopLists)  # others are codes now, also where labels are numbers
+        lists = predictions if checked_before else TopLists._validated(rows, classes, None, repairs)
     except TopListError as error:
         counts = QualityCounts.of(rows, classes, scale=repairs.scale)
         checked = Diagnosis(name, counts.cases, words, dict(counts.sizes), counts.issues(), reason=str(error))

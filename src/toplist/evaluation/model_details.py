@@ -26,8 +26,7 @@ from toplist.inference.results import (
     PredictionView,
 )
 from toplist.lists import TopLists
-from toplist.lists.checks import QualityCounts
-from toplist.lists.checks.detect import MemoryNames, Names
+from toplist.lists.checks import MemoryNames, Names, QualityCounts
 from toplist.lists.converters import as_codes, as_truth, is_soft
 from toplist.lists.space import show_size
 from toplist.lists.toplists import beliefs

@@ -33,7 +33,7 @@ from toplist.inference.results import Comparison
 from toplist.inference.settings import DRAWN, Inference, InferenceSettings
 from toplist.io import MISSING, OpenTable, Plan, ReadRequest, plain, plan_of
 from toplist.lists import TopLists
-from toplist.lists.checks.detect import text
+from toplist.lists.checks import text
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace
 from toplist.scoring.case_scores import CaseScores, as_list_lengths

@@ -51,7 +51,7 @@ from toplist.io import (
     silent,
     transferred,
 )
-from toplist.lists.checks.detect import text
+from toplist.lists.checks import text
 from toplist.lists.space import show_size
 from toplist.report.text import noun, number_of
 from toplist.scoring.case_scores import CaseScores

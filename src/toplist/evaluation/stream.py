@@ -56,7 +56,7 @@ from toplist.io import (
     weights_of,
 )
 from toplist.lists import TopLists
-from toplist.lists.checks.detect import text
+from toplist.lists.checks import text
 from toplist.lists.space import ClassSpace
 from toplist.scoring.case_scores import CaseScores, Grouping, one_if_alike, side_by_side
 from toplist.scoring.rules import Rule

@@ -19,7 +19,7 @@ from toplist._text import argument
 from toplist._typing import Bools, Codes, Floats
 from toplist.core.kernel import FIXED_BITS, FIXED_MOST, UNIT, Integers, exact_sums, fixed_sums, mix
 from toplist.errors import TopListError
-from toplist.inference.codec import from_bytes, to_bytes
+from toplist.inference.codec import encoded, from_bytes, to_bytes
 from toplist.scoring.case_scores import CaseScores, Grouping, metrics_for
 
 Keys = NDArray[np.uint64]
@@ -65,16 +65,7 @@ class Aggregates:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Aggregates):
             return NotImplemented
-        return (
-            self.cases == other.cases
-            and self.sums.keys() == other.sums.keys()
-            and all(np.array_equal(value, other.sums[name]) for name, value in self.sums.items())
-            and self.clusters.keys() == other.clusters.keys()
-            and all(
-                w == other.clusters[key][0] and np.array_equal(x, other.clusters[key][1])
-                for key, (w, x) in self.clusters.items()
-            )
-        )
+        return encoded(self) == encoded(other)
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -34,20 +35,20 @@ class Estimand(ABC):
 
     __slots__ = ()
 
-    @abstractmethod
     def value(self, totals: UnitSums) -> Floats:
-        """One entry for each column of the totals."""
+        """One entry for each column of the totals; not where each would need a fit."""
+        raise NotImplementedError
 
     @abstractmethod
     def contributions(self, units: UnitSums) -> Floats:
         """One entry for each unit."""
 
-    @abstractmethod
     def gradient(self, units: UnitSums, totals: UnitSums) -> tuple[Floats, Floats]:
         """Sums of units (sums, units) and the derivatives along them at some totals (sums, totals).
 
         Products of the two, added up over sums, are the contributions of the units to each of the totals.
         """
+        raise NotImplementedError
 
     @abstractmethod
     def weights(self, units: UnitSums) -> Floats:
@@ -361,19 +362,13 @@ def required_units(
             own = (freedom + 1) * n / units - 1
         return own > 0 and power_of(smallest, error * math.sqrt(units / n), own, level) >= power
 
-    guess = (quantile(0.5 + level / 2) + quantile(power)) * error / abs(smallest)
+    guess = (quantile(0.5 + level / 2) + quantile(power)) * error / abs(smallest)  # Student's quantiles are larger
     if not guess * guess * units < MOST:
         return None
-    low = high = max(2, math.ceil(guess * guess * units))  # of normal quantiles; Student's are larger
-    step = 1
-    while enough(low) and low > 2:
-        low, step = max(2, low - step), 2 * step
+    high = max(2, math.ceil(guess * guess * units))
     while not enough(high):
-        low, high, step = high, high + step, 2 * step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return low if enough(low) else high
+        high *= 2
+    return bisect_left(range(high), True, 2, key=enough)
 
 
 def extra_units(

@@ -28,17 +28,9 @@ class AdjustedMean(Estimand):
     parts: Floats
     shares: Floats  # the weight of each unit
 
-    def value(self, totals: UnitSums) -> Floats:
-        """See `Estimand`: resamples would need a fit each."""
-        raise NotImplementedError
-
     def contributions(self, units: UnitSums) -> Floats:
         """See `Estimand`."""
         return self.parts
-
-    def gradient(self, units: UnitSums, totals: UnitSums) -> tuple[Floats, Floats]:
-        """See `Estimand`: resamples would need a fit each."""
-        raise NotImplementedError
 
     def weights(self, units: UnitSums) -> Floats:
         """See `Estimand`."""

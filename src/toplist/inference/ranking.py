@@ -6,6 +6,7 @@ One rule of significance for every star, sentence and figure: `significant`, ove
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -456,8 +457,5 @@ def turning(d: Floats) -> int:
             return more < 0
         return bool(sums[rest] < 0 if abs(sums[rest]) > doubt else math.fsum(finite[rest:]) <= 0)
 
-    low, high = 0, infinite + int(np.count_nonzero(finite > 0))  # it holds at `high`, and not at `low`
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if turned(middle) else (middle, high)
-    return high
+    most = infinite + int(np.count_nonzero(finite > 0))  # without these it is turned, and without none it is not
+    return bisect_left(range(most), True, 1, key=turned)

@@ -38,8 +38,7 @@ from toplist.io.tables import open_source
 from toplist.io.truth import space_of_producers
 from toplist.lists import TopLists
 from toplist.lists import rows as rows_in_memory
-from toplist.lists.checks import Issue, ListSummary, QualityCounts, repaired_kinds
-from toplist.lists.checks.detect import KINDS, detect, text
+from toplist.lists.checks import KINDS, Issue, ListSummary, QualityCounts, detect, repaired_kinds, text
 from toplist.lists.error_messages import complain
 from toplist.lists.labelsets import LabelSets
 from toplist.lists.space import ClassSpace, as_space, show_size

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from toplist._typing import Duplicates, Scale
 from toplist.core.arguments import as_array
 from toplist.core.kernel import Rows
-from toplist.errors import MassError, ShapeError
+from toplist.errors import ShapeError
 from toplist.lists.device import DeviceLists, is_foreign
-from toplist.lists.error_messages import as_a_whole
-from toplist.lists.rows import as_classes, csr, dense, mappings, ragged, rectangle, softmax, to_rows, top_of_logits
+from toplist.lists.rows import as_classes, csr, dense, mappings, ragged, rectangle, softmax, to_rows
 from toplist.lists.space import ClassSpace, as_space
 from toplist.lists.validation import CheckedColumns, Repairs, validate
 
@@ -242,7 +241,7 @@ class Constructors:
         TopList(1 0.5; unlisted 0.5 over 2 classes)
         """
         rows, space = dense(p, space)
-        full = cls._validated_whole(rows, space, ids, Repairs(scale=scale, normalize=normalize))
+        full = cls._validated(rows, space, ids, Repairs(scale=scale, normalize=normalize))
         return full if k is None else full.truncate(k)
 
     @classmethod
@@ -271,7 +270,7 @@ class Constructors:
         >>> tl.TopLists.from_logits([[0.0, 0.0]], k=1)[0]
         TopList(0 0.5; unlisted 0.5 over 1 class)
         """
-        rows, known, lost = softmax(z, space) if k is None else top_of_logits(z, space, k)
+        rows, known, lost = softmax(z, space, k)
         return cls._validated(rows, known, ids, Repairs(), lost)
 
     @classmethod
@@ -331,21 +330,6 @@ class Constructors:
             raise ShapeError("ids must be one per case.")
         checked = validate(rows, space, ids=names, repairs=repairs)
         return cls._of(space, names, replace(checked, repairs={**checked.repairs, **before}) if before else checked)
-
-    @classmethod
-    def _validated_whole(cls, rows: Rows, space: ClassSpace, ids: Any, repairs: Repairs) -> Self:
-        """The same; where all list the same classes, and most are no distributions, the error says what they are."""
-        try:
-            return cls._validated(rows, space, ids, repairs)
-        except MassError as error:
-            cases, classes = len(rows), rows.classes
-            columns = len(rows.confidences) // cases
-            alike = (np.diff(rows.offsets) == columns).all()
-            if repairs.scale != "probability" or not alike:
-                raise
-            if classes is not None and not (np.sort(classes.reshape(cases, -1)) == np.sort(classes[:columns])).all():
-                raise
-            raise as_a_whole(error, rows.confidences.reshape(cases, -1)) from None
 
     @classmethod
     @abstractmethod

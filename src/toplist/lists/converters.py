@@ -15,8 +15,7 @@ from toplist.errors import AlignmentError, OutcomeError, ShapeError, SpaceError
 from toplist.lists.labelsets import LabelSets, Sets
 from toplist.lists.rows import PREFIX, rows_of, without_prefix
 from toplist.lists.space import UNLISTED, ClassSpace, as_space, show_size
-from toplist.lists.toplist import TopList
-from toplist.lists.toplists import TopLists
+from toplist.lists.toplists import TopList, TopLists
 from toplist.lists.validation import Repairs
 
 
@@ -60,7 +59,7 @@ def as_lists(what: Any, space: Any = None, *, repairs: Repairs | None = None) ->
     how = Repairs() if repairs is None else repairs
     rows, known, above_one = rows_of(what, space)
     how = replace(how, normalize=how.normalize or (above_one and how.scale == "probability"))
-    return TopLists._validated_whole(rows, known, None, how)
+    return TopLists._validated(rows, known, None, how)
 
 
 def raw_rows(predictions: Any, space: Any = None) -> tuple[Rows, ClassSpace]:

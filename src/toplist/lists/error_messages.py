@@ -146,9 +146,9 @@ def _not_full(bad: BadCase) -> tuple[str, str]:
     problem = f"all {bad.size} classes are listed, but the confidences sum to {_show(mass)}."
     if mass == 0:
         return problem, "There is nothing to divide by: leave the case out, or give an empty list, which is a reject."
-    if mass > _ROUNDED:
-        return problem, LABEL_SETS if np.isin(bad.confidences, (0, 1)).all() else MARGINALS
-    return problem, COMPLETE
+    if np.isin(bad.confidences, (0, 1)).all():
+        return problem, LABEL_SETS
+    return problem, MARGINALS if mass > _ROUNDED or mass < 0.5 else COMPLETE
 
 
 def _mass(bad: BadCase) -> tuple[str, str]:
@@ -220,33 +220,6 @@ def wrong_width(columns: int, space: ClassSpace, values: NDArray[Any] | None = N
     return ShapeError(f"{columns} columns for {space!r}.", remedy)
 
 
-def as_a_whole(error: MassError, p: NDArray[Any]) -> MassError:
-    """The error for rows that do not sum to one, with the remedy that all of them together suggest."""
-    sums = p.sum(axis=1, dtype=np.float64)
-    if are_bits(p):
-        remedy = LABEL_SETS
-    elif _are_marginals(p, sums):
-        remedy = (
-            "The sums differ from case to case: these look like marginals, a probability per label. Make lists of "
-            "label sets with toplist.multilabel.best_sets(P, k, LabelSets(labels)). If they are unnormalised weights, "
-            "pass {normalize}."
-        )
-    else:
-        return error
-    return MassError(error.problem, typed(remedy), case=error.case, name=error.name, more=error.more)
-
-
 def are_bits(values: NDArray[Any]) -> bool:
     """Whether there is nothing but zeros and ones."""
     return values.dtype == np.bool_ or (values.dtype.kind in "iuf" and bool(((values == 0) | (values == 1)).all()))
-
-
-def _are_marginals(p: NDArray[Any], sums: NDArray[np.float64]) -> bool:
-    """Probabilities whose sums are mostly not one, differ widely, and are above one somewhere or far below everywhere.
-
-    A row or two that are wrong among distributions are not that, nor are rows that are all off by one factor.
-    """
-    if len(p) < 2 or not ((p >= 0) & (p <= 1)).all():
-        return False
-    widely = np.ptp(sums) > 0.05 and np.mean(np.abs(sums - 1) > 0.01) > 0.5
-    return bool(widely and (sums.max() > 1.05 or sums.max() < 0.5))

@@ -304,9 +304,9 @@ def as_classes(
     """Contiguous int32 or int64 codes, and the space with the labels that were met."""
     if isinstance(values, Labels):
         return encode_labels(values, space, strict=strict)
-    if isinstance(space, LabelSets) and ndim == 1 and _are_sets(values):
-        return encode_labels(values, space)
-    c = _as_codes_or_sets(values, ndim) if isinstance(space, LabelSets) else as_array(values, "classes")
+    if isinstance(space, LabelSets):
+        return _codes_of_sets(values, space, ndim)
+    c = as_array(values, "classes")
     if space.numbered and c.size:
         codes, space = encode_labels(c.ravel().tolist(), space, strict=strict)
         return codes.reshape(c.shape), space
@@ -324,24 +324,18 @@ def as_classes(
     return codes.reshape(c.shape), space
 
 
-def _are_sets(values: Any) -> bool:
-    """Whether these are label sets in a batch, or as a matrix of zeros and ones, dense or sparse."""
-    return isinstance(values, Sets) or hasattr(values, "tocsr") or len(getattr(values, "shape", ())) == 2
-
-
-def _as_codes_or_sets(values: Any, ndim: int) -> NDArray[Any]:
-    """Label sets, which numpy would take apart, as an array of objects."""
-    if isinstance(values, np.ndarray) and (values.dtype.kind in "iu" or values.ndim == ndim):
-        return values
-    rows = [list(row) for row in values] if ndim == 2 else [list(values)]
+def _codes_of_sets(values: Any, space: LabelSets, ndim: int) -> tuple[NDArray[Any], ClassSpace]:
+    """Codes of label sets, one per case in any form that `LabelSets.sets` reads, or in rows; codes stay."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and values.ndim == ndim:
+        return np.ascontiguousarray(values, np.int64), space
+    if ndim == 1:
+        plain = isinstance(values, list | tuple) and all(isinstance(code, int | np.integer) for code in values)
+        return (np.array(values, np.int64), space) if plain else encode_labels(values, space)
+    rows = [list(row) for row in values]
     if len({len(row) for row in rows}) > 1:
         raise ShapeError("the lists differ in length.", "Lists of any length go through from_dicts or from_ragged.")
-    out = np.empty((len(rows), len(rows[0]) if rows else 0), dtype=object)
-    for i, row in enumerate(rows):
-        out[i] = [c if isinstance(c, int | np.integer | str) else frozenset(c) for c in row]
-    if out.size and all(isinstance(c, int | np.integer) for c in out.ravel()):
-        out = out.astype(np.int64)
-    return out if ndim == 2 else out[0]
+    codes, space_met = _codes_of_sets([entry for row in rows for entry in row], space, 1)
+    return codes.reshape(len(rows), -1 if codes.size else 0), space_met
 
 
 def encode_labels(labels: Any, space: ClassSpace, *, strict: bool = True) -> tuple[NDArray[np.int64], ClassSpace]:
@@ -356,12 +350,14 @@ def encode_labels(labels: Any, space: ClassSpace, *, strict: bool = True) -> tup
             shown = set(space.named(sets.take([int(np.argmax(codes < 0))]))[0])
             raise ClassError(f"class {shown!r} is not in the support of the space.")
         return codes, space.with_book(Codebook.of(sets)) if space.digests else space
-    odd = next((label for label in labels if not _is_hashable(label)), labels)
-    if odd is not labels:
+    try:
+        set(labels)
+    except TypeError:
+        odd = next(label for label in labels if not _is_hashable(label))
         raise ClassError(
             f"a class is {odd!r:.80}, which is neither a code nor a label.",
             "Label sets need a space of label sets, LabelSets; a mapping per case goes through from_dicts.",
-        )
+        ) from None
     missing = next((label for label in labels if label is None or label != label), labels)
     if strict and missing is not labels:
         raise ClassError(f"a listed class is {missing}.", "An empty list is a reject; leave out what is not known.")
@@ -381,11 +377,11 @@ def encode_labels(labels: Any, space: ClassSpace, *, strict: bool = True) -> tup
             return ClassSpace(labels=met).encode(labels), space
         space = ClassSpace(space.size, met)
     codes = space.encode(labels)
-    foreign = dict.fromkeys(label for label, code in zip(labels, codes, strict=True) if code < 0)
-    if foreign and strict:
-        label = next(iter(foreign))
-        raise ClassError(f"class {label!r} is not among the labels of the space.", space.suggest(label))
-    if foreign:
+    if (codes < 0).any():
+        foreign = dict.fromkeys(labels[at] for at in np.flatnonzero(codes < 0))
+        if strict:
+            label = next(iter(foreign))
+            raise ClassError(f"class {label!r} is not among the labels of the space.", space.suggest(label))
         beyond = len(space.codes) if space.per_case else max(len(space.codes), int(min(space.size, 2**62)))
         places = {label: beyond + place for place, label in enumerate(foreign)}
         codes = np.array([places.get(label, code) for label, code in zip(labels, codes, strict=True)], np.int64)
@@ -505,24 +501,18 @@ def _of_width(m: int, space: Any, values: NDArray[Any] | None = None) -> ClassSp
     return known
 
 
-def softmax(z: Any, space: Any) -> tuple[Rows, ClassSpace, dict[str, int]]:
-    """Probabilities from logits, row by row in double precision: every class is listed, in order; what underflows."""
-    x = _as_logits(z)
-    e = np.exp(x)
-    rows, known = dense(e / e.sum(axis=1, keepdims=True), space)
-    return rows, known, underflows(replace(rows, confidences=x.ravel()), rows)
+def softmax(z: Any, space: Any, k: int | None) -> tuple[Rows, ClassSpace, dict[str, int]]:
+    """Probabilities from logits in double precision, of all classes in order or of the k largest; what underflows.
 
-
-def top_of_logits(z: Any, space: Any, k: int) -> tuple[Rows, ClassSpace, dict[str, int]]:
-    """The k largest logits of each case as probabilities, and the log of the mass of all others; what underflows.
-
-    Neither the choice nor the rest mass suffers where probabilities are too small to be numbers.
+    Neither the choice nor the log of the mass of all others suffers where probabilities are too small to be numbers.
     """
     x = _as_logits(z)
     n, m = x.shape
+    if k is None or as_count(k) >= m:
+        e = np.exp(x)
+        rows, known = dense(e / e.sum(axis=1, keepdims=True), space)
+        return rows, known, underflows(replace(rows, confidences=x.ravel()), rows)
     known = _of_width(m, space)
-    if as_count(k) >= m:
-        return softmax(z, known)
     log_total = _log_sum(x)
     codes, values, _ = kernel.select(x, k)
     np.put_along_axis(x, codes.astype(np.intp), -np.inf, axis=1)

@@ -38,9 +38,7 @@ from toplist._typing import Floats
 from toplist.core.arguments import as_count, as_number, as_vector
 from toplist.errors import ShapeError, TopListError
 from toplist.lists.converters import as_lists
-from toplist.lists.log_space import log_rest
-from toplist.lists.toplist import TopList
-from toplist.lists.toplists import TopLists
+from toplist.lists.toplists import TopList, TopLists, log_rest
 from toplist.lists.validation import row_sums
 
 

@@ -1,9 +1,9 @@
-"""Batches of top lists, in Arrow's layout, and operations on them: parts, ranks, joins, masses."""
+"""Batches of top lists, in Arrow's layout, single lists, and operations on them: parts, ranks, joins, masses, logs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -11,20 +11,206 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist import _html
-from toplist._text import probability
+from toplist._text import SHORTEST, label, probability
 from toplist._typing import Floats
 from toplist.core import flags, kernel
 from toplist.core.arguments import as_count, as_number, read_only
+from toplist.core.array_api import log_or
 from toplist.core.kernel import Rows
 from toplist.errors import TopListError
 from toplist.lists.constructors import Constructors
 from toplist.lists.device import DeviceLists
+from toplist.lists.labelsets import LabelSets
+from toplist.lists.rows import ragged
 from toplist.lists.space import ClassSpace, show_size
-from toplist.lists.toplist import TopList
-from toplist.lists.validation import CheckedColumns, row_sums
+from toplist.lists.validation import (
+    SMALL,
+    CheckedColumns,
+    Repairs,
+    exponentiate,
+    row_log_sums,
+    row_sums,
+    underflows,
+    validate,
+)
 
 _DENSE_LIMIT = 1 << 28  # entries of a padded matrix: 2 GiB
 _CASES, _RANKS = 5, 3  # that a notebook shows
+_SHOWN = 5  # classes in a representation as text
+_ROWS = 10  # classes in a table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopList:
+    """A probabilistic top-k list: k classes, each with a confidence.
+
+    Two lists are equal if they name the same classes with the same confidences, in whatever order.
+
+    Parameters
+    ----------
+    confidences : mapping
+        Class to confidence.
+    space : ClassSpace, int or sequence of labels
+        The classes: how many, or their labels.
+
+    References
+    ----------
+    .. [1] J. Resin, "From Classification Accuracy to Proper Scoring Rules", section 3.
+
+    Examples
+    --------
+    >>> t = TopList({"cat": 0.7, "dog": 0.1}, 10)
+    >>> t
+    TopList(cat 0.7, dog 0.1; unlisted 0.2 over 8 classes)
+    >>> round(t.proxy, 6), t.is_valid()
+    (0.025, True)
+    """
+
+    confidences: dict[Any, float]
+    space: Any
+    batch: TopLists = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        batch = TopLists.from_dicts([self.confidences], self.space)
+        object.__setattr__(self, "batch", batch)
+        object.__setattr__(self, "space", batch.space)
+        sets = isinstance(batch.space, LabelSets)
+        listed = {frozenset(c) if sets else c: float(t) for c, t in self.confidences.items()}
+        object.__setattr__(self, "confidences", listed)
+
+    @classmethod
+    def of(cls, batch: TopLists) -> TopList:
+        """The only list of a batch of one."""
+        made = object.__new__(cls)
+        space = batch.space
+        values = batch.normalized_confidences
+        named = {_hashable(space.decode(int(c))): float(t) for c, t in zip(batch.classes, values, strict=True)}
+        object.__setattr__(made, "confidences", named)
+        object.__setattr__(made, "space", space)
+        object.__setattr__(made, "batch", batch)
+        return made
+
+    def __len__(self) -> int:
+        return len(self.confidences)
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The listed classes, in the order given."""
+        return tuple(self.confidences)
+
+    @property
+    def size(self) -> Any:
+        """The number of classes there are."""
+        return self.space.size[0] if self.space.per_case else self.space.size
+
+    @property
+    def mass(self) -> float:
+        """The listed mass."""
+        return float(self.batch.mass[0])
+
+    @property
+    def rest(self) -> float:
+        """The mass that is not listed."""
+        return float(self.batch.rest[0])
+
+    @property
+    def proxy(self) -> float:
+        """The share of the rest mass that each unlisted class gets; 0 if every class is listed."""
+        return float(self.batch.proxy[0])
+
+    def padded(self) -> NDArray[np.float64]:
+        """The padded distribution over all classes."""
+        row: NDArray[np.float64] = self.batch.padded()[0]
+        return row
+
+    def is_valid(self) -> bool:
+        """Whether some distribution has this as a true list, up to rounding."""
+        return bool(self.batch.is_valid()[0])
+
+    def valid(self) -> TopList:
+        """The largest valid sublist."""
+        return TopList.of(self.batch.valid())
+
+    def repair(self) -> TopList:
+        """The valid list on the same classes that has the largest valid sublist's padded distribution."""
+        return TopList.of(self.batch.repair())
+
+    def truncate(self, k: int | None = None, *, mass: float | None = None) -> TopList:
+        """The k most confident classes, or as many as it takes to reach `mass`."""
+        return TopList.of(self.batch.truncate(k, mass=mass))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TopList):
+            return NotImplemented
+        return self.confidences == other.confidences and self.size == other.size
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.confidences.items()), self.size))
+
+    def __repr__(self) -> str:
+        every = self._by_confidence()
+        shown: list[str] = []
+        for c, t in every[:_SHOWN]:
+            shown.append(f"{_label(c, self.space)} {self._show(t)}")
+            if t < SHORTEST <= every[0][1]:
+                break
+        more = f", … {len(every) - len(shown):,} more" if len(every) > len(shown) else ""
+        return f"TopList({', '.join(shown) or 'empty'}{more}; unlisted {self._unlisted()}{self._over(' over ')})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (_html.name(_label(c, self.space, str)), _html.Html(_html.bar(t) + _html.safe(self._show(t))))
+            for c, t in self._by_confidence()[:_ROWS]
+        ]
+        if len(self) > _ROWS:
+            rest = sum(t for _, t in self._by_confidence()[_ROWS:])
+            told = _html.Html(_html.bar(rest) + probability(rest))
+            rows.append((_html.muted(f"and {len(self) - _ROWS:,} more"), told))
+        unlisted = _html.Html(_html.bar(self.rest, rest=True) + _html.safe(self._unlisted()))
+        rows.append((_html.muted(f"unlisted{self._over(': ')}"), unlisted))
+        heads = (_html.TableHead("class", heading=True), _html.TableHead("probability"))
+        return _html.fragment(_html.table(heads, rows))
+
+    def in_cells(self, most: int) -> list[str]:
+        """The most confident classes, each with a small bar, for so many cells of a table in a notebook."""
+        found = self._by_confidence()[:most]
+        named = [_html.name(_label(c, self.space, str), 24) for c, _ in found]
+        bars = [(_html.bar(t, small=True), _html.muted(self._show(t))) for _, t in found]
+        cells: list[str] = [_html.Html(f"{bar}{name} {t}") for (bar, t), name in zip(bars, named, strict=True)]
+        return cells + [""] * (most - len(found))
+
+    def _by_confidence(self) -> list[tuple[Any, float]]:
+        """Classes with their confidences, the most confident first; ties keep their order."""
+        return sorted(self.confidences.items(), key=lambda pair: -pair[1])
+
+    def _unlisted(self) -> str:
+        """The rest mass; by its logarithm where it is too small to be a number."""
+        log_rest = self.batch.log_rest
+        if log_rest is not None and self.size > len(self) and self.rest < SMALL and log_rest[0] > -np.inf:
+            return f"e^{float(log_rest[0]):.6g}"
+        return self._show(self.rest)
+
+    def _show(self, x: float) -> str:
+        """A probability, with digits where all are small."""
+        small = 0 < max(self.confidences.values(), default=0.0) < SHORTEST
+        return f"{x:.3g}" if small and x < SHORTEST else probability(x)
+
+    def _over(self, before: str) -> str:
+        left = self.size - len(self)
+        return f"{before}{show_size(left)} class{'es' if left != 1 else ''}" if left else ""
+
+
+def _label(c: Any, space: Any, show: Callable[[Any], str] = label) -> str:
+    """A class; of a label set its labels in their own order."""
+    if not isinstance(space, LabelSets) or not isinstance(c, frozenset):
+        return show(c)
+    held = [show(name) for name in space.names if name in c]
+    more = f", … {len(held) - 10:,} more" if len(held) > 10 else ""
+    return f"{{{', '.join(held[:10])}{more}}}"
+
+
+def _hashable(label: Any) -> Any:
+    return frozenset(label) if isinstance(label, set) else label
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -406,3 +592,76 @@ def _join(truth: TopLists, lists: TopLists, case: NDArray[np.intp]) -> ClassProb
     apart = np.where(neither > 0, truth.proxy * np.where(np.isfinite(neither), neither, 0.0), 0.0)
     apart = np.where(np.isinf(neither), truth.rest, apart)
     return ClassProbabilities(listed, row_sums(np.where(shared, 0.0, theirs), truth.offsets) + apart)
+
+
+def from_logs(
+    offsets: Any, classes: Any, log_confidences: Any, space: Any, *, log_rest: Any = None, ids: Any = None
+) -> TopLists:
+    """Lists as `TopLists.from_ragged` makes them with `scale="log"`, but no logarithm is taken for a mark.
+
+    What is below the smallest number becomes zero, and is counted.
+
+    >>> lists = from_logs([0, 2], [3, 1], [-0.5, -3085.5], 2**10000)
+    >>> lists[0], dict(lists.repairs)
+    (TopList(3 0.6065, 1 0; unlisted 0.3935 over about 2**10000 classes), {'underflow to zero': 1})
+    """
+    logs, known = ragged(offsets, classes, log_confidences, space, log_rest)
+    rows = exponentiate(logs)
+    return TopLists._validated(rows, known, ids, Repairs(), underflows(logs, rows))
+
+
+def log_rest(lists: TopLists) -> NDArray[np.float64]:
+    """The log of each rest mass, as its producer knew it; minus infinity where nothing is left.
+
+    >>> log_rest(TopLists.from_dicts([{0: 1.0}, {}], 3))
+    array([-inf,   0.])
+    """
+    with np.errstate(divide="ignore"):
+        plain: NDArray[np.float64] = np.log(lists.rest)
+    return plain if lists.log_rest is None else np.where(lists.checked.scaled, plain, lists.log_rest)
+
+
+@dataclass(frozen=True, slots=True)
+class Logs:
+    """The log of every listed confidence; per case that of the rest mass, and of how many classes share it."""
+
+    listed: Floats
+    rest: Floats
+    unlisted: Floats
+
+    @classmethod
+    def of(cls, lists: TopLists) -> Logs:
+        """Minus infinity for zeros, and for the rest of a list of all classes."""
+        checked, rows = lists.checked, lists.checked.rows
+        listed = log_or(np, checked.normalized, -np.inf)
+        left = rows.size - checked.sizes
+        return cls(listed, log_rest(lists), np.where(np.isfinite(left), log_or(np, left, -np.inf), rows.log_size))
+
+
+def normalised(lists: TopLists, listed: Floats, rest: Floats) -> TopLists:
+    """Lists on the same classes whose masses are in proportion to what these are the logarithms of."""
+    total = np.logaddexp(row_log_sums(listed, lists.offsets), rest)
+    logs = listed - np.repeat(total, lists.sizes)
+    return revalued(lists, np.exp(logs), rest - total)
+
+
+def revalued(lists: TopLists, t: Floats, rest: Floats) -> TopLists:
+    """Lists on the same classes with other confidences and the log of another rest, checked as all lists are."""
+    rows = replace(lists.checked.rows, confidences=t, log_rest=rest)
+    checked = validate(rows, lists.space, ids=lists.ids, repairs=Repairs())
+    return lists._with(replace(checked, repairs=lists.checked.repairs))
+
+
+def ranks(lists: TopLists) -> NDArray[np.int64]:
+    """The place of each entry among the confidences of its case, from 0; ties keep their order."""
+    t, sizes, offsets = lists.confidences, lists.sizes, lists.offsets
+    place = np.arange(len(t)) - np.repeat(offsets[:-1], sizes)
+    if not ((t[1:] > t[:-1]) & (place[1:] > 0)).any():
+        return place
+    out = np.empty(len(t), np.int64)
+    if len(sizes) and (sizes == sizes[0]).all():
+        order = np.argsort(-t.reshape(len(sizes), -1), axis=1, stable=True)
+        np.put_along_axis(out.reshape(order.shape), order, np.arange(order.shape[1])[None, :], axis=1)
+    else:
+        out[np.lexsort((-t, np.repeat(np.arange(len(sizes)), sizes)))] = place
+    return out

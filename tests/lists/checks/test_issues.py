@@ -18,8 +18,8 @@ from toplist.core.kernel import Rows
 from toplist.errors import TopListError
 from toplist.lists import from_logs
 from toplist.lists.checks import BLOCKING, Issue, QualityCounts
-from toplist.lists.constructors import to_rows
 from toplist.lists.converters import raw_rows
+from toplist.lists.rows import to_rows
 
 law = settings(
     deadline=None, max_examples=draws(60), derandomize=True, phases=(Phase.explicit, Phase.generate, Phase.shrink)

@@ -18,7 +18,7 @@ from toplist.core.arguments import as_units
 from toplist.core.kernel import standard_error
 from toplist.errors import TopListError
 from toplist.lists import TopLists
-from toplist.lists.log_space import log_rest, revalued
+from toplist.lists.toplists import log_rest, revalued
 from toplist.postprocess import recalibration
 from toplist.postprocess.recalibration.base import Identity, Recalibrator, Sample
 from toplist.postprocess.selection import as_folds, simplest_as_good

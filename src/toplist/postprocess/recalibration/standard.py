@@ -19,7 +19,7 @@ from toplist.core.arguments import as_probability, as_whole
 from toplist.core.array_api import log_or
 from toplist.errors import TopListError
 from toplist.lists import TopLists, log_rest
-from toplist.lists.log_space import Logs, normalised, ranks, revalued
+from toplist.lists.toplists import Logs, normalised, ranks, revalued
 from toplist.lists.validation import row_sums
 from toplist.postprocess.recalibration.base import Recalibrator, Sample, State
 from toplist.scoring.rules import Rule, as_rule

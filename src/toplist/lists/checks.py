@@ -1,22 +1,192 @@
-"""Data-quality issues of predictions, counted batch by batch however cases are split, and their messages."""
+"""Data-quality issues of predictions: unvalidated rows in, counts and issues with their messages out.
+
+`detect` says which cases of a batch have which issue; `QualityCounts` adds these up, however cases are split, decides
+which are issues, and words them. Imports only from `toplist.lists` and below.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toplist._text import argument, quote
+from toplist._typing import Bools, Floats
+from toplist.core import flags
 from toplist.core.kernel import Rows
 from toplist.lists import error_messages as remedies
-from toplist.lists.checks.detect import MemoryNames, Names, detect, summed
+from toplist.lists.error_messages import SENTINEL
+from toplist.lists.labelsets import LabelSets, Sets
 from toplist.lists.space import ClassSpace
 from toplist.lists.toplists import TopLists
-from toplist.lists.validation import Repairs
+from toplist.lists.validation import Repairs, exponentiate, from_percent, gather, inspect, row_sums
+
+
+class Names(Protocol):
+    """What the cases of one batch are called."""
+
+    def case(self, at: int, position: int) -> str:
+        """The id of a case, or its position."""
+        ...
+
+
+def text(value: Any) -> str:
+    """A name on one line; label sets in the order of their labels, whatever order they came in.
+
+    >>> text({"b", "a"}), text(3), text(np.str_("x"))
+    ('{a, b}', '3', 'x')
+    """
+    if isinstance(value, set | frozenset | list | tuple):
+        return "{" + ", ".join(sorted(map(str, value))) + "}"
+    return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryNames:
+    """Names of predictions in memory: classes by the labels of their space, cases by their ids or positions.
+
+    >>> names = MemoryNames(ClassSpace(labels=["cat", "dog"]), y=["fox"])
+    >>> names.case(0, 41), names.classes(0, [1]), names.outcome(0, -1)
+    ('41', ['dog'], 'fox')
+    """
+
+    space: ClassSpace
+    ids: Any = None
+    y: Any = None  # outcomes as they were given, which may be no class that is listed
+
+    def case(self, at: int, position: int) -> str:
+        """See `Names`."""
+        return str(position) if self.ids is None else text(self.ids[at])
+
+    def classes(self, at: int, codes: Sequence[int]) -> list[str]:
+        """The names of classes that a case lists."""
+        return [text(self.space.decode(int(code))) for code in codes]
+
+    def outcome(self, at: int, code: int) -> str:
+        """The name of the outcome of a case."""
+        space, y = self.space, self.y
+        digest = isinstance(space, LabelSets) and space.digests
+        if (code >= 0 and not digest) or y is None or isinstance(y, TopLists):
+            return self.classes(at, [code])[0] if code >= 0 else "a class that is never listed"
+        if isinstance(space, LabelSets) and (isinstance(y, Sets) or hasattr(y, "tocsr")):
+            return text(space.named(space.sets(y).take([at]))[0])
+        given = y[at] if isinstance(y, list | tuple) else np.asarray(y)[at]
+        if isinstance(space, LabelSets) and isinstance(given, np.ndarray):
+            given = {name for name, there in zip(space.names, given, strict=True) if there}
+        return text(given)
+
+
+_BAD: Final = flags.NOT_FINITE | flags.NEGATIVE | flags.ABOVE_ONE
+KINDS: Final = {
+    flags.NOT_FINITE: "not finite",
+    flags.NEGATIVE: "negative",
+    flags.ABOVE_ONE: "above one",
+    flags.TWICE: "class twice",
+    flags.TOO_LONG: "too many classes",
+    flags.OUTSIDE: "class outside the space",
+    flags.NOT_FULL: "incomplete distribution",
+    flags.MASS: "mass above one",
+}
+"""The issue that each flag of validation is, in the order in which validation raises them."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFlags:
+    """What was detected in the unvalidated cases of one batch."""
+
+    rows: Rows  # confidences as probabilities
+    largest: float  # of the numbers as they were given, if they are finite
+    sums: Floats  # of all that a case lists
+    flags: NDArray[np.uint16]  # what validation finds before any repair
+    kinds: Mapping[str, Bools]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many classes each case lists."""
+        return np.diff(self.rows.offsets)
+
+
+def detect(rows: Rows, scale: str = "probability") -> CaseFlags:
+    """Which unvalidated cases have which issue."""
+    written = rows.confidences
+    if scale == "log":
+        with np.errstate(over="ignore"):
+            rows = exponentiate(rows)
+        rows = replace(rows, confidences=np.where(written <= SENTINEL, written, rows.confidences))
+    elif scale == "percent":
+        rows = from_percent(rows)
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = inspect(rows)[1]
+        t, sizes = rows.confidences.astype(np.float64), np.diff(rows.offsets)
+        sums = row_sums(t, rows.offsets)
+        kinds = {kind: (found & bit) > 0 for bit, kind in KINDS.items()}
+        sound = (found & _BAD) == 0
+        kinds["mass above one"] &= (found & (flags.NOT_FINITE | flags.NEGATIVE)) == 0
+        kinds["incomplete distribution"] &= sound
+        invalid, long = (found & flags.INVALID) > 0, kinds["too many classes"]
+        again = np.flatnonzero(kinds["class twice"])
+        if len(again) and rows.classes is not None:  # a class that is there twice counts once, as it comes first
+            once = _once(rows, again)
+            invalid[again] = (inspect(once)[1] & flags.INVALID) > 0
+            long[again] &= np.diff(once.offsets) > once.size
+        zeros = row_sums(t == 0, rows.offsets)
+        kinds |= {
+            "empty list": sizes == 0,
+            "list of zeros": (sizes > 0) & (zeros == sizes),
+            "listed zero": (zeros > 0) & (zeros < sizes),
+            "short": (sizes > 0) & (sizes < rows.size),
+            "fractional": row_sums((t != 0) & (t != 1), rows.offsets) > 0,
+            "invalid": invalid & sound & ~kinds["mass above one"],
+        }
+        kinds["percent"], kinds["logs"] = _wrong_scale(written, rows, scale)
+        off = np.where(sizes == rows.size, np.abs(1.0 - sums) > 0.01, sums > 1.01) & (sizes > 0)
+    kinds["off"], kinds["sound"] = off & sound, sound & (sizes > 0)
+    largest = float(written.max(initial=-np.inf, where=np.isfinite(written)))
+    return CaseFlags(rows, largest, sums, found, kinds)
+
+
+def _once(rows: Rows, cases: NDArray[np.intp]) -> Rows:
+    """Some cases, each class of which is there once, as it comes first."""
+    part = gather(rows, cases)
+    case = np.repeat(np.arange(len(cases)), np.diff(part.offsets))
+    codes = np.zeros(0, np.int64) if part.classes is None else part.classes
+    order = np.lexsort((np.arange(len(case)), codes, case))
+    first = np.ones(len(order), bool)
+    first[1:] = (np.diff(case[order]) != 0) | (np.diff(codes[order]) != 0)
+    keep = np.sort(order[first])
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.bincount(case[keep], minlength=len(cases)))))
+    return replace(part, offsets=offsets, classes=codes[keep], confidences=part.confidences[keep])
+
+
+def _wrong_scale(written: NDArray[Any], rows: Rows, scale: str) -> tuple[Bools, Bools]:
+    """Cases whose numbers would do as percentages, and those that would as logarithms."""
+    offsets, sizes, n = rows.offsets, np.diff(rows.offsets), len(rows)
+    nothing = np.zeros(n, bool)
+    if scale != "probability":
+        return nothing, nothing
+    v = written.astype(np.float64, copy=False)
+    some = sizes > 0
+    high, low = np.full(n, -np.inf), np.full(n, np.inf)
+    starts = offsets[:-1][some]
+    if len(starts):
+        high[some], low[some] = np.fmax.reduceat(v, starts), np.fmin.reduceat(v, starts)
+    sums = row_sums(v, offsets)
+    likely = (sums <= 150) & ((sizes < rows.size) | (sums >= 80))  # complete lists of counts are no percentages
+    percent = some & (high > 1 + 1e-6) & (high <= 100) & (low >= 0) & likely
+    logs = some & (high <= 0) & (low < -1e-6) & (low > SENTINEL)
+    if logs.any():
+        logs &= row_sums(np.where(v <= 0, np.exp(np.minimum(v, 0)), 0.0), offsets) <= 1 + 1e-3
+    return percent, logs
+
+
+def _summed(a: Mapping[int, int], b: Mapping[int, int]) -> dict[int, int]:
+    """Counts of both, by key."""
+    return {key: a.get(key, 0) + b.get(key, 0) for key in {**a, **b}}
+
 
 _BLANKS: Final = ("class without a confidence", "confidence without a class")
 BLOCKING: Final = (
@@ -71,7 +241,7 @@ class ListSummary:
     invalid: int = 0
 
     def __add__(self, other: ListSummary) -> ListSummary:
-        return ListSummary(summed(self.sizes, other.sizes), self.mass + other.mass, self.invalid + other.invalid)
+        return ListSummary(_summed(self.sizes, other.sizes), self.mass + other.mass, self.invalid + other.invalid)
 
     @classmethod
     def of(cls, lists: TopLists) -> ListSummary:
@@ -103,8 +273,9 @@ class Count:
     name: str = ""
 
     def __add__(self, other: Count) -> Count:
-        one, two = (self, other) if _earlier(self, other) else (other, self)
-        return Count(one.cases + two.cases, one.position, one.name)
+        named = [count for count in (self, other) if count.position is not None]
+        first = min(named, key=lambda count: (count.position, count.name), default=self)
+        return Count(self.cases + other.cases, first.position, first.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +303,7 @@ class QualityCounts:
             self.scale,
             {kind: self.count(kind) + other.count(kind) for kind in {**self.counts, **other.counts}},
             max(self.largest, other.largest),
-            summed(self.sizes, other.sizes),
+            _summed(self.sizes, other.sizes),
             (min(self.sums[0], other.sums[0]), max(self.sums[1], other.sums[1])),
         )
 
@@ -183,17 +354,11 @@ class QualityCounts:
             count = self.count(kind) if single else _PATTERNS[kind](self)
             if count is None or not count.cases:
                 continue
-            words = message(kind, self, count, first=single)
+            words = _message(kind, self, count, first=single)
             blocking, done = kind in BLOCKING or kind in _BLOCKING_PATTERNS, kind in repaired
             words += REPAIRED if blocking and done else ""
             made.append(Issue(kind, count.cases, self.cases, words, blocking and not done, count.name))
         return tuple(sorted(made, key=lambda one: not one.blocking))
-
-
-def _earlier(one: Count, two: Count) -> bool:
-    if one.position is None or two.position is None:
-        return two.position is None
-    return (one.position, one.name) <= (two.position, two.name)
 
 
 def _counted(which: NDArray[np.bool_], where: NDArray[Any], names: Names) -> Count:
@@ -232,16 +397,11 @@ def _not_percent(counts: QualityCounts) -> Count | None:
     return Count(counts.cases) if counts.scale == "percent" and 0 < counts.largest <= 1 and enough else None
 
 
-def _fractional(counts: QualityCounts) -> bool:
-    """Whether any number is neither zero nor one."""
-    return counts.count("fractional").cases > 0
-
-
 _PATTERNS: Final[Mapping[str, Callable[[QualityCounts], Count | None]]] = {
     "looks like percent": _percent,
     "looks like log-probabilities": _logs,
-    "looks like marginals": lambda counts: _marginals(counts) if _fractional(counts) else None,
-    "looks like label sets": lambda counts: None if _fractional(counts) else _marginals(counts),
+    "looks like marginals": lambda counts: _marginals(counts) if counts.count("fractional").cases else None,
+    "looks like label sets": lambda counts: None if counts.count("fractional").cases else _marginals(counts),
     "looks like probabilities": _not_percent,
     "listed zero": lambda counts: counts.count("listed zero"),
 }
@@ -303,50 +463,31 @@ _TEMPLATES: Final[Mapping[str, str | tuple[str, str, str]]] = {
 REPAIRED: Final = " This is repaired, as requested."
 
 
-def message(kind: str, counts: QualityCounts, found: Count, *, first: bool = False) -> str:
+def _message(kind: str, counts: QualityCounts, count: Count, *, first: bool) -> str:
     """One issue in a sentence or two; with `first`, the name of the first case follows."""
+    (low, high), mass = counts.sums, counts.sums[1]
+    sums = f" (but to {low:.7g})" if f"{low:.7g}" == f"{high:.7g}" else f" (but from {low:.7g} to {high:.7g})"
+    details = {
+        **{name: argument(*given) for name, given in remedies.ARGUMENTS.items()},
+        "largest": f"{counts.largest:g}{_UNITS[counts.scale]}",
+        "mass": f"1 + {mass - 1:.1g}" if 0 < mass - 1 < 1e-5 else f"{mass:.6g}",  # digits to see that it is above one
+        "sums": "" if counts.count("short").cases else sums,
+        "low": f"{low:.4g}",
+        "high": f"{high:.4g}",
+    }
     template = _TEMPLATES[kind]
-    details = {name: _detail(name, counts) for name in re.findall(r"\{(\w+)\}", str(template))}
     if isinstance(template, str):
-        return template.format(**details)
-    one, several_, rest = template
-    cases = f"{found.cases:,} of {counts.cases:,} cases"
-    if found.cases == counts.cases:
-        cases = "The one case" if found.cases == 1 else f"All {found.cases:,} cases"
-    sentence = f"{cases} {one if found.cases == 1 else several_} {rest.format(**details)}"
-    return sentence + _first(found) if first and found.name else sentence
+        return template.format_map(details)
+    verb, verbs, rest = template
+    cases = f"{count.cases:,} of {counts.cases:,} cases"
+    if count.cases == counts.cases:
+        cases = "The one case" if count.cases == 1 else f"All {count.cases:,} cases"
+    sentence = f"{cases} {verb if count.cases == 1 else verbs} {rest.format_map(details)}"
+    if not first or not count.name:
+        return sentence
+    name = count.name if re.fullmatch(r"row \d+|[\w.-]{1,40}", count.name) else quote(count.name)
+    case = name if name.startswith("row ") else f"case {name}"
+    return f"{sentence} {'The first' if count.cases > 1 else 'It'} is {case}."
 
 
-def _detail(name: str, counts: QualityCounts) -> str:
-    return argument(*remedies.ARGUMENTS[name]) if name in remedies.ARGUMENTS else _DETAILS[name](counts)
-
-
-def _first(found: Count) -> str:
-    name = found.name if re.fullmatch(r"row \d+|[\w.-]{1,40}", found.name) else quote(found.name)
-    return f" {'The first' if found.cases > 1 else 'It'} is {'' if name.startswith('row ') else 'case '}{name}."
-
-
-def _largest(counts: QualityCounts) -> str:
-    scale = {"probability": "", "percent": " percent", "log": " as a logarithm"}[counts.scale]
-    return f"{counts.largest:g}{scale}"
-
-
-def _mass(counts: QualityCounts) -> str:
-    """The largest mass, with enough digits to see that it is above one."""
-    mass = counts.sums[1]
-    return f"1 + {mass - 1:.1g}" if 0 < mass - 1 < 1e-5 else f"{mass:.6g}"
-
-
-def _sums(counts: QualityCounts) -> str:
-    """How far off the sums are, where all lists are complete."""
-    low, high = (f"{value:.7g}" for value in counts.sums)
-    return "" if counts.count("short").cases else f" (but to {low})" if low == high else f" (but from {low} to {high})"
-
-
-_DETAILS: Final[Mapping[str, Callable[[QualityCounts], str]]] = {
-    "largest": _largest,
-    "mass": _mass,
-    "sums": _sums,
-    "low": lambda counts: f"{counts.sums[0]:.4g}",
-    "high": lambda counts: f"{counts.sums[1]:.4g}",
-}
+_UNITS: Final = {"probability": "", "percent": " percent", "log": " as a logarithm"}
