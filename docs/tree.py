@@ -28,7 +28,7 @@ LAYERS = (
     (("report", "results as text, markup, JSON, figures, one HTML page", "plot, html", "pages"),),
     (
         ("multilabel", "lists of label sets, decisions", "estimators", "lists"),
-        ("inference", "intervals, tests, ranking", "sequential", "board"),
+        ("inference", "intervals, tests, ranking", "", "board"),
     ),
     (("postprocess", "better lists from lists", "recalibration, combination", "lists"),),
     (

@@ -15,15 +15,8 @@ from scipy.special import expit, logsumexp
 import toplist as tl
 from tests.draws import draws
 from toplist.lists.labelsets import Sets
-from toplist.multilabel.chains import (
-    FittedChain,
-    LogisticChain,
-    SearchCutShort,
-    as_chain,
-    chain_log_p,
-    chain_samples,
-    chain_sets,
-)
+from toplist.multilabel.chain_models import AnyChain, LogisticChain, as_chain
+from toplist.multilabel.chains import SearchCutShort, chain_log_p, chain_samples, chain_sets
 
 
 def every_set(width: int) -> np.ndarray:
@@ -185,7 +178,7 @@ def test_lists_of_any_chain_are_the_true_top_k(width: int, k: int, seed: int, su
 def test_the_logistic_path_says_what_predict_proba_says() -> None:
     chain, X = fitted("logistic", 7, 3)
     slow = Chain(chain.order_, [Wrapped(estimator) for estimator in chain.estimators_])
-    assert isinstance(as_chain(slow, X)[0], FittedChain)
+    assert isinstance(as_chain(slow, X)[0], AnyChain)
     mine, theirs = chain_sets(chain, X, 20), chain_sets(slow, X, 20)
     np.testing.assert_array_equal(mine.classes, theirs.classes)
     np.testing.assert_allclose(mine.confidences, theirs.confidences, rtol=1e-12)
@@ -197,7 +190,7 @@ def test_linear_models_with_another_link_are_not_taken_for_logistic_ones() -> No
     multioutput = pytest.importorskip("sklearn.multioutput", reason="needs scikit-learn")
     rng = np.random.default_rng(5)
     X, Y = rng.normal(size=(60, 3)), rng.integers(0, 2, (60, 4))
-    for loss, kind in (("log_loss", LogisticChain), ("modified_huber", FittedChain)):
+    for loss, kind in (("log_loss", LogisticChain), ("modified_huber", AnyChain)):
         chain = multioutput.ClassifierChain(linear.SGDClassifier(loss=loss, alpha=1.0, random_state=0)).fit(X, Y)
         assert isinstance(as_chain(chain, X)[0], kind)
         check_true_top_k(chain_sets(chain, X[:3], 5), by_definition(chain, X[:3]), 5)
@@ -227,7 +220,8 @@ def test_how_the_cases_are_split_does_not_show(monkeypatch: pytest.MonkeyPatch) 
     chain, X = fitted("logistic", 8, 4)
     whole = chain_sets(chain, X, 40)
     for rows in (1, 30, 700):
-        monkeypatch.setattr("toplist.multilabel.chains.ROWS", rows)
+        for module in ("chains", "chain_models"):
+            monkeypatch.setattr(f"toplist.multilabel.{module}.ROWS", rows)
         parts = chain_sets(chain, X, 40)
         np.testing.assert_array_equal(parts.classes, whole.classes)
         np.testing.assert_allclose(parts.confidences, whole.confidences, rtol=1e-12)

@@ -19,8 +19,7 @@ from scipy import stats
 import toplist as tl
 from tests.postprocess.factories import draw_lists
 from toplist.lists import from_logs
-from toplist.postprocess.conformal import Conformal
-from toplist.postprocess.draws import uniform_by_case
+from toplist.postprocess.conformal import Conformal, uniform_by_case
 
 Floats = NDArray[np.float64]
 seeds = st.integers(0, 5_000)

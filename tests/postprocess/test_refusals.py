@@ -103,7 +103,7 @@ REFUSED = [
     pooled("these add up to 0.5", [ONE], weights=[0.5]),
     pooled("Divide each by 3.", [ONE, ONE], weights=[1.0, 2.0]),
     pooled("not negative", [ONE, ONE], weights=[1.5, -0.5]),
-    pooled("differ in 'd'. The members are a, b", {"a": ONE, "b": ONE}, weights={"a": 0.5, "b": 0.3, "d": 0.2}),
+    pooled("the pool is of a, b; d is no member.", {"a": ONE, "b": ONE}, weights={"a": 0.5, "b": 0.3, "d": 0.2}),
     pooled("how many classes are there", [[0.5, 0.5]]),
     pooled("different cases", [LABELS([0], 3, ids=["x"]), LABELS([0], 3, ids=["y"])]),
     pooled("one model alone", ONE),

@@ -244,6 +244,38 @@ def cut(
     return keep, rest, unlisted + xp.sum(xp.astype(~keep, t.dtype), axis=1)
 
 
+class Sublist(NamedTuple):
+    """The largest valid sublist t' of each row as it is scored; a mass above one, or of all classes, is divided out."""
+
+    keep: Array  # which entries are in it
+    t: Array  # their confidences, 0 for the others
+    rest: Array  # alpha, the mass not listed
+    unlisted: Array  # m - k, the number of classes not listed
+    proxy: Array  # pi = alpha / (m - k), and 0 where every class is listed
+    scaled: Array  # is the mass divided out?
+
+
+def largest_valid(
+    xp: Any, t: Array, log_rest: Array | None, size: Array, log_size: Array, rest: Array, found: Array
+) -> Sublist:
+    """The largest valid sublists (paper, section 3) of rows with these signed rest masses and flags."""
+    none = zeros(xp, t)
+    unlisted, keep = size - t.shape[1] + none, xp.ones_like(t) == 1
+    low = (found & flags.BELOW) != 0
+    if t.shape[1] and bool(xp.any(low)):
+        log = log_or(xp, rest, -xp.inf) if log_rest is None else log_rest
+        kept, cut_rest, cut_unlisted = cut(xp, t, unlisted, log_size, rest, log)
+        keep = kept | ~xp.expand_dims(low, axis=1)
+        rest, unlisted = xp.where(low, cut_rest, rest), xp.where(low, cut_unlisted, unlisted)
+    full = unlisted == 0
+    scaled = (rest < 0) | full
+    scale = xp.where(scaled, 1.0 / (1.0 - xp.where(scaled, rest, none)), none + 1)
+    t = xp.where(keep, t * xp.expand_dims(scale, axis=1), xp.zeros_like(t))
+    rest = xp.where(scaled, none, rest)
+    proxy = xp.where(full, none, rest / xp.where(full, none + 1, unlisted))
+    return Sublist(keep, t, rest, unlisted, proxy, scaled)
+
+
 def reduce(
     xp: Any,
     kind: str,
@@ -257,52 +289,32 @@ def reduce(
     found: Array,
     outcomes: Array | None,
 ) -> RowSums:
-    """The reduction: the outcome's confidence and a sum over the others, of the largest valid sublist."""
-    k = t.shape[1]
-    none = zeros(xp, t)
-    unlisted = size - k + none
-    keep = None
-    if k and bool(xp.any((found & flags.BELOW) != 0)):
-        log = log_or(xp, rest, -xp.inf) if log_rest is None else log_rest
-        kept, cut_rest, cut_unlisted = cut(xp, t, unlisted, log_size, rest, log)
-        low = (found & flags.BELOW) != 0
-        keep = kept | ~xp.expand_dims(low, axis=1)
-        rest, unlisted = xp.where(low, cut_rest, rest), xp.where(low, cut_unlisted, unlisted)
+    """The statistics of each case: the outcome's padded confidence, and a sum over the other listed classes."""
+    valid = largest_valid(xp, t, log_rest, size, log_size, rest, found)
+    none, nothing, k = zeros(xp, t), xp.zeros_like(t), t.shape[1]
     if outcomes is None or not k:
-        same = xp.zeros_like(t) != 0
+        same = nothing != 0
     else:
         codes = xp.arange(k, dtype=outcomes.dtype) if classes is None else classes
-        same = codes == xp.expand_dims(outcomes, axis=1)
-    nothing = xp.zeros_like(t)
-    if keep is not None:
-        same = same & keep
-        t = xp.where(keep, t, nothing)
+        same = (codes == xp.expand_dims(outcomes, axis=1)) & valid.keep
     hit = xp.any(same, axis=1) if k else none != 0
-    found_at = xp.sum(xp.where(same, t, nothing), axis=1)
+    q, others = xp.sum(xp.where(same, valid.t, nothing), axis=1), xp.where(same, nothing, valid.t)
     total, ties = none, none
-    full = unlisted == 0
-    scaled = (rest < 0) | full
-    scale = xp.where(scaled, 1.0 / (1.0 - xp.where(scaled, rest, none)), none + 1)
     if kind == "peak":
-        inside = nothing + 1 if keep is None else xp.astype(keep, t.dtype)
-        marked = t * inside - (1 - inside)
+        marked = xp.where(valid.keep, valid.t, nothing - 1)
         total = xp.max(marked, axis=1) if k else none - 1
-        ties = xp.sum(xp.astype((marked == xp.expand_dims(total, axis=1)) & (inside > 0), t.dtype), axis=1)
-        total = total * scale
+        ties = xp.sum(xp.astype((marked == xp.expand_dims(total, axis=1)) & valid.keep, t.dtype), axis=1)
+    elif kind == "squares":
+        total = xp.sum(others * others, axis=1)
     elif kind != "none":
-        others = xp.where(same, nothing, t)
-        if kind == "squares":
-            total = xp.sum(others * others, axis=1) * scale * scale
-        else:
-            total = xp.sum(others**exponent, axis=1) * scale**exponent
+        total = xp.sum(others**exponent, axis=1)
     # What a confidence near one lacks is the mass of the others, where the mass is divided out or the rest is known.
-    rest = xp.where(scaled, none, rest)
-    apart = xp.sum(xp.where(same, nothing, t), axis=1) * scale + rest
-    by_others = (found_at > 0.5) & (scaled | ((found & flags.KNOWN_REST) != 0))
-    miss = xp.where(by_others, apart, 1.0 - found_at * scale)
-    proxy = xp.where(full, none, rest / xp.where(full, none + 1, unlisted))
-    outcome = xp.where(hit, found_at * scale, proxy)
-    return RowSums(outcome, xp.where(hit, miss, 1.0 - proxy), total, ties, rest, unlisted, proxy, hit)
+    by_others = (q > 0.5) & (valid.scaled | ((found & flags.KNOWN_REST) != 0))
+    miss = xp.where(by_others, xp.sum(others, axis=1) + valid.rest, 1.0 - q)
+    return RowSums(
+        xp.where(hit, q, valid.proxy), xp.where(hit, miss, 1.0 - valid.proxy), total, ties,
+        valid.rest, valid.unlisted, valid.proxy, hit,
+    )  # fmt: skip
 
 
 _TINY = 1e-290  # proxies below this have lost digits, and are better known by their logarithms

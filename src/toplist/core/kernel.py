@@ -292,7 +292,7 @@ def accumulate(
 
 
 Hashes = NDArray[np.uint64]
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _WORD = 8  # bytes of a text that go into its hash at a time
 
 
@@ -335,7 +335,7 @@ def hash_integers(values: NDArray[Any], seed: int = 0) -> Hashes:
 
 def _hash_text(data: NDArray[np.uint8], offsets: NDArray[np.int64], seed: int) -> Hashes:
     starts, lengths = offsets[:-1], np.diff(offsets)
-    out = mix(np.uint64(seed) ^ mix(lengths.astype(np.uint64) + _GOLDEN))
+    out = mix(np.uint64(seed) ^ mix(lengths.astype(np.uint64) + GOLDEN))
     padded = np.concatenate([data, np.zeros(_WORD, np.uint8)])
     done, rows = 0, np.flatnonzero(lengths)
     while len(rows):

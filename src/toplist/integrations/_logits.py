@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toplist.core.arguments import as_tuple, as_whole
-from toplist.errors import OutcomeError, RuleError, ShapeError, TopListError
+from toplist.errors import ClassError, ConfidenceError, MassError, OutcomeError, RuleError, ShapeError, TopListError
 from toplist.lists.toplists import TopLists
 from toplist.scoring.rules.base import Nothing, Outcome, Rule, Squares, SumRule
 from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, as_rule, name_of
@@ -18,6 +19,7 @@ Array = Any
 SUPPORTED = "brier, log, spherical, Power(a) and PseudoSpherical(a)"
 REDUCTIONS = ("mean", "sum", "none")
 OUTSIDE, UNDEFINED = -1, -2  # ranks of outcomes outside the classes, and in rows that are no distribution
+HIGHEST = 1e-3  # of log probabilities: what rounding explains is for the mass to judge
 COLDEST, HOTTEST = 1e-6, 1e30  # temperatures that leave logits, divided by them, in the range of float32
 
 
@@ -238,6 +240,162 @@ def outcome_outside(outcome: int, width: int, row: int, more: int) -> OutcomeErr
         case=row,
         more=more,
     )
+
+
+def refuse_weights(xp: Any, weights: Array) -> None:
+    """Raise the error that names the first weight that is negative or not finite.
+
+    >>> refuse_weights(np, np.array([1.0, 0.0]))
+    """
+    wrong = ~((weights >= 0) & (weights < np.inf))
+    if bool(wrong.any()):
+        row = int(xp.argwhere(wrong)[0, 0])
+        raise ConfidenceError(
+            f"the weight {float(weights[row])} is negative or not finite.",
+            "Weights are numbers from 0 on.",
+            case=row,
+            more=int(wrong.sum()) - 1,
+        )
+
+
+def reduce(xp: Any, values: Array, weights: Array | None, reduction: str) -> Array:
+    """The weighted mean, the weighted sum, or the weighted values; rows of weight zero count nothing, even if NaN.
+
+    >>> float(reduce(np, np.array([1.0, np.nan, 4.0]), np.array([1.0, 0.0, 2.0]), "mean"))
+    3.0
+    """
+    w = xp.ones_like(values) if weights is None else weights
+    if reduction == "mean" and 0 not in w.shape:
+        largest = w.max()  # huge and tiny weights have a sum over the largest: only proportions count
+        w = xp.where(largest > 0, w / xp.where(largest > 0, largest, 1), w)
+    w = as_type(w, values.dtype)
+    weighted = xp.where(w == 0, 0.0, xp.where(w == 0, 0.0, values) * w)
+    if reduction == "none":
+        return weighted
+    return weighted.sum() if reduction == "sum" else weighted.sum() / w.sum()
+
+
+def as_type(x: Array, kind: Any) -> Array:
+    """An array of torch, JAX or numpy in another type."""
+    return x.to(kind) if hasattr(x, "to") else x.astype(kind)
+
+
+class Masses(NamedTuple):
+    """Lists of log probabilities without padding, what they add up to, and whether that is wrong."""
+
+    logs: Array  # minus infinity where a list is padded
+    log_rest: Array
+    total: Array  # of the listed probabilities, and of the rest where that was given
+    full: Array  # every class is listed
+    complete: Array  # the total has to be one
+    wrong: Array
+
+    def divided(self, xp: Any) -> Array:
+        """Logs of the listed probabilities and, last, of all other classes together, which add up to one."""
+        log_total = xp.where(self.complete | (self.total > 1.0), xp.log(self.total), 0.0)[..., None]
+        rest = xp.where(self.full[..., None], -xp.inf, self.log_rest[..., None] - log_total)
+        return xp.concatenate([self.logs - log_total, rest], -1)
+
+
+def tolerance(xp: Any, given: Array, rest: Array | None) -> float:
+    """How far rounding takes the mass of lists of logs from one: an entropy times the rounding of logs.
+
+    >>> tolerance(np, np.zeros((1, 1), np.float32), None) < 1.1e-5
+    True
+    """
+    eps = max(float(xp.finfo(one.dtype).eps) for one in (given, *([] if rest is None else [rest])))
+    return 1e-5 + eps * (2.0 + math.log(max(1, given.shape[-1])))
+
+
+def masses(xp: Any, entry: Array, given: Array, rest: Array | None, width: int) -> Masses:
+    """What lists of log probabilities over `width` classes add up to, in float32, or in float64 where that was given.
+
+    `entry` says which of them are listed. Without the log of what is left over, it is that of one minus the listed
+    probabilities, or of zero where that is less than rounding explains.
+
+    >>> logs = np.log(np.array([[0.5, 0.25]]))
+    >>> found = masses(np, np.ones((1, 2), bool), logs, None, 3)
+    >>> found.total, np.exp(found.log_rest)
+    (array([0.75]), array([0.25]))
+    """
+    kind, slack = given.dtype if given.dtype == xp.float64 else xp.float32, tolerance(xp, given, rest)
+    logs = xp.where(entry, as_type(given, kind), -xp.inf)
+    listed = xp.exp(logs)
+    total, full = listed.sum(-1), entry.sum(-1) == width
+    if rest is None:
+        entropy = -(xp.where(listed > 0, logs, 0.0) * listed).sum(-1)
+        rounding = 0.5 * float(xp.finfo(given.dtype).eps) * entropy + 2.0 * float(xp.finfo(kind).eps)
+        some = 1.0 - total > rounding
+        log_rest = xp.where(some, xp.log1p(-xp.where(some, total, 0.0)), -xp.inf)
+        complete, nobody = full, xp.zeros_like(full)
+    else:
+        log_rest = as_type(rest, kind)
+        complete, nobody = xp.ones_like(full), full & (xp.exp(log_rest) > slack)
+        total = total + xp.exp(log_rest)
+    wrong = ~(total <= 1.0 + slack) | (complete & (total < 1.0 - slack)) | nobody
+    return Masses(logs, log_rest, total, full, complete, wrong)
+
+
+def refuse_lists(
+    xp: Any, classes: Array, entry: Array, twice: Array, masses: Masses, width: int, *, known: bool
+) -> None:
+    """Raise the error that names the first list that is no distribution over the classes.
+
+    `twice` says which rows list a class twice, and `known` whether the rest was given. Tensors that torch transforms
+    have no numpy arrays, so that this stays in the library.
+
+    >>> logs, entry = np.log(np.array([[0.8, 0.4]])), np.ones((1, 2), bool)
+    >>> sums = masses(np, entry, logs, None, 3)
+    >>> refuse_lists(np, np.array([[0, 2]]), entry, np.array([False]), sums, 3, known=False)
+    Traceback (most recent call last):
+    toplist.errors.MassError: case 0: the listed probabilities add up to 1.2. Take log probabilities over all classes...
+    """
+    cases, k = math.prod(classes.shape[:-1]), classes.shape[-1]
+    classes, entry = classes.reshape(cases, k), entry.reshape(cases, k)
+
+    def first(wrong: Array) -> list[int]:
+        return [int(place) for place in xp.argwhere(wrong)[0]]
+
+    outside = entry & ((classes < 0) | (classes >= width))
+    if bool(outside.any()):
+        row, place = first(outside)
+        raise ClassError(
+            f"class {int(classes[row, place])} is outside of the {width:,} classes.",
+            "Class indices start at 0; ignore_index names what stands for no class.",
+            case=row,
+            more=int(outside.any(-1).sum()) - 1,
+        )
+    if bool(twice.any()):
+        row = first(twice.reshape(-1))[0]
+        listed = [int(c) for c, inside in zip(classes[row], entry[row], strict=True) if inside]
+        raise ClassError(
+            f"class {next(c for c in listed if listed.count(c) > 1)} is listed twice.",
+            "List each class once, with all of its probability.",
+            case=row,
+            more=int(twice.sum()) - 1,
+        )
+    values = masses.logs.reshape(cases, k)
+    if known:
+        values = xp.concatenate([values, masses.log_rest.reshape(cases, 1)], -1)
+    above = ~(values <= HIGHEST)
+    if bool(above.any()):
+        row, place = first(above)
+        raise ConfidenceError(
+            f"{float(values[row, place]):.6g} is no log probability.",
+            "These are logs, at most 0: take log_softmax of logits, and the log of probabilities.",
+            case=row,
+            more=int(above.any(-1).sum()) - 1,
+        )
+    if bool(masses.wrong.any()):
+        row = first(masses.wrong.reshape(-1))[0]
+        total = float(masses.total.reshape(-1)[row])
+        raise MassError(
+            f"the listed probabilities {'and the rest ' if known else ''}add up to {total:.6g}.",
+            "Take log probabilities over all classes, and as the rest the log of what the list leaves over. Where they "
+            "were rounded, subtract the log of this sum from them.",
+            case=row,
+            more=int(masses.wrong.sum()) - 1,
+        )
 
 
 def _on_host(part: Array) -> NDArray[Any]:

@@ -23,7 +23,7 @@ from toplist.lists.error_messages import SENTINEL
 from toplist.lists.labelsets import LabelSets, Sets
 from toplist.lists.space import ClassSpace
 from toplist.lists.toplists import TopLists
-from toplist.lists.validation import Repairs, exponentiate, from_percent, gather, inspect, row_sums
+from toplist.lists.validation import Repairs, exponentiate, first_of_each, from_percent, gather, inspect, once, row_sums
 
 
 class Names(Protocol):
@@ -130,9 +130,10 @@ def detect(rows: Rows, scale: str = "probability") -> CaseFlags:
         invalid, long = (found & flags.INVALID) > 0, kinds["too many classes"]
         again = np.flatnonzero(kinds["class twice"])
         if len(again) and rows.classes is not None:  # a class that is there twice counts once, as it comes first
-            once = _once(rows, again)
-            invalid[again] = (inspect(once)[1] & flags.INVALID) > 0
-            long[again] &= np.diff(once.offsets) > once.size
+            part = gather(rows, again)
+            part = once(part, *first_of_each(part))
+            invalid[again] = (inspect(part)[1] & flags.INVALID) > 0
+            long[again] &= np.diff(part.offsets) > part.size
         zeros = row_sums(t == 0, rows.offsets)
         kinds |= {
             "empty list": sizes == 0,
@@ -147,19 +148,6 @@ def detect(rows: Rows, scale: str = "probability") -> CaseFlags:
     kinds["off"], kinds["sound"] = off & sound, sound & (sizes > 0)
     largest = float(written.max(initial=-np.inf, where=np.isfinite(written)))
     return CaseFlags(rows, largest, sums, found, kinds)
-
-
-def _once(rows: Rows, cases: NDArray[np.intp]) -> Rows:
-    """Some cases, each class of which is there once, as it comes first."""
-    part = gather(rows, cases)
-    case = np.repeat(np.arange(len(cases)), np.diff(part.offsets))
-    codes = np.zeros(0, np.int64) if part.classes is None else part.classes
-    order = np.lexsort((np.arange(len(case)), codes, case))
-    first = np.ones(len(order), bool)
-    first[1:] = (np.diff(case[order]) != 0) | (np.diff(codes[order]) != 0)
-    keep = np.sort(order[first])
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.bincount(case[keep], minlength=len(cases)))))
-    return replace(part, offsets=offsets, classes=codes[keep], confidences=part.confidences[keep])
 
 
 def _wrong_scale(written: NDArray[Any], rows: Rows, scale: str) -> tuple[Bools, Bools]:

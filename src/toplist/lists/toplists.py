@@ -523,9 +523,9 @@ def join(parts: Sequence[TopLists], classes: Sequence[NDArray[Any]], space: Clas
     every = [one.checked for one in parts]
     sizes = np.concatenate([one.sizes for one in parts])
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
-    log_rest, shown = None, None
+    logs, shown = None, None
     if any(one.log_rest is not None for one in parts):
-        log_rest = np.concatenate([_log(one.rest) if one.log_rest is None else one.log_rest for one in parts])
+        logs = np.concatenate([log_rest(one) if one.log_rest is None else one.log_rest for one in parts])
     if any(one.rows.shown is not None for one in every):
         exact = [np.zeros((len(one), 2)) if one.checked.rows.shown is None else one.checked.rows.shown for one in parts]
         shown = np.concatenate(exact)
@@ -533,7 +533,7 @@ def join(parts: Sequence[TopLists], classes: Sequence[NDArray[Any]], space: Clas
         offsets,
         np.concatenate(classes),
         np.concatenate([one.rows.confidences for one in every]),
-        log_rest,
+        logs,
         *space.as_floats,
         min((one.rows.bits for one in every), default=None),
         shown,
@@ -545,12 +545,6 @@ def join(parts: Sequence[TopLists], classes: Sequence[NDArray[Any]], space: Clas
     return TopLists(
         space, None, CheckedColumns(rows, signed_rest, found, {})
     )  # they are checked, and stay what they are
-
-
-def _log(x: NDArray[Any]) -> NDArray[np.float64]:
-    with np.errstate(divide="ignore"):
-        found: NDArray[np.float64] = np.log(x.astype(np.float64, copy=False))
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -654,8 +648,7 @@ def revalued(lists: TopLists, t: Floats, rest: Floats) -> TopLists:
 
 def ranks(lists: TopLists) -> NDArray[np.int64]:
     """The place of each entry among the confidences of its case, from 0; ties keep their order."""
-    t, sizes, offsets = lists.confidences, lists.sizes, lists.offsets
-    place = np.arange(len(t)) - np.repeat(offsets[:-1], sizes)
+    t, sizes, place = lists.confidences, lists.sizes, ranks_in(lists)
     if not ((t[1:] > t[:-1]) & (place[1:] > 0)).any():
         return place
     out = np.empty(len(t), np.int64)

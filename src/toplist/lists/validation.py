@@ -233,35 +233,37 @@ def _normalize(rows: Rows, bad: NDArray[np.bool_]) -> Rows:
     )
 
 
-def _sum_duplicates(rows: Rows, _: NDArray[np.bool_]) -> Rows:
-    if rows.classes is None:
-        return rows
-    t, classes = rows.confidences.astype(np.float64), rows.classes
+def first_of_each(rows: Rows) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Entries in the order of their cases and classes, and which of them are the first of their class in their case."""
+    codes = np.zeros(0, np.int64) if rows.classes is None else rows.classes
     case = np.repeat(np.arange(len(rows)), np.diff(rows.offsets))
-    order = np.lexsort((np.arange(len(t)), classes, case))
-    new = np.ones(len(t), dtype=bool)
-    new[1:] = (case[order][1:] != case[order][:-1]) | (classes[order][1:] != classes[order][:-1])
-    starts = np.flatnonzero(new)
-    sums = np.add.reduceat(t[order], starts) if len(t) else t
-    first = order[new]
-    back = np.argsort(first, stable=True)
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(case[first], minlength=len(rows)))))
+    order = np.lexsort((np.arange(len(case)), codes, case))
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = (np.diff(case[order]) != 0) | (np.diff(codes[order]) != 0)
+    return order, first
+
+
+def once(rows: Rows, order: NDArray[np.intp], first: NDArray[np.bool_]) -> Rows:
+    """Rows that have each class once, as it comes first."""
+    kept = np.zeros(len(order), dtype=bool)
+    kept[order[first]] = True
+    classes = None if rows.classes is None else rows.classes[kept]
     return replace(
-        rows,
-        offsets=offsets,
-        classes=classes[first[back]],
-        confidences=sums[back],
-        precision=rows.bits,
-        shown=_shown_of_sums(rows, offsets),
+        rows, offsets=_offsets(row_sums(kept, rows.offsets)), classes=classes, confidences=rows.confidences[kept]
     )
 
 
-def _shown_of_sums(rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64] | None:
-    """What sums of entries may be off by, if every entry that went was added to one of those that stayed."""
+def _sum_duplicates(rows: Rows, _: NDArray[np.bool_]) -> Rows:
+    if rows.classes is None:
+        return rows
+    t = rows.confidences.astype(np.float64)
+    order, first = first_of_each(rows)
+    t[order[first]] = np.add.reduceat(t[order], np.flatnonzero(first)) if len(t) else t
+    merged = once(replace(rows, confidences=t, precision=rows.bits), order, first)
     if rows.shown is None:
-        return None
-    gone = np.diff(rows.offsets) - np.diff(offsets)
-    return rows.shown * np.stack([1.0 + gone, np.ones(len(rows))], axis=1)
+        return merged
+    gone = np.diff(rows.offsets) - np.diff(merged.offsets)  # each may have been added to any of those that stayed
+    return replace(merged, shown=rows.shown * np.stack([1.0 + gone, np.ones(len(rows))], axis=1))
 
 
 def exponentiate(rows: Rows) -> Rows:
@@ -476,22 +478,23 @@ class CheckedColumns:
         return CheckedColumns(gather(self.rows, where), self.signed_rest[where], self.flags[where], self.repairs)
 
 
-def row_sums(values: NDArray[Any], offsets: NDArray[np.int64]) -> Floats:
-    """Sum of each row of flat values; empty rows sum to zero."""
-    out = np.zeros(len(offsets) - 1)
+def over_rows(reduce: np.ufunc, values: NDArray[Any], offsets: NDArray[np.int64], empty: float) -> NDArray[Any]:
+    """A reduction of each row of flat values, such as `np.maximum`, and a number for empty rows."""
+    out = np.full(len(offsets) - 1, empty, values.dtype)
     filled = offsets[1:] > offsets[:-1]
     if filled.any():
-        out[filled] = np.add.reduceat(values.astype(np.float64, copy=False), offsets[:-1][filled])
+        out[filled] = reduce.reduceat(values, offsets[:-1][filled])
     return out
+
+
+def row_sums(values: NDArray[Any], offsets: NDArray[np.int64]) -> Floats:
+    """Sum of each row of flat values; empty rows sum to zero."""
+    return over_rows(np.add, values.astype(np.float64, copy=False), offsets, 0.0)
 
 
 def row_log_sums(logs: Floats, offsets: NDArray[np.int64]) -> Floats:
     """log(sum(exp(logs))) of each row; minus infinity for empty ones."""
-    out = np.full(len(offsets) - 1, -np.inf)
-    filled = offsets[1:] > offsets[:-1]
-    if filled.any():
-        out[filled] = np.logaddexp.reduceat(logs, offsets[:-1][filled])
-    return out
+    return over_rows(np.logaddexp, logs, offsets, -np.inf)
 
 
 def _offsets(sizes: Floats) -> NDArray[np.int64]:

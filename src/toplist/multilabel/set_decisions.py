@@ -25,7 +25,7 @@ from toplist._typing import Bools, Floats, Ints
 from toplist.errors import MassError, SpaceError, TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.labelsets import LabelSets, Sets
-from toplist.lists.validation import row_sums
+from toplist.lists.validation import over_rows, row_sums
 from toplist.multilabel.sets import no_sets
 
 Rest = Literal["spread", "drop"]
@@ -153,15 +153,6 @@ def _shares(lists: TopLists) -> Floats:
     return shares
 
 
-def row_tops(values: Floats, offsets: Ints) -> Floats:
-    """The largest value of each row; minus infinity for empty ones."""
-    out = np.full(len(offsets) - 1, -np.inf)
-    filled = offsets[1:] > offsets[:-1]
-    if filled.any():
-        out[filled] = np.maximum.reduceat(values, offsets[:-1][filled])
-    return out
-
-
 def _require_mass(lists: TopLists) -> None:
     bare = row_sums(lists.normalized_confidences > 0, lists.offsets) == 0
     if bare.any():
@@ -217,7 +208,7 @@ def mode_sets(lists: Any, *, space: Any = None) -> Sets:
     lists, known = as_set_lists(lists, space)
     lists = lists.valid()
     t = lists.normalized_confidences
-    top = row_tops(t, lists.offsets)
+    top = over_rows(np.maximum, t, lists.offsets, -np.inf)
     case = np.repeat(np.arange(len(lists)), lists.sizes)
     at = np.flatnonzero((t == top[case]) & (top > lists.proxy * (1 + TIE))[case])
     tied = decoded(known, lists.classes[at])

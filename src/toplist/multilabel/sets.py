@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,13 +18,45 @@ from toplist.errors import CaseError, ClassError, ConfidenceError, MassError, Sh
 from toplist.lists import TopLists, from_logs
 from toplist.lists.labelsets import Codebook, LabelSets, Sets
 from toplist.lists.space import UNLISTED
+from toplist.lists.validation import over_rows
 
 _LEAST = float(np.log(np.finfo(np.float64).tiny))  # the log of the smallest number that has all its digits
+
+
+def as_space(space: Any, width: int, given: str, instead: str = "") -> LabelSets:
+    """The space of sets of so many labels, which are named after their places by default.
+
+    A space with a support is refused where `instead` says what serves it.
+    """
+    known = LabelSets(range(width)) if space is None else space
+    if not isinstance(known, LabelSets):
+        raise SpaceError(f"the classes are label sets; the space is a LabelSets, not {known!r}.")
+    if len(known.names) != width:
+        raise SpaceError(f"{given} {width} labels, and the space {len(known.names)}.")
+    if instead and known.support is not None:
+        raise SpaceError(f"this space has a support: {instead}.")
+    return known
 
 
 def offsets_of(sizes: NDArray[Any]) -> Ints:
     """Where rows of these sizes begin, and the end."""
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
+
+
+def refuse(
+    error: type[CaseError],
+    wrong: Any,
+    problem: str | Callable[[int], str],
+    remedy: str = "",
+    *,
+    case: Ints | None = None,
+) -> None:
+    """Raise for the first entry that is wrong, if any is, and count the other cases; `case` is that of each entry."""
+    at = np.flatnonzero(wrong)
+    if len(at):
+        cases = at if case is None else case[at]
+        told = problem if isinstance(problem, str) else problem(int(at[0]))
+        raise error(told, remedy, case=int(cases[0]), more=len(np.unique(cases)) - 1)
 
 
 def no_sets(width: int) -> Sets:
@@ -45,16 +77,13 @@ def lists_of_sets(
 
     A case whose most probable set is below the smallest number is refused: zeros would not tell its sets apart.
     """
-    some = np.flatnonzero(np.diff(offsets))
-    top = np.maximum.reduceat(log_p, offsets[some]) if len(some) else np.zeros(0)
-    lost = np.flatnonzero((top > -np.inf) & (top < _LEAST))
-    if len(lost):
-        raise MassError(
-            f"the most probable set has the probability e^{top[lost[0]]:.6g}, which is below the smallest number.",
-            "Make lists of sets of fewer labels: labels that are nearly independent can be scored in parts.",
-            case=int(some[lost[0]]),
-            more=len(lost) - 1,
-        )
+    top = over_rows(np.maximum, log_p, offsets, -np.inf)
+    refuse(
+        MassError,
+        (top > -np.inf) & (top < _LEAST),
+        lambda at: f"the most probable set has the probability e^{top[at]:.6g}, which is below the smallest number.",
+        "Make lists of sets of fewer labels: labels that are nearly independent can be scored in parts.",
+    )
     if isinstance(sets, Sets):
         codes = space.encode(sets)
         book = Codebook.of(sets) if space.digests else None
@@ -139,10 +168,8 @@ def support_log_scores(marginals: Any, sets: Any) -> Floats:
     p = as_floats(marginals, "marginals").astype(np.float64, copy=False)
     if p.ndim != 2 or p.shape[1] != batch.width:
         raise ShapeError(f"marginals of shape {p.shape} for sets of {batch.width} labels.", "A column per label.")
-    bad = ~((p >= 0) & (p <= 1)).all(axis=1)
-    if bad.any():
-        row, more = int(np.argmax(bad)), int(bad.sum()) - 1
-        raise ConfidenceError("a marginal is no probability.", "They are from 0 to 1.", case=row, more=more)
+    wrong = ~((p >= 0) & (p <= 1)).all(axis=1)
+    refuse(ConfidenceError, wrong, "a marginal is no probability.", "They are from 0 to 1.")
     holds = sparse.csr_array((np.ones(len(batch.labels)), batch.labels, batch.offsets), (len(batch), batch.width))
     never, always = p == 0, p == 1
     with np.errstate(divide="ignore"):
@@ -160,21 +187,24 @@ def _as_support(support: Any, space: Any) -> Sets:
     sets = space.sets(support)
     codes = space.encode(sets)
     if (codes == UNLISTED).any():
-        label = space.named(sets.take([int(np.argmax(codes == UNLISTED))]))[0]
-        raise SpaceError(f"{set(label) or '{}'} is scored, but is not in the support of the space.")
+        label = _named(space, sets, int(np.argmax(codes == UNLISTED)))
+        raise SpaceError(f"{label} is scored, but is not in the support of the space.")
     if len(np.unique(codes)) < len(codes):
         raise SpaceError("a label set is in the support twice; its scores have one column.")
     return sets
+
+
+def _named(space: LabelSets, sets: Sets, at: int) -> str:
+    """One of some sets, by the names of its labels."""
+    return f"{set(space.named(sets.take([at]))[0]) or '{}'}"
 
 
 def _as_log_scores(log_scores: Any, seen: int) -> Floats:
     x = as_floats(log_scores, "log scores").astype(np.float64)
     if x.ndim != 2 or x.shape[1] != seen:
         raise ShapeError(f"log scores of shape {x.shape} for {seen} sets.", "A row per case, a column per set.")
-    bad = np.isnan(x).any(axis=1) | np.isposinf(x).any(axis=1) | np.isneginf(x).all(axis=1)
-    if bad.any():
-        row, more = int(np.argmax(bad)), int(bad.sum()) - 1
-        raise ConfidenceError("a log score is NaN or infinite, or all are minus infinity.", case=row, more=more)
+    wrong = np.isnan(x).any(axis=1) | np.isposinf(x).any(axis=1) | np.isneginf(x).all(axis=1)
+    refuse(ConfidenceError, wrong, "a log score is NaN or infinite, or all are minus infinity.")
     return x
 
 
@@ -183,18 +213,10 @@ def as_unseen(unseen: Any, everything: Bools) -> Floats:
     u = np.full(len(everything), unseen, np.float64) if isinstance(unseen, int | float) else as_vector(unseen, "unseen")
     if len(u) != len(everything):
         raise ShapeError(f"{len(u)} masses of unseen sets for {len(everything)} cases.", "One number, or one per case.")
-    bad = ~((u >= 0) & (u < 1))
-    if bad.any():
-        row, more = int(np.argmax(bad)), int(bad.sum()) - 1
-        raise ConfidenceError(f"unseen is {u[row]:g}.", "It is a mass from 0 to below 1.", case=row, more=more)
-    bad = everything & (u > 0)
-    if bad.any():
-        raise MassError(
-            "every set of the space is there, so that none is unseen.",
-            "Leave unseen at 0, or take the space of all label sets.",
-            case=int(np.argmax(bad)),
-            more=int(bad.sum()) - 1,
-        )
+    wrong = ~((u >= 0) & (u < 1))
+    refuse(ConfidenceError, wrong, lambda at: f"unseen is {u[at]:g}.", "It is a mass from 0 to below 1.")
+    remedy = "Leave unseen at 0, or take the space of all label sets."
+    refuse(MassError, everything & (u > 0), "every set of the space is there, so that none is unseen.", remedy)
     return u
 
 
@@ -253,7 +275,7 @@ def best_sets(
     p = _as_matrix(marginals)
     if scale not in ("probability", "logit"):
         raise TopListError(f'scale is "probability" or "logit", not {scale!r}.')
-    known = _as_sets(space, p.shape[1])
+    known = as_space(space, p.shape[1], "the marginals have", "support_sets lists the most probable of its sets")
     most = min(as_whole(k, "k", 1), known.size)
     if most > _MOST:
         raise TopListError(f"k is at most {_MOST:,} label sets of a case, not {k:,}.")
@@ -276,18 +298,6 @@ def _as_matrix(marginals: Any) -> NDArray[Any]:
             f"marginals are a (cases, labels) array, not one of shape {p.shape}.", "One case is one row: [[0.9, 0.2]]."
         )
     return p
-
-
-def _as_sets(space: Any, width: int) -> LabelSets:
-    if space is None:
-        return LabelSets(range(width))
-    if not isinstance(space, LabelSets):
-        raise SpaceError(f"the classes are label sets: pass LabelSets(labels), not {type(space).__name__}.")
-    if space.support is not None:
-        raise SpaceError("this space has a support, of which support_sets lists the most probable sets.")
-    if len(space.names) != width:
-        raise ShapeError(f"{width} columns for {len(space.names)} labels.", "Each label has a column of marginals.")
-    return space
 
 
 def _book(found: Likeliest, spelling: Spelling, codes: NDArray[np.int64], width: int) -> Codebook:
@@ -424,16 +434,14 @@ def _as_draws(samples: Any, space: Any) -> tuple[Ints, Iterator[Sets], LabelSets
     cube = _as_cube(samples)
     if cube is not None:
         cases, draws, width = cube.shape
-        known = _as_space(space, width)
+        known = as_space(space, width, "the draws have")
         step = max(1, _ENTRIES // max(1, draws * width))
         parts = (cube[at : at + step] for at in range(0, cases, step))
         sizes, batches = np.full(cases, draws), (Sets.from_indicators(part.reshape(-1, width)) for part in parts)
     else:
         known, each = _as_batches(samples, space)
         sizes, batches = np.array([len(sets) for sets in each], np.int64), (sets for sets in each)
-    if (sizes == 0).any():
-        case, more = int(np.argmin(sizes)), int(np.count_nonzero(sizes == 0)) - 1
-        raise ShapeError("there are no draws.", "A case needs one at least.", case=case, more=more)
+    refuse(ShapeError, sizes == 0, "there are no draws.", "A case needs one at least.")
     return sizes, batches, known
 
 
@@ -464,13 +472,6 @@ def _as_batches(samples: Any, space: LabelSets | None) -> tuple[LabelSets, list[
             raise SpaceError("draws of any form need a space=LabelSets(...) that says which labels there are.")
         space = LabelSets(range(each[0].width))
     return space, [space.sets(draws) for draws in each]
-
-
-def _as_space(space: LabelSets | None, width: int) -> LabelSets:
-    known = LabelSets(range(width)) if space is None else space
-    if len(known.names) != width:
-        raise SpaceError(f"the draws have {width} labels, and the space {len(known.names)}.")
-    return known
 
 
 def _count(sizes: Ints, batches: Iterator[Sets], space: LabelSets) -> _Drawn:
@@ -505,15 +506,13 @@ def _count(sizes: Ints, batches: Iterator[Sets], space: LabelSets) -> _Drawn:
 
 def _encode(space: LabelSets, sets: Sets, case: Ints) -> Ints:
     codes = space.encode(sets)
-    out = codes == UNLISTED
-    if out.any():
-        shown, more = space.named(sets.take([int(np.argmax(out))]))[0], len(np.unique(case[out])) - 1
-        raise ClassError(
-            f"{set(shown) or '{}'} was drawn, which is not in the support of the space.",
-            "Take the space of all label sets.",
-            case=int(case[np.argmax(out)]),
-            more=more,
-        )
+    refuse(
+        ClassError,
+        codes == UNLISTED,
+        lambda at: f"{_named(space, sets, at)} was drawn, which is not in the support of the space.",
+        "Take the space of all label sets.",
+        case=case,
+    )
     return codes
 
 
@@ -546,24 +545,20 @@ def _called(log_p: Any, drawn: _Drawn) -> Floats:
 
 def _check_logs(logs: Floats, drawn: _Drawn, table: Floats | None) -> None:
     """Raise if a set that was drawn has probability zero, or one set two probabilities."""
-    bad = ~((logs > -np.inf) & (logs <= _SAME))
-    if bad.any():
-        at, more = int(np.argmax(bad)), len(np.unique(drawn.case[bad])) - 1
-        raise ConfidenceError(
-            f"log_p is {logs[at]:g} for a set that was drawn.",
-            "It is the logarithm of a probability above 0.",
-            case=int(drawn.case[at]),
-            more=more,
-        )
+    refuse(
+        ConfidenceError,
+        ~((logs > -np.inf) & (logs <= _SAME)),
+        lambda at: f"log_p is {logs[at]:g} for a set that was drawn.",
+        "It is the logarithm of a probability above 0.",
+        case=drawn.case,
+    )
     if table is None:
         return
     own = logs[drawn.which]
-    apart = ~(np.abs(table - own) <= _SAME * (1 + np.abs(own)))
-    if apart.any():
-        at, cases = int(np.argmax(apart)), drawn.case[drawn.which]
-        raise ConfidenceError(
-            f"one set has two log-probabilities, {own[at]:g} and {table[at]:g}.",
-            "log_p is that of the whole set, not of one draw's way to it.",
-            case=int(cases[at]),
-            more=len(np.unique(cases[apart])) - 1,
-        )
+    refuse(
+        ConfidenceError,
+        ~(np.abs(table - own) <= _SAME * (1 + np.abs(own))),
+        lambda at: f"one set has two log-probabilities, {own[at]:g} and {table[at]:g}.",
+        "log_p is that of the whole set, not of one draw's way to it.",
+        case=drawn.case[drawn.which],
+    )

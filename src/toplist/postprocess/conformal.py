@@ -28,23 +28,67 @@ that sets may cover more than the chosen probability, never less.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from toplist._files import from_json_number, read_json, to_json_number, write_json
 from toplist._text import quote
 from toplist._typing import Bools, Floats
 from toplist.calibration.pairs import MISSED, calibration_pairs
 from toplist.core.arguments import as_count, as_number, as_probability, as_whole
+from toplist.core.kernel import GOLDEN, mix
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.converters import as_codes
+from toplist.lists.labelsets import LabelSets
 from toplist.lists.toplists import first_where, keep_first, mass_before, ranks_in, rectangles
-from toplist.postprocess.draws import uniform_by_case
+from toplist.lists.validation import over_rows
+
+Words = NDArray[np.uint64]
+
+
+def uniform_by_case(lists: TopLists, seed: int, *, by_id: bool) -> Floats:
+    """One number in [0, 1) per case: a hash of the seed, of its list and, with `by_id`, of its id.
+
+    The list counts as a set of classes with confidences. Classes count by their labels, where they have some: the codes
+    of labels that a batch has met depend on the batch.
+
+    >>> a, b = (TopLists.from_dicts(rows, 5) for rows in ([{"x": 0.5}, {"y": 0.7, "x": 0.1}], [{"x": 0.1, "y": 0.7}]))
+    >>> bool(uniform_by_case(a, 3, by_id=False)[1] == uniform_by_case(b, 3, by_id=False)[0])
+    True
+    """
+    words = _mix(_class_words(lists) ^ _mix((lists.normalized_confidences + 0.0).view(np.uint64)))
+    rows = _mix(over_rows(np.add, words, lists.offsets, 0) ^ _words([seed])[0])
+    if by_id and lists.ids is not None:
+        rows = _mix(rows ^ _words(lists.ids.tolist()))
+    return (rows >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _class_words(lists: TopLists) -> Words:
+    codes, space = lists.classes, lists.space
+    if space.labels is None or isinstance(space, LabelSets):
+        return _mix(codes.astype(np.int64).view(np.uint64))
+    met, place = np.unique(codes, return_inverse=True)
+    return _words(space.decode(int(code)) for code in met)[place]
+
+
+def _words(values: Iterable[Any]) -> Words:
+    """A word of 64 bits for each value, by what it is called: 7 and "7" are the same."""
+    digests = b"".join(blake2b(str(value).encode(errors="surrogatepass"), digest_size=8).digest() for value in values)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
+def _mix(x: Words) -> Words:
+    """Every bit of the result depends on every bit of the argument (splitmix64)."""
+    return mix(x + GOLDEN)
+
 
 SCHEMA = "toplist.conformal/1"
 KINDS = ("aps", "raps")

@@ -18,6 +18,7 @@ from toplist.core.estimate import Estimate, mean_of_influences
 from toplist.errors import TopListError
 from toplist.lists import TopLists, as_lists
 from toplist.lists.toplists import keep_entries
+from toplist.lists.validation import over_rows
 from toplist.postprocess.selection import TINY, as_validation, paired_error, simplest_as_good
 from toplist.scoring.rules import Rule, as_padded_rule
 from toplist.scoring.scores import entropy, plain_scores
@@ -69,10 +70,7 @@ def uncertainties(lists: TopLists, *, by: By, rule: Any = "brier") -> Floats:
     if by == "entropy":
         own: Floats = entropy(valid.ordered(), rule=rule)  # not to depend on how a list is ordered, by a rounding error
         return own
-    top, filled = np.zeros(len(valid)), valid.sizes > 0
-    if filled.any():
-        top[filled] = np.maximum.reduceat(valid.normalized_confidences, valid.offsets[:-1][filled])
-    return -top
+    return -over_rows(np.maximum, valid.normalized_confidences, valid.offsets, 0.0)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

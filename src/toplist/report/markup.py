@@ -344,12 +344,12 @@ def _named(table: TextTable, row: Sequence[str]) -> list[str]:
 
 
 _WHISKERS = (
-    ".toplist-out .interval,.toplist-out .axis{width:150px;overflow:visible}"
+    ".toplist-out .interval,.toplist-out .axis{width:150px;overflow:visible}.toplist-out .interval{height:18px}"
     ".toplist-out .interval line{stroke:var(--toplist-other);stroke-width:2}"
     ".toplist-out .interval circle{fill:var(--toplist-other)}"
     ".toplist-out .interval.best line{stroke:var(--toplist-bar)}"
     ".toplist-out .interval.best circle{fill:var(--toplist-bar)}"
-    ".toplist-out .interval .ref{stroke:currentColor;stroke-width:1;stroke-dasharray:1 3}"
+    ".toplist-out .interval line.ref{stroke:currentColor;stroke-width:1;stroke-dasharray:1 3}"
     ".toplist-out .axis line{stroke:var(--toplist-other)}"
     ".toplist-out .axis text{fill:currentColor;font-size:11px;text-anchor:middle}"
 )

@@ -129,16 +129,11 @@ class DeviceCases:
         """The confidences as they are scored, the dropped ones at the proxy, and which were kept."""
         d, xp = self.lists, self.lists.xp
         size, log_size = d.sizes_on_device()
-        k = d.confidences.shape[1]
-        unlisted = size - k + 0 * d.signed_rest
-        log_rest = array_api.log_or(xp, d.signed_rest, -xp.inf) if d.log_rest is None else d.log_rest
-        kept, rest, left = array_api.cut(xp, d.confidences, unlisted, log_size, d.signed_rest, log_rest)
-        scaled = (d.signed_rest < 0) | (unlisted == 0)
-        scale = xp.where(scaled, 1.0 - xp.where(scaled, d.signed_rest, 0.0), 1.0)
-        share = xp.where(left > 0, rest / xp.where(left > 0, left, 1.0), 0.0)
-        t = xp.where(kept, d.confidences / xp.expand_dims(scale, axis=1), xp.expand_dims(share, axis=1))
-        rest = xp.where(scaled, 0.0, xp.where(left == unlisted, d.signed_rest, share * unlisted))
-        return ScoreTable(xp, t, rest, unlisted, log_size, d.log_rest), kept
+        valid = array_api.largest_valid(xp, d.confidences, d.log_rest, size, log_size, d.signed_rest, d.flags)
+        unlisted = size - d.confidences.shape[1] + 0 * d.signed_rest
+        t = xp.where(valid.keep, valid.t, xp.expand_dims(valid.proxy, axis=1))
+        rest = xp.where(valid.unlisted == unlisted, valid.rest, valid.proxy * unlisted)
+        return ScoreTable(xp, t, rest, unlisted, log_size, d.log_rest), valid.keep
 
     def tables(self) -> Iterator[tuple[Any, ScoreTable, Array | None]]:
         """See `CaseColumns`: one table, with invalid lists repaired so that they keep their length."""

@@ -7,7 +7,7 @@ import pytest
 
 from tests.integrations.torch.logit_cases import RULES, made, oracle
 from toplist.integrations.torch import scores_from_logits
-from toplist.integrations.torch.tallies import StreamedScores
+from toplist.integrations.torch.streaming import StreamedScores
 from toplist.scoring.rules.standard import as_rule, name_of
 
 CASES = [(10, (1, 3)), (1000, (1, 2, 5)), (1000, (20,)), (2049, (1, 20)), (9001, (1, 5, 20)), (5000, (100,))]

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 import toplist as tl
 from toplist.errors import ClassError, ConfidenceError, MassError, RuleError, ShapeError, TopListError
 from toplist.integrations.torch import ListDivergence, coarsening, list_divergence, lists_from_logits
-from toplist.integrations.torch.distillation import diverge
+from toplist.integrations.torch.divergence import diverge
 from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, Spherical
 
 RULES = [

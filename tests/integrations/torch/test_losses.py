@@ -260,7 +260,7 @@ def test_only_proportions_of_weights_count_in_a_mean(weight: float) -> None:
 
 
 def test_weights_that_are_none_give_nan_where_they_cannot_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toplist.integrations.torch.reduction.can_refuse", lambda x: False)
+    monkeypatch.setattr("toplist.integrations.torch.checks.can_refuse", lambda x: False)
     z, y = torch.randn(2, 5), torch.arange(2)
     for wrong in (-1.0, torch.inf, torch.nan):
         assert score_loss(z, y, sample_weight=torch.tensor([1.0, wrong])).isnan()

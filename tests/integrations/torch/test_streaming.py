@@ -22,7 +22,7 @@ torch = pytest.importorskip("torch")
 
 from tests.integrations.torch.checking import assert_alike
 from toplist.integrations.torch import LogitScores, StreamingScores, scores_from_logits
-from toplist.integrations.torch.tallies import added
+from toplist.integrations.torch.streaming import added
 
 few = settings(max_examples=25)
 KS = (1, 3)

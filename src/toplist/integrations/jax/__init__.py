@@ -5,8 +5,7 @@ arrays of logits or of log probabilities. Out: arrays, in named tuples that are 
 """
 
 from toplist.integrations._logits import LogitLists, LogitScores
-from toplist.integrations.jax.divergence import list_divergence
 from toplist.integrations.jax.logits import lists_from_logits, scores_from_logits
-from toplist.integrations.jax.losses import score_loss
+from toplist.integrations.jax.losses import list_divergence, score_loss
 
 __all__ = ["LogitLists", "LogitScores", "list_divergence", "lists_from_logits", "score_loss", "scores_from_logits"]

@@ -9,8 +9,7 @@ from toplist.integrations._logits import LogitLists, LogitScores
 from toplist.integrations.torch.divergence import ListDivergence, list_divergence
 from toplist.integrations.torch.logits import lists_from_logits, scores_from_logits
 from toplist.integrations.torch.losses import ListLoss, ScoreLoss, list_loss, score_loss
-from toplist.integrations.torch.streaming import StreamingScores
-from toplist.integrations.torch.tallies import StreamedMean, StreamedScores
+from toplist.integrations.torch.streaming import StreamedMean, StreamedScores, StreamingScores
 
 __all__ = [
     "ListDivergence",

@@ -7,8 +7,7 @@ from typing import Any
 import torch
 
 from toplist.errors import TopListError
-from toplist.integrations.torch.streaming import as_on_error, read
-from toplist.integrations.torch.tallies import Columns, StreamedScores, added, tally
+from toplist.integrations.torch.streaming import Columns, StreamedScores, added, as_on_error, read, tally
 
 try:
     from torchmetrics import Metric

@@ -331,12 +331,8 @@ def cross_fitted(model: FoldModel, scores: Floats, twice: Sequence[Floats], Y: B
         p = model.inside(calibrate(calibrators, scores[there]))
         found, rows = model.rows(p, TrainingSets.of(model.space, Y[others]))
         case = there[found.case]
-        parts.append(Examples(rows, codes[case] == found.codes, case))
-    return Examples(
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.true for part in parts]),
-        np.concatenate([part.case for part in parts]),
-    )
+        parts.append((rows, codes[case] == found.codes, case))
+    return Examples(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def missed_share(shown: Examples, p: Floats, cases: int) -> float:

@@ -20,7 +20,7 @@ from toplist.lists import TopLists, as_lists, log_rest
 from toplist.lists.labelsets import Codebook, LabelSets
 from toplist.lists.rows import to_rows
 from toplist.lists.space import ClassSpace
-from toplist.lists.validation import UNDERFLOW, CheckedColumns, Repairs, exponentiate, underflows
+from toplist.lists.validation import UNDERFLOW, CheckedColumns, Repairs, exponentiate, row_sums, underflows
 from toplist.scoring.scores import score
 
 Lists = Sequence[Any] | Mapping[str, Any]  # each of them anything that `as_lists` takes
@@ -101,17 +101,23 @@ class Members:
         return first.with_book(Codebook.join(books) if books else None)
 
 
+def by_name(given: Mapping[Any, Any], names: Sequence[str]) -> list[Any]:
+    """What is given for each member, in the order of the names."""
+    named = {str(name): value for name, value in given.items()}
+    for odd, what in ((set(names) - set(named), "missing"), (set(named) - set(names), "no member")):
+        if odd:
+            wrong = f"{', '.join(sorted(odd))} {'is' if len(odd) == 1 else 'are'} {what}"
+            raise ShapeError(f"the pool is of {', '.join(names)}; {wrong}.")
+    return [named[name] for name in names]
+
+
 def as_weights(weights: Weights, names: Sequence[str]) -> Floats:
     """Weights that add up to one, one after the other or by the names of the members; equal ones by default."""
     count = len(names)
     if weights is None:
         return np.full(count, 1.0 / count)
     if isinstance(weights, Mapping):
-        given = {str(name): weight for name, weight in weights.items()}
-        odd = sorted(given.keys() ^ set(names))
-        if odd:
-            raise ShapeError(f"weights and members differ in {odd[0]!r}.", f"The members are {', '.join(names)}.")
-        weights = [given[name] for name in names]
+        weights = by_name(weights, names)
     w = as_vector(weights, "weights")
     if len(w) != count:
         raise ShapeError(f"{len(w)} weights for {count} members.", "One each.")
@@ -184,11 +190,7 @@ class Union:
 
     def sums(self, values: Floats) -> Floats:
         """Of one number per class, over the classes of each case."""
-        out = np.zeros(self.members.cases)
-        filled = self.counts > 0
-        if filled.any():
-            out[filled] = np.add.reduceat(values, self.offsets[:-1][filled])
-        return out
+        return row_sums(values, self.offsets)
 
 
 def unions(members: Members) -> Iterator[tuple[slice, Union]]:

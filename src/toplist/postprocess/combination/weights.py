@@ -23,6 +23,7 @@ from toplist.postprocess.combination.pools import (
     Lists,
     Members,
     Union,
+    by_name,
     geometric_pool,
     linear_pool,
     named_lists,
@@ -329,21 +330,10 @@ def _possible(log_q: Floats) -> NDArray[np.intp]:
 
 def in_order(lists: Any, names: tuple[str, ...], space: Any = None) -> list[TopLists]:
     """Lists by name in the order of the names, or as many as there are names."""
-    if isinstance(lists, Mapping):
-        named = {str(name): one for name, one in lists.items()}
-        missing, extra = set(names) - set(named), set(named) - set(names)
-        if missing or extra:
-            wrong = f"{_named(missing)} missing" if missing else f"{_named(extra)} no member"
-            raise ShapeError(f"the pool is of {', '.join(names)}; {wrong}.")
-        lists = [named[name] for name in names]
-    members = list(lists)
+    members = by_name(lists, names) if isinstance(lists, Mapping) else list(lists)
     if len(members) != len(names):
         raise ShapeError(f"{len(members)} members for a pool of {len(names)}.", f"It is of {', '.join(names)}.")
     return [as_lists(one, space) for one in members]
-
-
-def _named(names: set[str]) -> str:
-    return f"{', '.join(sorted(names))} {'is' if len(names) == 1 else 'are'}"
 
 
 def _as_pool(pool: Any) -> Pool:

@@ -212,24 +212,25 @@ _IDENTITY = repr(Identity())
 
 
 def _cells(one: CandidateScore, infinite: int) -> tuple[str, ...]:
-    """What the table says of a candidate, where so many scores are infinite without recalibration."""
+    """What the table says of a candidate, where so many scores are infinite without recalibration.
+
+    A mean score is infinite where any score is, with the mean of the others.
+    """
     if one.refused:
         return (one.name, NOTHING, NOTHING, one.refused)
-    return (one.name, f"{one.parameters}", _with_error(one), _change(one, infinite))
-
-
-def _with_error(one: CandidateScore) -> str:
-    """The mean score: infinite where any is, with the mean of the others."""
-    finite = fixed(one.score, 6) + ("" if one.error is None else f" ({one.error:.5f})")
-    if not one.infinite:
-        return finite
-    return f"∞ ({_cases(one.infinite)}" + ("; all" if one.score is None else f"; others {finite}") + ")"
+    mean = fixed(one.score, 6) + ("" if one.error is None else f" ({one.error:.5f})")
+    if one.infinite:
+        mean = f"∞ ({_cases(one.infinite)}; {'all' if one.score is None else f'others {mean}'})"
+    return (one.name, f"{one.parameters}", mean, _change(one, infinite))
 
 
 def _change(one: CandidateScore, infinite: int) -> str:
     """The difference to no recalibration; where scores are infinite, there is only how many are."""
     if not (one.infinite or infinite):
-        return _with_interval(one)
+        change = fixed(one.difference, 6, signed=True)
+        if one.low is None or one.high is None:
+            return change
+        return f"{change} ({fixed(one.low, 5, signed=True)} to {fixed(one.high, 5, signed=True)})"
     if one.infinite == infinite:
         return NOTHING
     return f"∞ in {_cases(abs(infinite - one.infinite), 'fewer ' if one.infinite < infinite else 'more ')}"
@@ -237,13 +238,6 @@ def _change(one: CandidateScore, infinite: int) -> str:
 
 def _cases(n: int, how: str = "") -> str:
     return f"{n:,} {how}{'case' if n == 1 else 'cases'}"
-
-
-def _with_interval(one: CandidateScore) -> str:
-    found = fixed(one.difference, 6, signed=True)
-    if one.low is None or one.high is None:
-        return found
-    return f"{found} ({fixed(one.low, 5, signed=True)} to {fixed(one.high, 5, signed=True)})"
 
 
 def select_recalibrator(
@@ -338,16 +332,16 @@ def cross_validated(
     sample = Sample.of(lists, y, sample_weight, space)
     n = len(sample.lists)
     fold, units, plain = as_folds(n, folds, seed, clusters), as_units(clusters, n), Identity()
-    made = [(one, refitted(one, sample, fold)) for one in (plain, recalibrator.clone())]
-    found = []
+    tried = plain, recalibrator.clone()
+    held_out = [refitted(one, sample, fold) for one in tried]
+    rows = []
     for rule in map(as_rule, rules):
-        before, after = (plain_scores(changed, sample.codes, rule) for _, changed in made)
-        rows = (
-            _score(one, scores, before, sample.weight, units, int(folds))
-            for (one, _), scores in zip(made, (before, after), strict=True)
+        scores = [plain_scores(lists, sample.codes, rule) for lists in held_out]
+        before, after = (
+            _score(*one, scores[0], sample.weight, units, int(folds)) for one in zip(tried, scores, strict=True)
         )
-        found.append((next(rows), next(rows)))
-    return tuple(found)
+        rows.append((before, after))
+    return tuple(rows)
 
 
 def as_candidates(given: Sequence[Recalibrator] | None, rule: str) -> list[Recalibrator]:
@@ -370,7 +364,8 @@ def _score(
     infinite = int(np.count_nonzero(~np.isfinite(scores) & (weight > 0)))
     score, score_error = _mean(scores, np.isfinite(scores), weight, units)
     both = np.isfinite(scores) & np.isfinite(identity)
-    gain, error = _mean(_difference(scores, identity, both), both, weight, units)
+    with np.errstate(invalid="ignore"):  # two infinite scores have no difference, and do not count
+        gain, error = _mean(scores - identity, both, weight, units)
     low = high = None
     if gain is not None and error:
         freedom = len(np.unique(units[both & (weight > 0)])) - 1
@@ -379,10 +374,6 @@ def _score(
     return CandidateScore(
         repr(one.clone()), one.parameters, infinite, score, score_error, gain, error, low=low, high=high
     )
-
-
-def _difference(a: Floats, b: Floats, finite: Bools) -> Floats:
-    return np.where(finite, a, 0.0) - np.where(finite, b, 0.0)
 
 
 def _mean(values: Floats, where: Bools, weight: Floats, units: Units) -> tuple[float | None, float | None]:
@@ -410,7 +401,8 @@ def _chosen(
     finite = np.logical_and.reduce([np.isfinite(scores[i]) for i in known])
     means = {i: _mean(scores[i], finite, weight, units)[0] or 0.0 for i in known}
     best = min(known, key=lambda i: (means[i], made[i].parameters))
-    gaps = [_mean(_difference(scores[i], scores[best], finite), finite, weight, units) for i in known]
+    with np.errstate(invalid="ignore"):
+        gaps = [_mean(scores[i] - scores[best], finite, weight, units) for i in known]
     found = simplest_as_good(
         sorted(range(len(known)), key=lambda at: (made[known[at]].parameters, means[known[at]])),
         np.array([gap or 0.0 for gap, _ in gaps]),

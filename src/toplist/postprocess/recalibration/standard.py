@@ -20,7 +20,7 @@ from toplist.core.array_api import log_or
 from toplist.errors import TopListError
 from toplist.lists import TopLists, log_rest
 from toplist.lists.toplists import Logs, normalised, ranks, revalued
-from toplist.lists.validation import row_sums
+from toplist.lists.validation import over_rows, row_sums
 from toplist.postprocess.recalibration.base import Recalibrator, Sample, State
 from toplist.scoring.rules import Rule, as_rule
 
@@ -323,28 +323,21 @@ def floored(lists: TopLists, floor: float) -> TopLists:
         most = np.where(np.isfinite(size), np.log1p(-sizes / size), 0.0)  # the rest of the uniform distribution
         height = np.where(full, math.log(floor), np.minimum(math.log(floor), most))
         share = height - np.where(full, np.log(size), left)  # the log of what each class has at least
-    low = np.where(full, _least(t, lists) < np.exp(share) * (1.0 - _ROUNDING), rest < height)
+    least = over_rows(np.minimum, t, lists.offsets, np.inf)
+    low = np.where(full, least < np.exp(share) * (1.0 - _ROUNDING), rest < height)
     if not low.any():
         return lists
-    here, least, mass = np.repeat(low, sizes), np.repeat(share, sizes), np.where(full, 1.0, -np.expm1(height))
+    here, own, mass = np.repeat(low, sizes), np.repeat(share, sizes), np.where(full, 1.0, -np.expm1(height))
     raised = np.zeros(len(t), dtype=bool)
     while True:  # a class that is raised leaves less to the others, of which some may have to be raised then
         alone = np.maximum(mass - np.exp(share) * row_sums(raised, lists.offsets), 0.0)
         kept = row_sums(np.where(raised, 0.0, t), lists.offsets)
         scale = np.repeat(np.where(low & (kept > 0), alone / np.where(kept > 0, kept, 1.0), 1.0), sizes)
-        more = here & ~raised & (t * scale < np.exp(least))
+        more = here & ~raised & (t * scale < np.exp(own))
         if not more.any():
             break
         raised |= more
-    return revalued(lists, np.where(raised, np.exp(least), t * scale), np.where(low & ~full, height, rest))
-
-
-def _least(values: Floats, lists: TopLists) -> Floats:
-    """The least value of each case; infinity of none."""
-    out, filled = np.full(len(lists), np.inf), lists.sizes > 0
-    if filled.any():
-        out[filled] = np.minimum.reduceat(values, lists.offsets[:-1][filled])
-    return out
+    return revalued(lists, np.where(raised, np.exp(own), t * scale), np.where(low & ~full, height, rest))
 
 
 def lowest(exact: Curve, low: float, high: float, rough: Curve | None = None, *, close: float = 1e-7) -> float:

@@ -242,8 +242,6 @@ class Panel:
     x: Scale
     y: Scale
     marks: list[Mark] = field(default_factory=list)
-    title_x: str = ""
-    title_y: str = ""
 
     @property
     def right(self) -> float:
@@ -305,12 +303,10 @@ class Sheet:
 
     def name_y(self, panel: Panel, text: str, *, left: float = MARGIN, above: float = 13.0) -> None:
         """The title of the upright axis, above the panel: room for it is made before the panel is."""
-        panel.title_y = text
         self.write(left, panel.top - above, text, role="muted")
 
     def name_x(self, panel: Panel, text: str, *, within: tuple[float, float] | None = None) -> None:
         """The title of the axis across, below its numbers."""
-        panel.title_x = text
         (low, high), half = within or (0.0, self.width), SMALL * width(text) / 2
         middle = min(max(panel.left + panel.width / 2, low + half), high - half)
         self.write(middle, panel.bottom + 31, text, role="muted", anchor="middle")

@@ -261,7 +261,6 @@ def draw_intervals(data: IntervalsData, sheet: Sheet) -> None:
     beside = lanes(data.ties)
     left, right = room(texts, SIZE) + (_LANE * (max(beside) + 1) + 4 if beside else 0), room(values, SIZE)
     panel = sheet.panel(left, right, _height(len(rows)) * max(1, len(rows)), scale.scale, down)
-    panel.title_y = "models"
     sheet.rule_x(panel, scale.ticks, scale.texts)
     sheet.name_x(panel, data.across)
     rows_down(sheet, panel, texts, [row.name for row in rows])
@@ -415,7 +414,6 @@ def draw_pairs(data: Pairs, sheet: Sheet) -> None:
     tall = max(15.0, min(26.0, side)) if many <= WRITTEN else 15.0
     across, down = Scale(-0.5, many - 1.5), Scale(many - 0.5, -0.5)
     panel = sheet.panel(left, sheet.width - left - side * (many - 1), tall * many, across, down)
-    panel.title_x, panel.title_y = "column", "row"
     for i, (text, name) in enumerate(zip(texts, data.names, strict=True)):
         y, hover = panel.place(0, i)[1], Hover(full(name), name)
         if i:
@@ -475,7 +473,6 @@ def _draw_two(data: Pairs, sheet: Sheet) -> None:
         [0.0, *finite([cell.difference, cell.low, cell.high])], ticks=max(3, int(sheet.width / 110)), margin=0.1
     )
     panel = sheet.panel(24, 24, 46, scale.scale, Scale(0, 1))
-    panel.title_y = "difference"
     sheet.rule_x(panel, scale.ticks, scale.texts)
     short = called(data.names)
     texts = fitted([short[name] for name in data.names], 0.3 * sheet.width / SMALL)
@@ -796,7 +793,6 @@ def _draw_map(data: GroupsData, sheet: Sheet) -> None:
     sheet.height += room(across, SMALL, 6) if turned else 18
     tall = max(15.0, _height(len(down)) - 2)
     panel = sheet.panel(left, 8, tall * len(down), Scale(-0.5, len(across) - 0.5), Scale(len(down) - 0.5, -0.5))
-    panel.title_x, panel.title_y = ("groups", "models") if flipped else ("models", "groups")
     models = dict(zip(who, data.models, strict=True))
     for i, text in enumerate(down):
         hover = Hover(full(models[text]), models[text]) if flipped else Hover(full(data.groups[i]))

@@ -365,7 +365,6 @@ def draw_path(data: Path, sheet: Sheet) -> None:
         upper.add(Stroke((tick, tick), (upper.y.low, upper.y.high), "grid", 0.8))
     title = f"{who} minus {other}, mean score so far (below 0: {who} better)"
     sheet.name_y(upper, label(title, (sheet.width - 12) / SMALL))
-    upper.title_x = f"{of.unit}s"
     _difference(upper, data, chosen)
     sheet.height += 30
     lower = sheet.panel(left, right, _LOWER, across, Scale(powers[0] - 0.2, powers[-1] + 0.2))

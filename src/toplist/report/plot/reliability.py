@@ -403,7 +403,6 @@ def _draw(sheet: Sheet, one: ReliabilityPanel, text: str, left: float, top: floa
     across, up = one.axes
     sheet.name_y(panel, label(up, (block - 12) / SMALL), left=left + MARGIN)
     sheet.name_x(strip, label(across, block / SMALL), within=(left, left + block))
-    panel.title_x, strip.title_y = across, "cases"
     _curve(panel, one, band)
     _found(panel, one)
     _counts(strip, one)

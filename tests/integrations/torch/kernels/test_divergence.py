@@ -12,7 +12,7 @@ pytest.importorskip("triton")
 
 from toplist.integrations.torch import kernels, list_divergence, lists_from_logits
 from toplist.integrations.torch.coarsening import coarsen, in_kernels, spread
-from toplist.integrations.torch.distillation import diverge
+from toplist.integrations.torch.divergence import diverge
 from toplist.scoring.rules.standard import Brier, Log, Power, PseudoSpherical, Spherical
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"

@@ -1,7 +1,7 @@
 """Divergences between a teacher's lists and coarsened logits, with their gradients: one kernel, many rows per program.
 
-The formulas are those of `toplist.integrations.torch.bregman`, over the listed classes and, in the column after them,
-all others together.
+The formulas are those of `toplist.integrations.torch.divergence`, over the listed classes and, in the column after
+them, all others together.
 """
 
 from __future__ import annotations
