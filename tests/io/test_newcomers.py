@@ -103,6 +103,14 @@ def test_this_is_told_in_a_sentence(what: str, truth: Path) -> None:
     assert f"/{name}" in str(error.value)
 
 
+def test_a_column_called_as_a_class_that_holds_objects_is_not_left_out_in_silence(tmp_path: Path, truth: Path) -> None:
+    """Its class would have no probability in any case."""
+    columns = {"case": [1, 2, 3, 4], "a": [0.5] * 4, "b": [0.5] * 4, "c": [{"value": 0.0}] * 4}
+    pa.parquet.write_table(pa.table(columns), tmp_path / "p.parquet")
+    with pytest.raises(FileError, match="'c' is called as one is, but holds objects"):
+        only(tmp_path / "p.parquet", truth, space=["a", "b", "c"])
+
+
 def test_a_name_of_thousands_of_characters_does_not_fill_the_message(tmp_path: Path, truth: Path) -> None:
     """As where a text stands where its name should."""
     path = _put(tmp_path / "p.csv", f"case,class,{'x' * 3000}\n1,a,0.5\n2,b,0.25\n3,c,0.75\n4,a,0.5\n")

@@ -366,6 +366,13 @@ class _Finding:
         classes = [name for name in scalar if name in labels]
         if not classes:
             return None
+        nested = next((name for name in self.free if name in labels and name not in classes), None)
+        if nested is not None:
+            kind = kind_of(self.table.schema.field(nested).type)
+            self.table.refuse(
+                f"{listed(classes)} seem to be classes, a column each, and {quote(nested)} is called as one is, but "
+                f"holds {kind}, not numbers."
+            )
         further = [
             name for name in scalar if name not in labels and not is_named(name, (*CONFIDENCE, *TRUTH, *NEITHER))
         ]
