@@ -317,7 +317,7 @@ class SampleCollector:
     def __init__(
         self, plan: Plan, columns: Sequence[str] = (), *, threshold: float = 1.0, limit: int = int(ROOM * SAMPLED)
     ) -> None:
-        self.plan, self.columns, self.heaviest = plan, columns, 0.0
+        self.plan, self.columns, self.heaviest, self.held = plan, columns, 0.0, 0
         self.threshold, self.limit = threshold, limit
         self.parts: list[SampledCases] = []
 
@@ -342,7 +342,8 @@ class SampleCollector:
         part, heaviest = made
         self.heaviest = max(self.heaviest, heaviest)
         self.parts.append(part)
-        if sum(map(len, self.parts)) > 2 * self.limit:  # twice as many, so that parts are cut now and then only
+        self.held += len(part)
+        if self.held > 2 * self.limit:  # twice as many, so that parts are cut now and then only
             self._cut()
 
     def _cut(self) -> None:
@@ -351,6 +352,7 @@ class SampleCollector:
         if len(hashes) > self.limit:
             self.threshold = min(self.threshold, float(np.partition(hashes, self.limit)[self.limit]))
         self.parts = [one.below(self.threshold) for one in self.parts]
+        self.held = sum(map(len, self.parts))
 
     def cases(self) -> SampledCases:
         """The sampled cases."""

@@ -1,6 +1,6 @@
 """Readers: each gives the columns of a table, batch by batch, in the order of the file.
 
-A new format is a module with a `Reader` and its `Format` (suffixes and opener), and an entry in `FORMATS` here.
+A new format is a module with a `FileReader` and its `Format` (suffixes and opener), and an entry in `FORMATS` here.
 """
 
 from __future__ import annotations
