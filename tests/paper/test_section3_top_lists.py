@@ -105,6 +105,26 @@ def test_top_k_functional_is_the_set_of_all_lists_of_largest_mass(m: int, unit: 
     assert several > 0
 
 
+def test_a_list_as_a_distribution_is_its_padded_distribution_whatever_classes_are_called() -> None:
+    """With labels as without: what is not listed has the proxy, not nothing."""
+    plain, named = tl.ClassSpace(3), tl.ClassSpace(labels=["a", "b", "c"])
+    for space, (first, second) in ((plain, (0, 1)), (named, ("a", "b"))):
+        p = tl.TopList({first: 0.5}, space)
+        assert tl.lists.theory.is_calibrated(tl.TopList({second: 0.25}, space), p)
+        assert len(tl.lists.theory.true_lists(p, 2)) == 2
+        low = tl.TopList({first: 0.2}, space)
+        assert not tl.lists.theory.is_true(low, low)
+    some = tl.TopList({"a": 0.5}, 3)
+    with pytest.raises(tl.TopListError, match="declare the labels of all classes"):
+        tl.lists.theory.is_calibrated(tl.TopList({"b": 0.25}, 3), some)
+
+
+def test_every_true_list_is_among_the_true_lists() -> None:
+    lists = tl.lists.theory.true_lists([0.5, 0.2, 0.19, 0.11], 2, tol=0.02)
+    assert [t in lists for t in lists] == [True, True]
+    assert tl.TopList({0: 0.5, 3: 0.11}, 4) not in lists
+
+
 @pytest.mark.parametrize(("m", "unit"), GRIDS)
 def test_list_is_valid_if_and_only_if_no_confidence_is_below_the_proxy(m: int, unit: int) -> None:
     """The boundary itself is valid, and so are the empty list and every full one."""

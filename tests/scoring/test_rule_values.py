@@ -60,7 +60,10 @@ def positive(name: str) -> str:
         *(
             (
                 lambda a=a: tl.Renyi(a),
-                f"Renyi takes an exponent between 0 and 1, not {a!r}: above 1 its entropy is not concave.",
+                (
+                    f"Renyi takes an exponent between 0 and 1, not {a!r}: above 1 its entropy is not concave with many "
+                    "classes."
+                ),
             )
             for a in (0, 1, 2.0, -0.5, math.nan, "a")
         ),

@@ -84,7 +84,11 @@ class TrueLists:
             yield _Distribution(self.p, self.space, self.log_beyond).cut((*self.sure, *chosen))
 
     def __contains__(self, t: object) -> bool:
-        return isinstance(t, TopList) and len(t) == len(self.sure) + self.open and is_true(t, self.p, tol=0.0)
+        if not isinstance(t, TopList) or len(t) != len(self.sure) + self.open:
+            return False
+        listed = t.confidences
+        able = {*self.sure, *self.tied}
+        return set(self.sure) <= set(listed) <= able and all(self.p[c] == x for c, x in listed.items())
 
     def __repr__(self) -> str:
         some = first_of([label(c) for c in self.tied])
@@ -162,7 +166,7 @@ def top_k(p: Any, k: int, *, space: Any = None) -> TopList:
 
 
 def top_mass(p: Any, beta: float, *, space: Any = None) -> TopList:
-    """One true top-beta list: the fewest most likely classes whose mass reaches beta (section 7).
+    """One true top-beta list: the fewest most likely classes whose mass reaches beta, up to 1e-12 (section 7).
 
     Parameters
     ----------
@@ -213,8 +217,14 @@ def is_calibrated(t: TopList, p: Any, *, tol: float = 1e-12) -> bool:
     True
     """
     _require_list(t)
-    named = _distribution(p, None).named
-    return all(abs(x - named.get(c, 0.0)) <= tol for c, x in t.confidences.items())
+    whole = _distribution(p, None)
+    foreign = [c for c in t.confidences if c not in whole.named]
+    if foreign and whole.log_beyond > -math.inf:
+        raise TopListError(
+            f"the distribution does not name {label(foreign[0])}, but leaves mass to classes without a name: declare "
+            "the labels of all classes."
+        )
+    return all(abs(x - whole.named.get(c, 0.0)) <= tol for c, x in t.confidences.items())
 
 
 def is_true(t: TopList, p: Any, *, tol: float = 1e-12) -> bool:
@@ -327,8 +337,8 @@ def excess_bound(lists: Any) -> Any:
     """Bound on the relative excess of the expected Brier score of a true list over that of the true distribution.
 
     For t in T_k(q) and the entropy G(q) = 1 - sum of q**2 (eq. 9), the excess (G(t~) - G(q)) / G(q) is below the rest
-    mass alpha where 0 < alpha < min t (eq. 14). Where that is not so, there is no bound, and this is infinity. The
-    logarithmic score has no such bound at all.
+    mass alpha where 0 < alpha < min t (eq. 14), and 0 for alpha = 0. Where alpha >= min t the paper gives none, and
+    this is infinity (see `worst_excess`). The logarithmic score has no such bound at all.
 
     Parameters
     ----------
@@ -360,7 +370,8 @@ def worst_excess(lists: Any) -> Any:
     """Exact worst case of the relative excess that `excess_bound` bounds, with or without its assumption (eq. 14).
 
     The worst of all q with t in T_k(q) majorizes the others, and so has the least entropy (Lemma 4.3): it puts the rest
-    mass on as few classes as possible, none above the smallest listed confidence.
+    mass on as few classes as possible, none above the smallest listed confidence. An invalid list counts as its largest
+    valid sublist.
 
     Parameters
     ----------
@@ -432,8 +443,8 @@ def _distribution(p: Any, space: Any) -> _Distribution:
     log_beyond = -math.inf
     if isinstance(p, TopList):
         space = p.space if space is None else space
-        if p.space.labels is None:
-            p = {c: float(x) for c, x in enumerate(p.padded())}
+        if p.space.labels is None or p.space.complete:
+            p = dict(zip(p.space.labels or range(p.space.size), p.padded().tolist(), strict=True))
         else:
             log_beyond = float(log_rest(p.batch)[0])
             p = p.confidences

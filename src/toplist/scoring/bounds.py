@@ -154,7 +154,8 @@ def log_mean_gains(
 ) -> Floats:
     """For each t and each case log E exp(t w (S(b, Y) - S(a, Y))), where Y has the distribution of b.
 
-    Under the log score it is zero at t = 1: the ratio of the two probabilities has the mean one.
+    Under the log score it is zero at t = 1 where b has no zero that a has not, and at most zero elsewhere: the ratio of
+    the two probabilities has the mean one.
 
     >>> a, b = TopLists.from_dicts([{0: 0.6}], 3), TopLists.from_dicts([{0: 0.5, 1: 0.3}], 3)
     >>> log_mean_gains(a, b, np.array([0.5, 1.0, 2.0]), rule="log").round(6).tolist()

@@ -154,9 +154,10 @@ def score(lists: Any, y: Any, *, rule: Any = "brier", penalty: float | None = No
     """Score each case; lower is better.
 
     A valid list t is scored as its padded distribution, S(t, y) = S(t~, y). An invalid one is scored as its largest
-    valid sublist t', plus the penalty: S(t, y) = S(t', y) + c (paper, eq. 13). If the rule is proper, no list of k
-    classes has a lower expected score than the true ones (Theorem 5.4, Theorem 5.6); if it is strictly proper, and
-    c > 0, all others have a higher one. Longer true lists score no worse (comparability, Theorem 5.3).
+    valid sublist t', plus the penalty: S(t, y) = S(t', y) + c (paper, eq. 13). If the rule is symmetric and proper (not
+    one of ordered classes), no list of k classes has a lower expected score than the true ones (Theorem 5.4, Theorem
+    5.6); if it is strictly proper, c > 0, and expected scores are finite, all others have a higher one. Under such a
+    rule, longer true lists score no worse (comparability, Theorem 5.3).
 
     Parameters
     ----------
@@ -227,7 +228,8 @@ def entropy(lists: Any, *, rule: Any = "brier", space: Any = None) -> Any:
     """Expected score of each list if it is right: the entropy G(t~) of its padded distribution.
 
     A calibrated valid list has this expected score whatever else is true of the distribution (paper, Lemma 5.2), and
-    the more certain a list is, the smaller it is: G falls in majorization (Lemma 4.3).
+    the more certain a list is, the smaller it is: G of a symmetric rule falls in majorization (Lemma 4.3). An invalid
+    list, which cannot be right, counts as its largest valid sublist, without penalty.
 
     Parameters
     ----------

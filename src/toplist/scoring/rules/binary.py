@@ -68,7 +68,7 @@ class BinaryLog(Binary):
 class BinaryBrier(Binary):
     """The squared error of the confidence."""
 
-    upper = 2.0
+    upper = 2.0  # of the sum over classes
 
     def happens(self, xp: Any, p: Array, log_p: Array, lack: Array) -> Array:
         """(1 - p)**2."""

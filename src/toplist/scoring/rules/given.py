@@ -179,7 +179,8 @@ class Separable(SumRule):
 class Savage(TableRule):
     """The rule of a symmetric concave entropy G: S(p, y) = G(p) - <G'(p), p> + G'_y(p) (paper, eq. 7).
 
-    G' is a supergradient: G(q) <= G(p) + <G'(p), q - p> for all p and q (eq. 8). Every proper rule has this form.
+    G' is a supergradient: G(q) <= G(p) + <G'(p), q - p> for all p and q (eq. 8). Every proper rule has
+    this form under mild conditions, where G' may be infinite at the boundary, as that of the logarithmic score is.
 
     Parameters
     ----------
@@ -188,7 +189,8 @@ class Savage(TableRule):
         probability `values` each, as padded lists are. Returns one number per case.
     dG : callable
         Supergradient, in the shape of `values`: its entry for a class of each block. It is averaged over classes of
-        equal probability, which makes it symmetric (Proposition 4.1); that of a symmetric rule is (Lemma 4.2).
+        equal probability, which makes it symmetric (Proposition 4.1); that of a symmetric rule is (Lemma 4.2). It may
+        not depend on the order of the blocks.
 
     References
     ----------

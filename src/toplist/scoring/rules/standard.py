@@ -188,8 +188,8 @@ class Log(SumRule):
     """Logarithmic score: minus the log of the outcome's padded confidence (paper, eq. 2).
 
     S(t, y) = -log q, which is log n - log alpha for one of n unlisted classes that share alpha; its entropy is
-    -sum of t~ log t~. Infinite where the outcome has confidence zero; nothing is clipped. There is no limit for
-    infinitely many classes.
+    -sum of t~ log t~. Infinite where the outcome has confidence zero; nothing is clipped. Of infinitely many
+    classes, an unlisted one scores infinity.
 
     References
     ----------
@@ -240,7 +240,8 @@ class PseudoSpherical(PowerRule):
 
     References
     ----------
-    .. [1] I. J. Good, comment in "Foundations of Statistical Inference" (1971), pages 337-339.
+    .. [1] I. J. Good, comment on "Measuring Information and Uncertainty" by R. J. Buehler, in V. P. Godambe and
+       D. A. Sprott (editors), "Foundations of Statistical Inference" (1971), pages 337-339.
     .. [2] T. Gneiting and A. E. Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", JASA 102 (2007),
        example 2.
 
@@ -503,7 +504,8 @@ class Renyi(PowerRule):
     def __post_init__(self) -> None:
         if not (is_finite(self.a) and 0 < self.a < 1):
             raise RuleError(
-                f"Renyi takes an exponent between 0 and 1, not {self.a!r}: above 1 its entropy is not concave."
+                f"Renyi takes an exponent between 0 and 1, not {self.a!r}: above 1 its entropy is not concave with "
+                "many classes."
             )
 
     @property
@@ -554,8 +556,8 @@ class OneVsRest(SumRule):
 
     References
     ----------
-    .. [1] A. Buja, W. Stuetzle and Y. Shen, "Loss Functions for Binary Class Probability Estimation and Classification"
-       (2005), on the binary scores.
+    .. [1] A. Buja, W. Stuetzle and Y. Shen, "Loss Functions for Binary Class Probability Estimation and
+       Classification: Structure and Applications", technical report (2005), on the binary scores.
 
     Examples
     --------
