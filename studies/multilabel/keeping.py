@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from toplist.multilabel.support import lists_of_sets
+from toplist.multilabel.sets import lists_of_sets
 
 import toplist as tl
 from toplist.lists.labelsets import Sets

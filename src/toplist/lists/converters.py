@@ -139,7 +139,9 @@ def as_codes(y: Any, lists: TopLists) -> NDArray[np.int64]:
             raise ShapeError(f"outcomes must be one per case, not an array of shape {values.shape}.", "Try y.ravel().")
         _require_one_each(values, cases)
         whole = values.dtype == object and all(isinstance(v, int | np.integer) for v in values)
-        if not space.numbered and (values.dtype.kind in "iubf" or whole or not len(values)):
+        if not len(values):  # of any type
+            codes = np.zeros(0, np.int64)
+        elif not space.numbered and (values.dtype.kind in "iubf" or whole):
             codes = _codes_in_range(values, space)
         elif space.labels is None and len(lists.confidences):
             raise OutcomeError(
