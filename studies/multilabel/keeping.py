@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from toplist.multilabel.sets import lists_of_sets
 
 import toplist as tl
 from toplist.lists.labelsets import Sets
+from toplist.multilabel.sets import lists_of_sets
 
 
 def keep(lists: tl.TopLists, path: Path) -> None:
