@@ -94,7 +94,9 @@ def directive(package: Any, name: str, homes: list[str], seen: set[int]) -> str:
 
 def number_references(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
     """References of a docstring as plain numbers: on one page, several docstrings have a reference 1."""
-    lines[:] = [re.sub(r"\[(\d+)\]_", r"[\1]", re.sub(r"^\.\. \[(\d+)\]", r"[\1]", line)) for line in lines]
+    reference = re.compile(r"^\.\. (\[\d+\].*(?:\n   .*)*)", re.MULTILINE)  # with the lines that it goes on in
+    text = reference.sub(lambda match: re.sub(r"\s*\n\s*", " ", match[1]) + "\n", "\n".join(lines))
+    lines[:] = re.sub(r"\[(\d+)\]_", r"[\1]", text).split("\n")
 
 
 def setup(app: Any) -> None:
