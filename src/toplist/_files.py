@@ -176,10 +176,12 @@ def _clash(output: str, marks: frozenset[Any], read: str) -> str:
         return f"lies in the folder {read!r}, which is read: name a file elsewhere"
     if fits:
         return f"matches the pattern {read!r}, which is read: name a file elsewhere"
-    if any(_marks(file) & marks for file in files):
-        which = "is the input" if files == (read,) else "is a file of"
-        return f"{which} {read!r}: what is read is not replaced. Name another file"
-    return ""
+    if files == (read,):
+        same, which = bool(_marks(read) & marks), "is the input"
+    else:  # only an output that exists can be one of many files, which are looked at by number, not by name
+        exists = any(isinstance(mark, tuple) for mark in marks)
+        same, which = exists and any(_identity(file) in marks for file in files), "is a file of"
+    return f"{which} {read!r}: what is read is not replaced. Name another file" if same else ""
 
 
 def _identity(path: PathLike) -> tuple[int, int] | None:
